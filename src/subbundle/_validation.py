@@ -1,0 +1,76 @@
+"""Checks at the border of the library, with one form of message: what was required, what came, what to write instead."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray
+
+
+def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None = 2) -> FloatArray:
+    """Return ``value`` as a C-ordered float64 array of finite numbers, or raise.
+
+    Parameters
+    ----------
+    value : array-like
+        Anything NumPy can read as real numbers; float32, memory-mapped and read-only arrays included.
+    name : str
+        What the caller calls the array, for the message.
+    dim : int, optional
+        Required length of the last axis.
+    ndim : int, optional
+        Required number of axes; None allows any but zero.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        hint = "the real and imaginary parts as separate columns" if array.dtype.kind == "c" else (
+            f"np.asarray({name}, dtype=float) after removing what is not a number"
+        )
+        raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}. Pass {hint}.")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if array.ndim == 0 or (ndim is not None and array.ndim != ndim):
+        wanted = {1: "one point, shape (dim,)", 2: "a 2-D array, shape (n_points, dim)", None: "at least 1-D"}
+        hint = f" For a single point write {name}[None, :]." if ndim == 2 and array.ndim == 1 else ""
+        raise ValueError(f"{name} must be {wanted.get(ndim, f'{ndim}-D')}; got shape {array.shape}.{hint}")
+    if dim is not None and array.shape[-1] != dim:
+        raise ValueError(f"{name} must have {dim} coordinates per point; got shape {array.shape}.")
+    finite = np.isfinite(array)
+    if not finite.all():
+        rows = np.unique(np.nonzero(~finite)[0])
+        raise ValueError(
+            f"{name} must be finite; {np.count_nonzero(~finite)} entries are NaN or infinite, first in row {rows[0]}. "
+            f"Drop such rows with {name}[np.isfinite({name}).all(axis=-1)]."
+        )
+    return array
+
+
+def as_integer(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
+    """Return ``value`` as an int in ``low..high``, or raise."""
+    wanted = f"an integer >= {low}" if high is None else f"an integer in {low}..{high}"
+    reason = f" ({why})" if why else ""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be {wanted}{reason}; got {value!r}.")
+    if value < low or (high is not None and value > high):
+        raise ValueError(f"{name} must be {wanted}{reason}; got {int(value)}.")
+    return int(value)
+
+
+def as_positive(value: Any, name: str, *, hint: str = "") -> float:
+    """Return ``value`` as a positive, finite float, or raise."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a positive number; got {value!r}.{' ' + hint if hint else ''}")
+    number = float(value)
+    if not (number > 0.0 and np.isfinite(number)):
+        raise ValueError(f"{name} must be positive and finite; got {number!r}.{' ' + hint if hint else ''}")
+    return number
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``, or raise with the list."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return str(value)

@@ -1,0 +1,6 @@
+"""Subbundles: the protocol, the principal subbundle of a cloud, and bundles in closed form."""
+
+from subbundle.bundles.base import Field, Frame, Subbundle
+from subbundle.bundles.principal import PrincipalSubbundle
+
+__all__ = ["Field", "Frame", "PrincipalSubbundle", "Subbundle"]

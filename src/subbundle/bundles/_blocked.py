@@ -1,0 +1,70 @@
+"""Evaluator for up to `BLOCK_DIM` dimensions: hands rows to the compiled kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, StatusArray
+from subbundle.bundles import _pointwise
+from subbundle.bundles._settings import Settings
+from subbundle.cloud import Cloud
+
+
+class Blocked:
+    """Frame, field and mass at points in the cloud's centred coordinates."""
+
+    def __init__(self, cloud: Cloud, n_jobs: int) -> None:
+        self._tree = (cloud.blocks, cloud.boxes, cloud.n_points)
+        self._n_jobs = n_jobs
+
+    def field(
+        self, settings: Settings, points: FloatArray, covectors: FloatArray
+    ) -> tuple[FloatArray, FloatArray, StatusArray]:
+        """Velocity, force [batch, d] and status [batch]."""
+        velocity, force = np.empty_like(points), np.empty_like(points)
+        status = np.empty(points.shape[0], np.int8)
+        s = settings
+
+        def work(i: int, j: int) -> None:
+            _pointwise.field_batch(
+                self._tree, s.bandwidth, s.kernel, s.centering, s.rank, s.log_floor, s.min_gap,
+                points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
+            )  # fmt: skip
+
+        run_rows(work, points.shape[0], self._n_jobs)
+        return velocity, force, status
+
+    def frame(
+        self, settings: Settings, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, StatusArray]:
+        """Eigenvalues [batch, d], eigenvectors [batch, d, d], means [batch, d], log masses [batch], status [batch]."""
+        n_rows, dim = points.shape
+        values, mean, vectors = np.empty((n_rows, dim)), np.empty((n_rows, dim)), np.empty((n_rows, dim, dim))
+        log_mass, status = np.empty(n_rows), np.empty(n_rows, np.int8)
+        s = settings
+
+        def work(i: int, j: int) -> None:
+            _pointwise.frame_batch(
+                self._tree, s.bandwidth, s.kernel, s.centering, s.rank, s.log_floor, s.min_gap,
+                points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
+            )  # fmt: skip
+
+        run_rows(work, n_rows, self._n_jobs)
+        return values, vectors, mean, log_mass, status
+
+    def mass(
+        self, settings: Settings, points: FloatArray, apart: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
+        mean = np.empty_like(points)
+        log_mass, effective = np.empty(points.shape[0]), np.empty(points.shape[0])
+        s = settings
+
+        def work(i: int, j: int) -> None:
+            _pointwise.mass_batch(
+                self._tree, s.bandwidth, s.kernel, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
+            )
+
+        run_rows(work, points.shape[0], self._n_jobs)
+        return mean, log_mass, effective

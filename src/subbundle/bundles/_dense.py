@@ -1,0 +1,204 @@
+"""Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, Krylov subspaces instead of full decompositions.
+
+Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d, where it
+is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d, n) and k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle.bundles._krylov import leading, partners
+from subbundle.bundles._rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
+from subbundle.bundles._settings import LOCAL, NONE, RECENTRED, Settings
+from subbundle.bundles._verdicts import gap_verdict, mass_verdict
+from subbundle.cloud import Cloud
+
+# Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
+_TILE = 512
+
+
+@dataclass(slots=True)
+class _Neighbours:
+    """Neighbours of one point: rows of the cloud, φ_n, ψ_n, Σφ_n, log of the absolute mass, and m − p."""
+
+    places: IntArray
+    phi: FloatArray
+    psi: FloatArray
+    mass: float
+    log_mass: float
+    shift: FloatArray
+
+
+class Dense:
+    """Frame, field and mass at points in the cloud's centred coordinates."""
+
+    def __init__(self, cloud: Cloud, rank: int, n_jobs: int) -> None:
+        self._rows, self._boxes, self._n_jobs = cloud.rows, cloud.boxes, n_jobs
+        width = min(rank + 3, cloud.dim)
+        # Any fixed block in general position will do; the same one for every point keeps results reproducible.
+        self._start = np.random.default_rng(0).standard_normal((cloud.dim, width))
+
+    def field(
+        self, settings: Settings, points: FloatArray, covectors: FloatArray
+    ) -> tuple[FloatArray, FloatArray, StatusArray]:
+        """Velocity, force [batch, d] and status [batch]."""
+        velocity, force = np.full_like(points, np.nan), np.full_like(points, np.nan)
+        status = np.empty(points.shape[0], np.int8)
+
+        def work(start: int, stop: int) -> None:
+            for b in range(start, stop):
+                status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
+
+        run_rows(work, points.shape[0], self._n_jobs)
+        return velocity, force, status
+
+    def frame(
+        self, settings: Settings, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, StatusArray]:
+        """Eigenvalues [batch, d], eigenvectors [batch, d, k], means [batch, d], log masses [batch], status [batch]."""
+        n_rows, dim = points.shape
+        values, mean = np.full((n_rows, dim), np.nan), np.full((n_rows, dim), np.nan)
+        vectors = np.full((n_rows, dim, settings.rank), np.nan)
+        log_mass, status = np.empty(n_rows), np.empty(n_rows, np.int8)
+
+        def work(start: int, stop: int) -> None:
+            for b in range(start, stop):
+                near = self._neighbours(settings, points[b], -1.0)
+                log_mass[b] = near.log_mass
+                status[b] = mass_verdict(near.log_mass, settings.log_floor)
+                if near.mass == 0.0:
+                    continue
+                mean[b] = points[b] + near.shift
+                centre, about = self._centre(settings, points[b], near)
+                values[b], all_vectors = _decompose(*self._second_moment(settings, centre, about))
+                width = min(settings.rank, all_vectors.shape[1])
+                vectors[b, :, :width] = all_vectors[:, :width]
+                if status[b] == Status.OK:
+                    status[b] = gap_verdict(values[b], settings.rank, settings.min_gap)
+
+        run_rows(work, n_rows, self._n_jobs)
+        return values, vectors, mean, log_mass, status
+
+    def mass(
+        self, settings: Settings, points: FloatArray, apart: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
+        mean = np.full_like(points, np.nan)
+        log_mass, effective = np.empty(points.shape[0]), np.zeros(points.shape[0])
+
+        def work(start: int, stop: int) -> None:
+            for b in range(start, stop):
+                near = self._neighbours(settings, points[b], apart)
+                log_mass[b] = near.log_mass
+                if near.mass > 0.0:
+                    mean[b] = points[b] + near.shift
+                    effective[b] = near.mass**2 / float((near.phi**2).sum())
+
+        run_rows(work, points.shape[0], self._n_jobs)
+        return mean, log_mass, effective
+
+    def _field_at(
+        self, settings: Settings, p: FloatArray, covector: FloatArray, velocity: FloatArray, force: FloatArray
+    ) -> int:
+        near = self._neighbours(settings, p, -1.0)
+        verdict: int = mass_verdict(near.log_mass, settings.log_floor)
+        if verdict != Status.OK:
+            return verdict
+        centre, about = self._centre(settings, p, near)
+        matrix, factored = self._second_moment(settings, centre, about)
+        rank = settings.rank
+        converged, values, vectors = leading(matrix, factored, self._start, rank)
+        if not converged:
+            values, vectors = _decompose(matrix, factored)
+            vectors = np.ascontiguousarray(vectors[:, :rank])
+        verdict = gap_verdict(values, rank, settings.min_gap)
+        if verdict != Status.OK:
+            return verdict
+        components = covector @ vectors
+        velocity[:] = vectors @ components
+        turned = partners(matrix, factored, values, vectors, covector)
+        force[:] = self._force(settings, p, near, centre, about, components, vectors, turned)
+        return int(Status.OK)
+
+    def _force(
+        self,
+        settings: Settings,
+        p: FloatArray,
+        near: _Neighbours,
+        centre: FloatArray,
+        about: _Neighbours,
+        components: FloatArray,
+        vectors: FloatArray,
+        turned: FloatArray,
+    ) -> FloatArray:
+        """−∂H/∂p, with A never formed: q_n = Σ_i c_i (y_n·e_i)(y_n·u_i)."""
+        third = np.empty_like(p)
+        e, u = np.ascontiguousarray(vectors.T), np.ascontiguousarray(turned.T)
+        total = contracted_rows(self._rows, about.places, about.psi, centre, components, e, u, third)
+        area = settings.bandwidth**2
+        third /= area * about.mass
+        if settings.centering == LOCAL:
+            return -(third + near.shift * (total / (area * about.mass)))
+        # 2 A δ for δ = mean − centre, from the moving centre.
+        third -= vectors @ (components * (u @ about.shift)) + turned @ (components * (e @ about.shift))
+        if settings.centering == NONE:
+            return -third
+        gradient = np.empty_like(p)
+        pull_back(self._rows, near.places, near.psi, p, p + near.shift, third, gradient)
+        return -gradient / (area * near.mass)
+
+    def _neighbours(self, settings: Settings, p: FloatArray, apart: float) -> _Neighbours:
+        n_points = self._rows.shape[0]
+        places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
+        count, nearest = weigh_rows(
+            self._rows, self._boxes, p, settings.bandwidth, settings.kernel, apart, places, phi, psi
+        )
+        shift = np.empty_like(p)
+        mass = first_moment(self._rows, places[:count], phi[:count], p, shift) if count else 0.0
+        if mass == 0.0:
+            return _Neighbours(places[:0], phi[:0], psi[:0], 0.0, -np.inf, shift)
+        shift /= mass
+        return _Neighbours(places[:count], phi[:count], psi[:count], mass, float(np.log(mass) - 0.5 * nearest), shift)
+
+    def _centre(self, settings: Settings, p: FloatArray, near: _Neighbours) -> tuple[FloatArray, _Neighbours]:
+        """The point that y_n is measured from, and the neighbours whose weights enter Σ."""
+        if settings.centering == NONE:
+            return p, near
+        mean = p + near.shift
+        return mean, self._neighbours(settings, mean, -1.0) if settings.centering == RECENTRED else near
+
+    def _second_moment(self, settings: Settings, centre: FloatArray, about: _Neighbours) -> tuple[FloatArray, bool]:
+        """Σ as a matrix [d, d] and False, or its factor Z [n, d] and True when there are fewer neighbours than d."""
+        n, dim = about.places.size, centre.size
+        weights = about.phi / about.mass
+        if n < dim:
+            factor = np.empty((n, dim))
+            fill_tile(self._rows, about.places, weights, centre, factor)
+            return factor, True
+        tile = np.empty((min(_TILE, n), dim))
+        sigma = np.zeros((dim, dim))
+        for start in range(0, n, _TILE):
+            stop = min(start + _TILE, n)
+            part = tile[: stop - start]
+            fill_tile(self._rows, about.places[start:stop], weights[start:stop], centre, part)
+            sigma += part.T @ part
+        return sigma, False
+
+
+def _decompose(matrix: FloatArray, factored: bool) -> tuple[FloatArray, FloatArray]:
+    """All eigenvalues [d] of Σ, descending, and the eigenvectors that belong to its range, largest entry positive."""
+    if factored:
+        _, singular, transposed = np.linalg.svd(matrix, full_matrices=False)
+        values = np.zeros(matrix.shape[1])
+        values[: singular.size] = singular**2
+        vectors = transposed.T
+    else:
+        ascending, columns = np.linalg.eigh(matrix)
+        values, vectors = np.maximum(ascending[::-1], 0.0), columns[:, ::-1]
+    largest = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
+    return values, np.ascontiguousarray(vectors * np.where(largest < 0.0, -1.0, 1.0))

@@ -1,0 +1,192 @@
+"""The bundle in up to `BLOCK_DIM` dimensions: frame and field of one point after the other, in compiled code.
+
+Notation of the mathematics: φ_n kernel weights, s = Σ φ_n, m(p) the local mean, Σ the second moment of the chosen centring
+about its centre, λ_i, e_i its eigenpairs, c = Eᵀη,
+
+    A = sym Σ_{i≤k<j} c_i c_j / (λ_i − λ_j) e_i e_jᵀ,        q_n = y_nᵀ A y_n,   y_n = x_n − centre,
+    dH = ⟨A, dΣ⟩,
+
+and, with ψ = −2 φ′ so that ∂φ_n/∂p = ψ_n (x_n − p) / a²,
+
+    local      ∂H/∂p = Σ ψ_n q_n (x_n − p) / (a² s)                      y_n = x_n − m(p)
+    none       ∂H/∂p = Σ ψ_n q_n (x_n − p) / (a² s) − 2 A (m − p)        y_n = x_n − p
+    recentred  ∂H/∂p = Jᵀ g, g the gradient of `none` at m(p),  J = ∂m/∂p = Σ ψ_n (x_n − m)(x_n − p)ᵀ / (a² s)
+
+Σ w_n q_n = ⟨A, Σ⟩ = 0 because A has no diagonal block in the eigenbasis, so the derivative of s drops out.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.bundles._eigen import eigh
+from subbundle.bundles._settings import LOCAL, NONE, RECENTRED
+from subbundle.bundles._sums import contracted, moments
+from subbundle.bundles._verdicts import gap_verdict, mass_verdict
+from subbundle.bundles._weights import weigh
+from subbundle.cloud._build import LEAF
+
+
+@nb.njit(nogil=True, cache=True)
+def field_batch(tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, covectors, velocity, force, status):
+    """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
+    dim = points.shape[1]
+    found, phi, psi = _scratch(tree)
+    sigma, vectors, matrix, jacobian = np.empty((4, dim, dim))
+    values, centre, shift, turn, third = np.empty((5, dim))
+    for b in range(points.shape[0]):
+        velocity[b] = np.nan
+        force[b] = np.nan
+        p = points[b]
+        log_mass, mass, count = _second_moment(
+            tree, p, bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
+        )
+        status[b] = mass_verdict(log_mass, log_floor)
+        if status[b] != 0:
+            continue
+        eigh(sigma, values, vectors)
+        status[b] = gap_verdict(values, rank, min_gap)
+        if status[b] != 0:
+            continue
+        _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
+        total = contracted(tree[0], found, count, psi, centre, matrix, third)
+        scale = 1.0 / (bandwidth * bandwidth * mass)
+        for i in range(dim):
+            turn[i] = third[i] * scale
+            if centering == LOCAL:
+                turn[i] += shift[i] * total * scale
+            else:
+                for j in range(dim):
+                    turn[i] -= 2.0 * matrix[i, j] * shift[j]
+        for i in range(dim):
+            if centering == RECENTRED:
+                total = 0.0
+                for j in range(dim):
+                    total += jacobian[j, i] * turn[j]
+                force[b, i] = -total
+            else:
+                force[b, i] = -turn[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def frame_batch(
+    tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, values, vectors, mean, log_mass, status
+):
+    """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``."""
+    dim = points.shape[1]
+    found, phi, psi = _scratch(tree)
+    sigma, jacobian = np.empty((2, dim, dim))
+    centre, shift = np.empty((2, dim))
+    for b in range(points.shape[0]):
+        values[b] = np.nan
+        vectors[b] = np.nan
+        mean[b] = np.nan
+        log_mass[b], mass, count = _second_moment(
+            tree, points[b], bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
+        )
+        status[b] = mass_verdict(log_mass[b], log_floor)
+        if count == 0 or mass == 0.0:
+            continue
+        for i in range(dim):
+            mean[b, i] = centre[i] + (shift[i] if centering == NONE else 0.0)
+        eigh(sigma, values[b], vectors[b])
+        if status[b] == 0:
+            status[b] = gap_verdict(values[b], rank, min_gap)
+
+
+@nb.njit(nogil=True, cache=True)
+def mass_batch(tree, bandwidth, kernel, apart, points, mean, log_mass, effective):
+    """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
+
+    ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
+    """
+    dim = points.shape[1]
+    found, phi, psi = _scratch(tree)
+    first = np.empty(dim)
+    second = np.empty((dim, dim))
+    for b in range(points.shape[0]):
+        count, nearest = weigh(tree, points[b], bandwidth, kernel, apart, found, phi, psi)
+        mass = moments(tree[0], found, count, phi, points[b], first, second)
+        squares = 0.0
+        for c in range(count):
+            for i in range(LEAF):
+                squares += phi[c, i] * phi[c, i]
+        if squares > 0.0:
+            mean[b] = points[b] + first / mass
+            log_mass[b] = np.log(mass) - 0.5 * nearest
+            effective[b] = mass * mass / squares
+        else:
+            mean[b] = np.nan
+            log_mass[b] = -np.inf
+            effective[b] = 0.0
+
+
+@nb.njit(nogil=True, cache=True)
+def _scratch(tree):
+    n_leaves = tree[0].shape[0]
+    # Only the pages that are written come into being, so this costs nothing for large clouds.
+    return np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
+
+
+@nb.njit(nogil=True, cache=True)
+def _second_moment(tree, p, bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian):
+    """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves.
+
+    ``centre`` is the point that y_n is measured from; ``shift`` is m(p) − p, or m(c) − c at c = m(p) for `recentred`.
+    """
+    dim = p.size
+    count, nearest = weigh(tree, p, bandwidth, kernel, -1.0, found, phi, psi)
+    mass = moments(tree[0], found, count, phi, p, shift, sigma)
+    if mass <= 0.0:
+        return -np.inf, 0.0, 0
+    log_mass = np.log(mass) - 0.5 * nearest
+    for i in range(dim):
+        shift[i] /= mass
+        centre[i] = p[i] if centering == NONE else p[i] + shift[i]
+    if centering == RECENTRED:
+        _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
+        count, nearest = weigh(tree, centre, bandwidth, kernel, -1.0, found, phi, psi)
+        mass = moments(tree[0], found, count, phi, centre, shift, sigma)
+        if mass <= 0.0:
+            return -np.inf, 0.0, 0
+        shift /= mass
+    for i in range(dim):
+        for j in range(dim):
+            sigma[i, j] = sigma[i, j] / mass - (shift[i] * shift[j] if centering == LOCAL else 0.0)
+    return log_mass, mass, count
+
+
+@nb.njit(nogil=True, cache=True)
+def _mean_jacobian(tree, found, count, psi, p, scale, shift, jacobian):
+    """J = ∂m/∂p = Σ ψ_n (x_n − m)(x_n − p)ᵀ / (a² s), with ``scale`` = a² s and ``shift`` = m − p."""
+    first = np.empty(p.size)
+    moments(tree[0], found, count, psi, p, first, jacobian)
+    for i in range(p.size):
+        for j in range(p.size):
+            jacobian[i, j] = (jacobian[i, j] - shift[i] * first[j]) / scale
+
+
+@nb.njit(nogil=True, cache=True)
+def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
+    """Write P η into ``velocity`` and A into ``matrix``."""
+    dim = covector.size
+    components = np.empty(dim)
+    for j in range(dim):
+        total = 0.0
+        for i in range(dim):
+            total += vectors[i, j] * covector[i]
+        components[j] = total
+    velocity[:] = 0.0
+    matrix[:] = 0.0
+    partner = np.empty(dim)
+    for i in range(rank):
+        partner[:] = 0.0
+        for j in range(rank, dim):
+            factor = components[j] / (values[i] - values[j])
+            for r in range(dim):
+                partner[r] += factor * vectors[r, j]
+        for r in range(dim):
+            velocity[r] += components[i] * vectors[r, i]
+            for c in range(dim):
+                matrix[r, c] += 0.5 * components[i] * (vectors[r, i] * partner[c] + partner[r] * vectors[c, i])

@@ -1,0 +1,132 @@
+"""Lossless change of coordinates into the space that the data spans.
+
+Observations of affine rank r < d (more dimensions than points, images with dead pixels) lie in c + span B, B [d, r]
+orthonormal. A query (p, η) has two further directions of its own: o, along the part of p − c outside the span, of length h,
+and o′, along the part of η that is outside the span and across o. In the coordinates of R^(r+2)
+
+    p ↦ (Bᵀ(p − c), h, 0)        η ↦ (Bᵀη, o·η, o′·η)
+
+all inner products that the bundle is made of are unchanged, and velocity and force lie in span(B, o, o′): both map back
+exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.cloud import Cloud
+
+# Rows further than this (relative to the cloud) from the span of the others count as outside it.
+_EXACT = 1e-12
+
+# Directions of its own that a query adds to the span of the data.
+_OWN = 2
+
+# The kernels start at three dimensions; a plane is a space whose third coordinate is zero.
+_LEAST_DIM = 3
+
+
+class Coordinates:
+    """Maps between the caller's R^d and the working space.
+
+    Parameters
+    ----------
+    centre : [d]
+        Origin of the working space.
+    basis : [d, r] or None
+        Orthonormal basis of the span of the data; None where the data spans the whole space.
+    """
+
+    def __init__(self, centre: FloatArray, basis: FloatArray | None) -> None:
+        self.centre, self.basis = centre, basis
+        used = centre.size if basis is None else basis.shape[1] + _OWN
+        self.padding = max(_LEAST_DIM - used, 0)
+        self.span = centre.size if basis is None else basis.shape[1]
+
+    def enter(
+        self, points: FloatArray, covectors: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Working coordinates of ``points`` and ``covectors`` [batch, d], and the directions (o, o′) [batch, 2, d]."""
+        offsets = points - self.centre
+        covectors = np.zeros_like(points) if covectors is None else covectors
+        pad = ((0, 0), (0, self.padding))
+        if self.basis is None:
+            return np.pad(offsets, pad), np.pad(covectors, pad), None
+        inside, outside = self._split(offsets)
+        height, first = _direction(outside, np.abs(offsets).max(axis=1, initial=0.0))
+        pressed, loose = self._split(covectors)
+        lifted = np.einsum("bd,bd->b", loose, first)
+        side, second = _direction(loose - lifted[:, None] * first, np.abs(covectors).max(axis=1, initial=0.0))
+        working_points = np.column_stack([inside, height, np.zeros_like(height)])
+        working_covectors = np.column_stack([pressed, lifted, side])
+        return np.pad(working_points, pad), np.pad(working_covectors, pad), np.stack([first, second], axis=1)
+
+    def leave(self, vectors: FloatArray, directions: FloatArray | None) -> FloatArray:
+        """Vectors [batch, d] of R^d from working components [batch, w]."""
+        if self.basis is None or directions is None:
+            return np.ascontiguousarray(vectors[:, : self.centre.size])
+        own = vectors[:, self.span : self.span + _OWN]
+        return _rowwise(vectors[:, : self.span], self.basis.T) + np.einsum("bi,bid->bd", own, directions)
+
+    def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Components in the basis [batch, r], and what is left outside it [batch, d]."""
+        assert self.basis is not None
+        inside = _rowwise(vectors, self.basis)
+        return inside, vectors - _rowwise(inside, self.basis.T)
+
+
+def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths and unit vectors; zero for those that are rounding beside ``scale``."""
+    length = np.sqrt(np.einsum("bd,bd->b", vectors, vectors))
+    length[length <= _EXACT * scale] = 0.0
+    return length, np.divide(vectors, length[:, None], out=np.zeros_like(vectors), where=length[:, None] > 0.0)
+
+
+def _rowwise(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """rows @ matrix, one row at a time: a batched product may round a row differently in another batch."""
+    return np.stack([row @ matrix for row in rows]) if rows.shape[0] else np.empty((0, matrix.shape[1]))
+
+
+def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
+    """The cloud in as few dimensions as hold it exactly (and at least three), and the maps there and back."""
+    dim = cloud.dim
+    if dim < _LEAST_DIM:
+        return _working(cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
+    found = _span(cloud) if dim > _LEAST_DIM else None
+    if found is None:
+        return cloud, Coordinates(cloud.centre, None)
+    basis, anchor = found
+    return _working(cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
+
+
+def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -> tuple[Cloud, Coordinates]:
+    """Cloud of the rows ``inside`` with empty coordinates added, and the maps into its own centred coordinates."""
+    coordinates = Coordinates(origin, basis)
+    extra = coordinates.padding + (0 if basis is None else _OWN)
+    working = Cloud(np.pad(inside, ((0, 0), (0, extra))))
+    middle = working.centre[: inside.shape[1]]
+    return working, Coordinates(origin + (middle if basis is None else basis @ middle), basis)
+
+
+def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
+    """Orthonormal basis [d, r] of the affine span and its point [d] nearest the centre; None if r + 2 ≥ d.
+
+    A sample of 2 d rows decides quickly that the span is everything. Otherwise its span is checked against all rows, and
+    all rows are used if it misses one.
+    """
+    everything = np.arange(cloud.n_points)
+    for places in (cloud.sample(2 * cloud.dim), everything):
+        rows = cloud.at(places)
+        rows = rows - rows[0]
+        singular = np.linalg.svd(rows, compute_uv=False)
+        rank = int(np.count_nonzero(singular > _EXACT * singular[0]))
+        if rank + _OWN >= cloud.dim:
+            return None
+        basis = np.ascontiguousarray(np.linalg.svd(rows, full_matrices=False)[2][:rank].T)
+        first = cloud.at(places[:1])[0]
+        relative = cloud.at(everything) - first
+        missing = relative - (relative @ basis) @ basis.T
+        if np.abs(missing).max() <= _EXACT * cloud.size:
+            return basis, first - basis @ (basis.T @ first)
+    return None

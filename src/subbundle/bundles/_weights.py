@@ -1,0 +1,110 @@
+"""Kernel weights of the observations in the leaves that a ball meets."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.cloud._build import LEAF
+from subbundle.cloud._search import leaves_within, nearest_sq
+from subbundle.kernels import COMPACT_REACH, GAUSSIAN, exp_minus, gaussian_reach, reach_sq
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
+    """Find the neighbours of ``point`` and write their weights leaf by leaf.
+
+    Parameters
+    ----------
+    tree : (blocks, boxes, n_points)
+    apart : float
+        Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
+    found : [leaves] int64, phi, psi : [leaves, LEAF]
+        Scratch. The first ``count`` entries are filled: leaf numbers, φ_n and ψ_n = −2 φ′_n of their points.
+
+    Returns
+    -------
+    count : int
+        How many leaves were found; 0 when no observation is in reach.
+    shift : float
+        t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
+    """
+    blocks, boxes, n_points = tree
+    near = nearest_sq(blocks, boxes, n_points, point, apart)
+    if not np.isfinite(near):
+        return 0, 0.0
+    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, point.size), found)
+    scale = 1.0 / (bandwidth * bandwidth)
+    shift = near * scale if kernel == GAUSSIAN else 0.0
+    for c in range(count):
+        block = blocks[found[c]]
+        if kernel == GAUSSIAN and point.size == 3:
+            _gaussian3(block, point[0], point[1], point[2], scale, shift, phi[c], psi[c])
+        else:
+            _squared_distances(block, point, psi[c])
+            if kernel == GAUSSIAN:
+                _gaussian(psi[c], scale, shift, gaussian_reach(point.size), phi[c])
+            else:
+                _compact(psi[c], scale, phi[c])
+        if apart >= 0.0:
+            _leave_out(block, point, apart, phi[c], psi[c])
+    return count, shift
+
+
+# Only finite numbers reach these loops, so the compiler may assume it; that is what lets it vectorise the comparisons.
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _gaussian3(block, p0, p1, p2, scale, shift, phi, psi):
+    """ψ = φ = exp(−(t − shift)/2), zero beyond the reach; unrolled, because this is half of the time of a field."""
+    reach = 36.0
+    for i in range(LEAF):
+        y0, y1, y2 = block[0, i] - p0, block[1, i] - p1, block[2, i] - p2
+        t = (y0 * y0 + y1 * y1 + y2 * y2) * scale - shift
+        value = exp_minus(0.5 * min(t, reach))
+        value = value if t < reach else 0.0
+        phi[i] = value
+        psi[i] = value
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _squared_distances(block, point, out):
+    for i in range(LEAF):
+        offset = block[0, i] - point[0]
+        out[i] = offset * offset
+    for j in range(1, point.size):
+        for i in range(LEAF):
+            offset = block[j, i] - point[j]
+            out[i] += offset * offset
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _gaussian(psi, scale, shift, reach, phi):
+    """Turn squared distances in ``psi`` into ψ = φ = exp(−(t − shift)/2), zero beyond the reach."""
+    for i in range(LEAF):
+        t = psi[i] * scale - shift
+        value = exp_minus(0.5 * min(t, reach))
+        value = value if t < reach else 0.0
+        phi[i] = value
+        psi[i] = value
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _compact(psi, scale, phi):
+    """Turn squared distances in ``psi`` into ψ = u³ and φ = u⁴ with u = max(1 − t/8, 0)."""
+    for i in range(LEAF):
+        u = max(1.0 - psi[i] * scale * (1.0 / COMPACT_REACH), 0.0)
+        cube = u * u * u
+        psi[i] = cube
+        phi[i] = cube * u
+
+
+@nb.njit(nogil=True, cache=True)
+def _leave_out(block, point, apart, phi, psi):
+    for i in range(LEAF):
+        total = 0.0
+        for j in range(point.size):
+            total += (block[j, i] - point[j]) ** 2
+        if total <= apart:
+            phi[i] = 0.0
+            psi[i] = 0.0

@@ -1,0 +1,91 @@
+"""The protocol that everything above rests on: a rank-k subbundle of the tangent bundle of R^D.
+
+A subbundle gives at every point p a k-dimensional subspace with projector P(p). It makes R^D sub-Riemannian, with the
+Hamiltonian H(p, η) = ½ |P(p) η|², and its geodesics solve
+
+    ṗ = P(p) η              (the *velocity*)
+    η̇ = −∂H/∂p (p, η)       (the *force*)
+
+A bundle says what its subspaces are (`frame`) and how a point and covector move (`field`). Flow, exp, log and the
+manifolds know nothing else, so a bundle learned from data and one from a textbook are treated alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from subbundle._types import FloatArray, StatusArray
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The subspaces at a batch of points.
+
+    Attributes
+    ----------
+    vectors : [batch, dim, rank]
+        Orthonormal basis of each subspace; the column with the larger eigenvalue first, its largest entry positive.
+    eigenvalues : [batch, dim]
+        All eigenvalues of the second moment, descending (length²). Analytic bundles give 1 (rank times), then 0.
+    mean : [batch, dim]
+        The local mean m(p); the point itself for analytic bundles.
+    density : [batch]
+        Kernel mass relative to its typical value on the data, so 1 is typical and 0.5 a straight border.
+    gap : [batch]
+        (λ_k − λ_{k+1}) / λ_k, between 0 (subspace undefined) and 1.
+    status : [batch]
+        `Status` of each row. Rows that are not OK hold the best that could be computed, NaN where nothing could.
+    """
+
+    vectors: FloatArray
+    eigenvalues: FloatArray
+    mean: FloatArray
+    density: FloatArray
+    gap: FloatArray
+    status: StatusArray
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The Hamiltonian vector field at a batch of points and covectors.
+
+    Attributes
+    ----------
+    velocity : [batch, dim]
+        P η. Rows whose status is not OK are NaN.
+    force : [batch, dim]
+        −∂H/∂p. Rows whose status is not OK are NaN.
+    status : [batch]
+        `Status` of each row.
+    """
+
+    velocity: FloatArray
+    force: FloatArray
+    status: StatusArray
+
+
+@runtime_checkable
+class Subbundle(Protocol):
+    """What a bundle must offer. Both methods take batches of float64 arrays, ``[batch, dim]``, and are pure.
+
+    A row's result must not depend on the other rows, to the bit: batches are cut and reordered freely.
+    """
+
+    @property
+    def ambient_dim(self) -> int:
+        """Dimension D of the space the points live in."""
+
+    @property
+    def rank(self) -> int:
+        """Dimension k of the subspaces."""
+
+    @property
+    def length_scale(self) -> float:
+        """The length on which the subspaces turn (the bandwidth, for data). Tolerances and steps are relative to it."""
+
+    def frame(self, points: FloatArray) -> Frame:
+        """Return the subspaces at ``points`` [batch, dim]."""
+
+    def field(self, points: FloatArray, covectors: FloatArray) -> Field:
+        """Velocity and force at ``points`` [batch, dim] and ``covectors`` [batch, dim]."""

@@ -1,0 +1,108 @@
+"""The command ``subbundle``: thin wrappers around `subbundle.experiments`.
+
+Results go to standard output, progress to standard error. Wrong input ends in one line and exit code 2. Heavy imports
+happen inside the commands, so ``--help`` and ``--version`` answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code (0 done, 2 wrong input, 130 interrupted)."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal without σ or ± shows a question mark rather than a traceback.
+            stream.reconfigure(errors="replace")
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, OSError, ImportError) as error:
+        # The library's own messages say what was required, what came and what to write instead.
+        print(f"subbundle: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nsubbundle: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one line instead of the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (try {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="subbundle", description="Learn the geometry of a point cloud.")
+    parser.add_argument("--version", action="version", version=f"subbundle {version('subbundle')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+
+    demo = commands.add_parser(
+        "demo",
+        help="make a noisy closed surface and learn it",
+        description="Make a noisy closed surface, trace a principal submanifold on it, measure its error against the "
+        "true surface, and write a picture and PLY files.",
+    )
+    demo.add_argument("--n", type=_positive_integer, default=20000, help="number of observations (default 20000)")
+    _add_common(demo, "subbundle-demo")
+    demo.set_defaults(run=_demo)
+
+    paper = commands.add_parser(
+        "paper",
+        help="repeat an experiment of the paper",
+        description="Repeat experiments of Akhøj, Benn, Grong, Sommer and Pennec, "
+        "Principal subbundles for dimension reduction (arXiv:2307.03128).",
+    )
+    experiments = paper.add_subparsers(required=True, metavar="EXPERIMENT", dest="experiment")
+    sphere = experiments.add_parser("sphere", help="75 geodesics around a sphere, without and with noise")
+    sphere.set_defaults(run=_paper_sphere)
+    bundle = experiments.add_parser("bundle", help="what a principal subbundle looks like, in the plane and in space")
+    bundle.set_defaults(run=_paper_bundle)
+    for experiment in (sphere, bundle):
+        _add_common(experiment, "subbundle-paper")
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, folder: str) -> None:
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of the random numbers (default 0)")
+    parser.add_argument(
+        "--out", type=Path, default=Path(folder), metavar="DIR", help=f"folder for the files (default {folder})"
+    )
+
+
+def _positive_integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"must be a positive integer; got {text!r}")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"must be an integer >= 0; got {text!r}")
+    return int(text)
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from subbundle.experiments import demo
+
+    demo.run(n=options.n, seed=options.seed, out=options.out)
+
+
+def _paper_sphere(options: argparse.Namespace) -> None:
+    from subbundle.experiments import sphere
+
+    sphere.run(seed=options.seed, out=options.out)
+
+
+def _paper_bundle(options: argparse.Namespace) -> None:
+    from subbundle.experiments import illustrations
+
+    illustrations.run(seed=options.seed, out=options.out)

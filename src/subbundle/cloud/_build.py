@@ -1,0 +1,135 @@
+"""Building the box tree: a balanced binary tree whose leaves are full blocks of `LEAF` points.
+
+The N points are cut into ⌈N / LEAF⌉ leaves. A node covers a run of leaves; it is split across its widest side so that the
+left child takes half of its leaves, rounded up, all of them full. Nodes are numbered in preorder, so a node over m leaves
+owns 2m − 1 numbers, its left child follows it and its right child follows the left subtree: no pointers are stored.
+
+Ties are broken by the remaining coordinates, which makes the split a total order on distinct points. The tree is then a
+function of the *set* of points: the order of the rows changes no bit of any later result.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+LEAF = 32
+
+
+@nb.njit(nogil=True, cache=True)
+def build(points, order, boxes):
+    """Sort ``points`` [N, d] and ``order`` [N] in place into leaf order and fill ``boxes`` [nodes, 2, d].
+
+    ``boxes[node, 0]`` and ``boxes[node, 1]`` are the lower and upper corners of the points of the node.
+    """
+    n_points, dim = points.shape
+    n_leaves = (n_points + LEAF - 1) // LEAF
+    pivot = np.empty(dim)
+    stack = np.empty((64, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_leaves
+    top = 1
+    while top > 0:
+        top -= 1
+        node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
+        start, stop = first * LEAF, min(last * LEAF, n_points)
+        axis = _bound(points, start, stop, boxes[node])
+        if last - first == 1:
+            _sort_rows(points, order, start, stop, axis)
+            continue
+        middle = first + (last - first + 1) // 2
+        _select(points, order, start, stop, middle * LEAF, axis, pivot)
+        stack[top, 0], stack[top, 1], stack[top, 2] = node + 2 * (middle - first), middle, last
+        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = node + 1, first, middle
+        top += 2
+
+
+@nb.njit(nogil=True, cache=True)
+def _bound(points, start, stop, box):
+    """Write the bounding box of the rows into ``box`` and return its widest axis."""
+    dim = points.shape[1]
+    box[0] = points[start]
+    box[1] = points[start]
+    for i in range(start + 1, stop):
+        for j in range(dim):
+            value = points[i, j]
+            box[0, j] = min(box[0, j], value)
+            box[1, j] = max(box[1, j], value)
+    axis, widest = 0, -1.0
+    for j in range(dim):
+        if box[1, j] - box[0, j] > widest:
+            axis, widest = j, box[1, j] - box[0, j]
+    return axis
+
+
+@nb.njit(nogil=True, cache=True)
+def _precedes(a, b, axis):
+    """Whether row a comes before row b: by ``axis`` first, then by all coordinates in turn."""
+    if a[axis] != b[axis]:
+        return a[axis] < b[axis]
+    for j in range(a.size):
+        if a[j] != b[j]:
+            return a[j] < b[j]
+    return False
+
+
+@nb.njit(nogil=True, cache=True)
+def _swap(points, order, i, j):
+    for c in range(points.shape[1]):
+        points[i, c], points[j, c] = points[j, c], points[i, c]
+    order[i], order[j] = order[j], order[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def _select(points, order, start, stop, target, axis, pivot):
+    """Quickselect: rows before ``target`` precede those from it on."""
+    low, high = start, stop - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _precedes(points[middle], points[low], axis):
+            _swap(points, order, middle, low)
+        if _precedes(points[high], points[low], axis):
+            _swap(points, order, high, low)
+        if _precedes(points[high], points[middle], axis):
+            _swap(points, order, high, middle)
+        pivot[:] = points[middle]
+        i, j = low, high
+        while i <= j:
+            while _precedes(points[i], pivot, axis):
+                i += 1
+            while _precedes(pivot, points[j], axis):
+                j -= 1
+            if i <= j:
+                _swap(points, order, i, j)
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            return
+
+
+@nb.njit(nogil=True, cache=True)
+def _sort_rows(points, order, start, stop, axis):
+    """Insertion sort of one leaf, so that equal sets give equal sums."""
+    for i in range(start + 1, stop):
+        j = i
+        while j > start and _precedes(points[j], points[j - 1], axis):
+            _swap(points, order, j, j - 1)
+            j -= 1
+
+
+@nb.njit(nogil=True, cache=True)
+def blocks_of(points, pad):
+    """Return the sorted points leaf by leaf as ``[leaves, d, LEAF]``: each coordinate of a leaf is contiguous.
+
+    The empty places of the last leaf hold ``pad``, a coordinate beyond the reach of any kernel.
+    """
+    n_points, dim = points.shape
+    n_leaves = (n_points + LEAF - 1) // LEAF
+    blocks = np.full((n_leaves, dim, LEAF), pad)
+    for i in range(n_points):
+        for j in range(dim):
+            blocks[i // LEAF, j, i % LEAF] = points[i, j]
+    return blocks

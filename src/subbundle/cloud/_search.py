@@ -1,0 +1,83 @@
+"""Searching the box tree from inside other kernels."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.cloud._build import LEAF
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _box_distance_sq(box, point):
+    """Squared distance from ``point`` to the box; zero inside it."""
+    total = 0.0
+    for j in range(point.size):
+        gap = max(box[0, j] - point[j], point[j] - box[1, j], 0.0)
+        total += gap * gap
+    return total
+
+
+@nb.njit(nogil=True, cache=True)
+def nearest_sq(blocks, boxes, n_points, point, apart):
+    """Squared distance from ``point`` to the nearest observation further than ``apart`` (squared; -1 excludes none).
+
+    Returns inf when there is none. The nearer child is visited first, so that few leaves are read.
+    """
+    dim = point.size
+    best = np.inf
+    stack = np.empty((64, 3), np.int64)
+    bounds = np.empty(64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, blocks.shape[0]
+    bounds[0] = _box_distance_sq(boxes[0], point)
+    distances = np.empty(LEAF)
+    top = 1
+    while top > 0:
+        top -= 1
+        if bounds[top] >= best:
+            continue
+        node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
+        if last - first == 1:
+            distances[:] = 0.0
+            for j in range(dim):
+                for i in range(LEAF):
+                    offset = blocks[first, j, i] - point[j]
+                    distances[i] += offset * offset
+            for i in range(min(LEAF, n_points - first * LEAF)):
+                if apart < distances[i] < best:
+                    best = distances[i]
+            continue
+        middle = first + (last - first + 1) // 2
+        left, right = node + 1, node + 2 * (middle - first)
+        to_left = _box_distance_sq(boxes[left], point)
+        to_right = _box_distance_sq(boxes[right], point)
+        # What is pushed last is read first.
+        slot_left = top if to_left > to_right else top + 1
+        slot_right = 2 * top + 1 - slot_left
+        stack[slot_left, 0], stack[slot_left, 1], stack[slot_left, 2] = left, first, middle
+        stack[slot_right, 0], stack[slot_right, 1], stack[slot_right, 2] = right, middle, last
+        bounds[slot_left], bounds[slot_right] = to_left, to_right
+        top += 2
+    return best
+
+
+@nb.njit(nogil=True, cache=True)
+def leaves_within(boxes, n_leaves, point, radius_sq, found):
+    """Write the leaves whose box meets the ball into ``found``, in memory order, and return their number."""
+    stack = np.empty((64, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_leaves
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
+        if _box_distance_sq(boxes[node], point) >= radius_sq:
+            continue
+        if last - first == 1:
+            found[count] = first
+            count += 1
+            continue
+        middle = first + (last - first + 1) // 2
+        stack[top, 0], stack[top, 1], stack[top, 2] = node + 2 * (middle - first), middle, last
+        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = node + 1, first, middle
+        top += 2
+    return count

@@ -1,0 +1,157 @@
+"""The paper's two illustrations of a principal subbundle: rank 1 in the plane, rank 2 in space.
+
+Blue strokes or arrows span the subspaces. One geodesic starts inside the cloud (red) and one outside (magenta): because
+the second moment is centred at the local mean, the subspaces outside stay tangential to the cloud, and the outer
+geodesic runs alongside it. Observations that carry a normalised weight above 1e-5 in the local PCA at the red point are
+drawn darker; the others hardly count there.
+
+In space the cloud lies around the unit sphere; the geodesics have the lengths of the great circles through their
+starts, 2π at radius 1 and 2.3π at radius 1.15, so both should close.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle import datasets, plot
+from subbundle._closest import spiral_directions
+from subbundle._progress import Progress
+from subbundle._types import FloatArray, Status
+from subbundle.bundles import PrincipalSubbundle
+from subbundle.geodesics import Geodesics, geodesic
+
+PALE, DARK, BLUE, INSIDE, OUTSIDE = "#c3d3bd", "#3f7d3a", "#3b6fb6", "#d1341f", "#c2479f"
+WEIGHT = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Illustration:
+    """A cloud, its bundle at some points, and a geodesic from inside and one from outside.
+
+    Attributes
+    ----------
+    cloud : [n, dim]
+    heavy : [n] of bool
+        Observations with a normalised weight above 1e-5 at the inner start.
+    bundle_points : [m, dim]
+    vectors : [m, dim, rank]
+    inside, outside : Geodesics
+    """
+
+    cloud: FloatArray
+    heavy: Any
+    bundle_points: FloatArray
+    vectors: FloatArray
+    inside: Geodesics
+    outside: Geodesics
+
+
+def in_plane(*, seed: int = 0, n: int = 500, n_grid: int = 23) -> Illustration:
+    """k = 1: a noisy wave; the geodesics run both ways from their starts."""
+    cloud = datasets.curve_in_plane(n, noise=0.12, seed=seed).points
+    bundle = PrincipalSubbundle(cloud, rank=1, bandwidth=0.3)
+    x, y = np.meshgrid(np.linspace(-3.6, 3.6, n_grid), np.linspace(-1.8, 1.8, n_grid // 2 + 1))
+    both_ways = np.array([[1.0], [-1.0]])
+    starts = np.array([[0.4, 0.4], [-1.6, -0.45]])
+    return _illustrate(bundle, cloud, 0.3, np.column_stack([x.ravel(), y.ravel()]), starts, both_ways, (2.0, 2.0))
+
+
+def in_space(*, seed: int = 0, n: int = 2000, n_frames: int = 150) -> Illustration:
+    """k = 2: a noisy sphere; one closed geodesic on it and one around it."""
+    cloud = datasets.sphere(n, noise=0.04, seed=seed).points
+    bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=0.25)
+    starts = np.array([[0.0, -1.0, 0.0], [0.0, -1.15, 0.0]])
+    lengths = (2.0 * np.pi, 2.3 * np.pi)
+    directions = np.array([[1.0, 0.35], [1.0, -0.6]])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return _illustrate(bundle, cloud, 0.25, spiral_directions(n_frames), starts, directions, lengths)
+
+
+def _illustrate(
+    bundle: PrincipalSubbundle,
+    cloud: FloatArray,
+    bandwidth: float,
+    bundle_points: FloatArray,
+    starts: FloatArray,
+    directions: FloatArray,
+    lengths: tuple[float, float],
+) -> Illustration:
+    squared = np.sum((cloud - starts[0]) ** 2, axis=1) / bandwidth**2
+    weights = np.exp(-0.5 * (squared - squared.min()))
+    frame = bundle.frame(bundle_points)
+    defined = frame.status == Status.OK
+    # In the plane each start sends two geodesics, one each way; in space each start sends its own.
+    chosen = [directions, directions] if bundle.rank == 1 else [directions[:1], directions[1:]]
+    curves = [
+        geodesic(bundle, start, covectors, length=length, n_points=400)
+        for start, covectors, length in zip(starts, chosen, lengths, strict=True)
+    ]
+    heavy = weights / weights.sum() > WEIGHT
+    return Illustration(cloud, heavy, bundle_points[defined], frame.vectors[defined], *curves)
+
+
+def draw(plane: Illustration, space: Illustration) -> Any:
+    """Two panels: the plane on the left, space on the right."""
+    figure, (left, right) = plot.new_figure(2)
+    _draw_plane(left, plane)
+    _draw_space(right, space)
+    return figure
+
+
+def _draw_plane(panel: Any, picture: Illustration) -> None:
+    cloud, heavy = picture.cloud, picture.heavy
+    for rows, color in ((~heavy, PALE), (heavy, DARK)):
+        panel.scatter(*cloud[rows].T, s=7, color=color, linewidths=0, zorder=1)
+    plot.draw_lines_of_bundle(panel, picture.bundle_points, picture.vectors[:, :, 0], length=0.2, color=BLUE)
+    for fan, color in ((picture.inside, INSIDE), (picture.outside, OUTSIDE)):
+        panel.plot(*fan.points.transpose(2, 1, 0), color=color, linewidth=2.2, zorder=3, solid_capstyle="round")
+        panel.scatter(*fan.points[0, 0], s=42, color=color, edgecolors="white", linewidths=0.8, zorder=4)
+    plot.fit(panel, np.concatenate([cloud, picture.bundle_points]), margin=0.04)
+    panel.set_title("rank 1 in the plane", fontsize=10, y=0.965)
+
+
+def _draw_space(panel: Any, picture: Illustration) -> None:
+    scene = plot.Scene(plot.View(azimuth=-62.0, elevation=20.0))
+    for rows, color in ((~picture.heavy, PALE), (picture.heavy, DARK)):
+        scene.add_points(picture.cloud[rows], color=color, size=4.0)
+    for i in range(picture.vectors.shape[2]):
+        scene.add_arrows(picture.bundle_points, 0.13 * picture.vectors[:, :, i], color=BLUE, width=0.9)
+    for fan, color in ((picture.inside, INSIDE), (picture.outside, OUTSIDE)):
+        scene.add_curves(fan.points, color=color, width=2.0, lift=0.02)
+        scene.add_points(fan.points[:, 0], color=color, size=40.0, lift=0.1)
+    scene.draw(panel, margin=0.1)
+    panel.set_title("rank 2 in space", fontsize=10, y=0.965)
+
+
+def run(*, seed: int, out: Path) -> list[Path]:
+    """Compute both illustrations, print how far the curves keep to the truth, write the picture; return the files."""
+    plot.require_matplotlib()
+    out.mkdir(parents=True, exist_ok=True)
+    progress = Progress()
+    with progress.stage("rank 1 in the plane"):
+        plane = in_plane(seed=seed)
+    with progress.stage("rank 2 in space"):
+        space = in_space(seed=seed)
+    with progress.stage("drawing"):
+        path = plot.save_png(draw(plane, space), out / "bundle.png")
+    print(report(space))
+    print(f"\nwrote {path}")
+    return [path]
+
+
+def report(space: Illustration) -> str:
+    """Whether the two closed geodesics in space close, and at what radius they run."""
+    lines = ["Geodesics around a noisy unit sphere", "", "start        length  norm along it       gap when closing"]
+    for name, fan in (("inside", space.inside), ("outside", space.outside)):
+        norms = np.linalg.norm(fan.points[0], axis=1)
+        norms = norms[np.isfinite(norms)]
+        gap = np.linalg.norm(fan.points[0, -1] - fan.points[0, 0])
+        closing = f"{gap:.3f}" if fan.status[0] == Status.OK else Status(int(fan.status[0])).words
+        lines.append(
+            f"{name:<8} {norms[0]:.2f} {fan.times[-1] / np.pi:>5.1f} π  {norms.mean():.3f} ± {norms.std():.3f}       {closing}"
+        )
+    return "\n".join(lines)

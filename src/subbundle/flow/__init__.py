@@ -1,0 +1,5 @@
+"""Integrators of the geodesic equations, batched, knowing only the protocol of a subbundle."""
+
+from subbundle.flow.integrate import METHODS, ORDERS, Trajectories, integrate
+
+__all__ = ["METHODS", "ORDERS", "Trajectories", "integrate"]

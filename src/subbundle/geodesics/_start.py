@@ -1,0 +1,97 @@
+"""Where geodesics start: base points and covectors in any of the forms a caller may write them.
+
+A covector may be given by its D components η, or by its k coordinates v in the frame F at the base point. The latter
+stand for the covector of D*_μ with η·f_i = v_i,
+
+    η = F (FᵀF)⁻¹ v,        v = Fᵀ η,        2H = |v|²,
+
+which is F v when the frame is orthonormal in the Euclidean sense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+from subbundle._validation import as_points
+from subbundle.bundles.base import Subbundle
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Initial conditions of a batch of geodesics.
+
+    Attributes
+    ----------
+    points, covectors : [batch, dim]
+    single : bool
+        The caller gave one point and one covector, without a batch axis.
+    """
+
+    points: FloatArray
+    covectors: FloatArray
+    single: bool
+
+
+def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
+    """Read ``base_point`` ([dim] or [batch, dim]) and ``covectors`` ([dim] or [rank], with or without a batch axis)."""
+    dim, rank = bundle.ambient_dim, bundle.rank
+    points = _at_most_2d(as_points(base_point, "base_point", dim=dim, ndim=None), "base_point")
+    given = _at_most_2d(as_points(covectors, "covectors", ndim=None), "covectors")
+    if given.shape[-1] not in (dim, rank):
+        raise ValueError(
+            f"covectors must have {dim} components, or {rank} coordinates in the frame at base_point; got shape "
+            f"{given.shape}."
+        )
+    single = points.ndim == 1 and given.ndim == 1
+    points, given = np.atleast_2d(points), np.atleast_2d(given)
+    if len(points) != len(given) and 1 not in (len(points), len(given)):
+        raise ValueError(
+            f"base_point and covectors must have as many rows as each other, or one of them a single row; got "
+            f"{len(points)} and {len(given)}. For all pairs use np.repeat on one and np.tile on the other."
+        )
+    if given.shape[-1] != dim:
+        given = covectors_from_coordinates(frame_at(bundle, points), given)
+    batch = len(given) if len(points) == 1 else len(points)
+    points = np.ascontiguousarray(np.broadcast_to(points, (batch, dim)))
+    given = np.ascontiguousarray(np.broadcast_to(given, (batch, dim)))
+    return Start(points, given, single)
+
+
+def frame_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
+    """Frame vectors [batch, dim, rank] at ``points`` [batch, dim], or an error that says why there are none."""
+    frame = bundle.frame(points)
+    bad = np.flatnonzero(frame.status != Status.OK)
+    if bad.size:
+        row = bad[0]
+        which = "" if len(points) == 1 else f" in {bad.size} of {len(points)} rows, first in row {row}"
+        raise ValueError(
+            "base_point must lie where the subspace is defined, to give coordinates in its frame; it does not"
+            f"{which}: {Status(int(frame.status[row])).words} (relative density {frame.density[row]:.3g}, where 1 is "
+            f"typical of the data; relative eigenvalue gap {frame.gap[row]:.3g}). Use a point nearer the data, or "
+            "carry this one there with sb.carry_to_ridge(bundle, base_point)."
+        )
+    return frame.vectors
+
+
+def covectors_from_coordinates(vectors: FloatArray, coordinates: FloatArray) -> FloatArray:
+    """η = F (FᵀF)⁻¹ v for ``vectors`` [batch or 1, dim, rank] and ``coordinates`` [batch or 1, rank]."""
+    gram = np.einsum("bdi,bdj->bij", vectors, vectors)
+    dual = np.einsum("bdi,bij->bjd", vectors, np.linalg.inv(gram))
+    covectors = np.zeros((max(len(vectors), len(coordinates)), vectors.shape[1]))
+    # Column by column, in this order for every row, so that a row's bits do not depend on the batch.
+    for i in range(vectors.shape[2]):
+        covectors += coordinates[:, i, None] * dual[:, i]
+    return covectors
+
+
+def _at_most_2d(array: FloatArray, name: str) -> FloatArray:
+    if array.ndim > 2:
+        raise ValueError(
+            f"{name} must be one row, or a 2-D array with one row per geodesic; got shape {array.shape}. "
+            f"Write {name}.reshape(-1, {array.shape[-1]})."
+        )
+    return array

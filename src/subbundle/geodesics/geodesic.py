@@ -1,0 +1,150 @@
+"""Geodesics: the curves γ(t) that start at a base point with a covector and solve the geodesic equations.
+
+γ has constant speed √(2H) and γ_{cη}(t) = γ_η(ct), so a geodesic is asked for either by its length (then η only gives
+the direction, and time is arc length) or by times (then γ(t) = exp(tη)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._validation import as_integer, as_positive
+from subbundle.bundles.base import Subbundle
+from subbundle.flow import integrate
+from subbundle.geodesics._start import as_start
+
+
+@dataclass(frozen=True, slots=True)
+class Geodesics:
+    """Points along geodesics. A single geodesic has no batch axis, and a scalar where others have one per row.
+
+    Attributes
+    ----------
+    points, covectors : [batch, n_times, dim]
+        γ(t) and η(t); NaN at times the geodesic did not reach.
+    times : [n_times]
+        Arc lengths when asked for by ``length``.
+    status : [batch]
+        `Status`: OK, or why the geodesic ended early.
+    reached : [batch]
+        Time up to which it is valid; ``times[-1]`` where it arrived.
+    lengths : [batch]
+        Arc length travelled by then.
+    n_evaluations : [batch]
+        How often the field was evaluated.
+    end_points, end_covectors : [batch, dim]
+        The last valid state, at time ``reached``.
+    """
+
+    points: FloatArray
+    covectors: FloatArray
+    times: FloatArray
+    status: StatusArray | Status
+    reached: FloatArray | float
+    lengths: FloatArray | float
+    n_evaluations: IntArray | int
+    end_points: FloatArray
+    end_covectors: FloatArray
+
+    def _without_batch_axis(self) -> Geodesics:
+        assert isinstance(self.status, np.ndarray)
+        assert isinstance(self.reached, np.ndarray)
+        assert isinstance(self.lengths, np.ndarray)
+        assert isinstance(self.n_evaluations, np.ndarray)
+        return Geodesics(
+            points=self.points[0],
+            covectors=self.covectors[0],
+            times=self.times,
+            status=Status(int(self.status[0])),
+            reached=float(self.reached[0]),
+            lengths=float(self.lengths[0]),
+            n_evaluations=int(self.n_evaluations[0]),
+            end_points=self.end_points[0],
+            end_covectors=self.end_covectors[0],
+        )
+
+
+def geodesic(
+    bundle: Subbundle,
+    base_point: Any,
+    covectors: Any,
+    *,
+    length: float | None = None,
+    times: Any = None,
+    n_points: int | None = None,
+    method: str = "dopri5",
+    tol: float | None = None,
+    step: float | None = None,
+    max_steps: int = 10_000,
+) -> Geodesics:
+    """Follow geodesics from ``base_point`` [dim] or [batch, dim].
+
+    Parameters
+    ----------
+    covectors : [batch, dim] or [batch, rank]
+        Initial covectors, by their components or by their coordinates in the frame at ``base_point``. One covector may
+        be given without the batch axis.
+    length : float, optional
+        Arc length of every geodesic; ``covectors`` are scaled to unit speed. Either this or ``times``.
+    times : [n_times], optional
+        Where γ(t) = exp(tη) is wanted; increasing and not negative.
+    n_points : int, optional
+        With ``length``: number of equally spaced points, base point and end included; 101 unless given.
+    method, tol, step, max_steps
+        As in `subbundle.flow.integrate`: ``"dopri5"`` takes ``tol`` (1e-6 unless given), the other methods ``step``.
+
+    Examples
+    --------
+    A quarter of a great circle, its direction given in the tangent frame:
+
+    >>> import numpy as np
+    >>> from subbundle.bundles.analytic import SphereTangent
+    >>> arc = geodesic(SphereTangent(2), [0, 0, 1.0], [1.0, 0.0], length=np.pi / 2, n_points=3)
+    >>> np.round(arc.points, 4) + 0.0
+    array([[0.    , 0.    , 1.    ],
+           [0.7071, 0.    , 0.7071],
+           [1.    , 0.    , 0.    ]])
+    >>> arc.status
+    <Status.OK: 0>
+    """
+    by_length = length is not None
+    if by_length == (times is not None):
+        came = "both" if by_length else "neither"
+        raise ValueError(
+            f"geodesic takes either length= or times=; got {came}. Pass length=1.0 for unit-speed geodesics of that "
+            "length in the direction of the covectors, or times=[0.5, 1.0] for the points exp(t * covector)."
+        )
+    if by_length:
+        number = 101 if n_points is None else as_integer(n_points, "n_points", low=2)
+        times = np.linspace(0.0, as_positive(length, "length"), number)
+    elif n_points is not None:
+        raise ValueError("n_points goes with length=; with times= there is one point per time. Leave n_points out.")
+
+    start = as_start(bundle, base_point, covectors)
+    run = integrate(
+        bundle, start.points, start.covectors, times,
+        unit_speed=by_length, method=method, tol=tol, step=step, max_steps=max_steps,
+    )  # fmt: skip
+    resting = np.flatnonzero(run.speed == 0.0)
+    if by_length and resting.size:
+        raise ValueError(
+            f"covectors must have a direction inside the subspace to be followed for a length; {resting.size} of "
+            f"{len(run.speed)} vanish on it (H = 0), first row {resting[0]}. Leave them out, or use times=."
+        )
+    moved = run.reached > 0.0
+    geodesics = Geodesics(
+        points=run.points,
+        covectors=run.covectors,
+        times=run.times,
+        status=run.status,
+        reached=run.reached,
+        lengths=run.reached if by_length else np.where(moved, run.reached * run.speed, 0.0),
+        n_evaluations=run.n_evaluations,
+        end_points=run.end_points,
+        end_covectors=run.end_covectors,
+    )
+    return geodesics._without_batch_axis() if start.single else geodesics

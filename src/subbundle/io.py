@@ -1,0 +1,179 @@
+"""Points in, points and meshes out.
+
+Files are written to a temporary name in the target's own folder and moved into place when complete, so a reader never
+sees half a file and a failure leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle._validation import as_points
+
+_MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
+_TABLE_SUFFIXES = (".xyz", ".csv", ".npy")
+
+
+def read_points(path: str | os.PathLike[str]) -> FloatArray:
+    """Read a cloud, [n, dim], from a .ply, .obj, .stl, .off, .xyz, .csv or .npy file.
+
+    Meshes give their vertices (each corner once, also for STL, which stores the corners of every triangle apart).
+    Tables give their rows: ``.xyz`` separates numbers by blanks and may carry further columns behind the first three,
+    which are left out; ``.csv`` separates by commas and may start with a line of names.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _MESH_SUFFIXES + _TABLE_SUFFIXES:
+        known = ", ".join(_MESH_SUFFIXES + _TABLE_SUFFIXES)
+        raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    try:
+        points = _read_mesh(path) if suffix in _MESH_SUFFIXES else _read_table(path)
+    except OSError:
+        raise
+    except Exception as error:
+        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause.
+        cause = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
+    points = as_points(points, path.name)
+    if len(points) == 0:
+        raise ValueError(f"{path} must hold at least one point; it holds none.")
+    return points
+
+
+def write_ply(
+    path: str | os.PathLike[str],
+    points: Any,
+    faces: Any = None,
+    *,
+    normals: Any = None,
+    colors: Any = None,
+) -> Path:
+    """Write a cloud or a triangle mesh as binary PLY and return its path.
+
+    Parameters
+    ----------
+    path : path
+        Must end in ``.ply``; the folder must exist.
+    points : [n, 3]
+        Written as float64, so that reading them back gives the same bits.
+    faces : [m, 3] of int, optional
+        Corners of the triangles, as rows of ``points``.
+    normals : [n, 3], optional
+    colors : [n, 3], optional
+        Red, green, blue: uint8 in 0..255, or floats in 0..1.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".ply":
+        raise ValueError(f"path must end in .ply; got {path.name!r}.")
+    points = as_points(points, "points", dim=3)
+    columns: list[tuple[str, str, Any]] = [(name, "<f8", points[:, i]) for i, name in enumerate("xyz")]
+    if normals is not None:
+        normals = _same_length(as_points(normals, "normals", dim=3), "normals", len(points))
+        columns += [(f"n{name}", "<f8", normals[:, i]) for i, name in enumerate("xyz")]
+    if colors is not None:
+        bytes_ = _same_length(_as_bytes(colors), "colors", len(points))
+        columns += [(name, "u1", bytes_[:, i]) for i, name in enumerate(("red", "green", "blue"))]
+    vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
+    for name, _, values in columns:
+        vertices[name] = values
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    header += [f"property {'double' if kind == '<f8' else 'uchar'} {name}" for name, kind, _ in columns]
+    triangles = np.empty(0, dtype=[("count", "u1"), ("corners", "<i4", (3,))])
+    if faces is not None:
+        corners = _as_faces(faces, len(points))
+        triangles = np.empty(len(corners), dtype=triangles.dtype)
+        triangles["count"], triangles["corners"] = 3, corners
+        header += [f"element face {len(corners)}", "property list uchar int vertex_indices"]
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        stream.write(("\n".join([*header, "end_header"]) + "\n").encode("ascii"))
+        stream.write(vertices.tobytes())
+        stream.write(triangles.tobytes())
+    return path
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name beside ``path``; move it to ``path`` when the block succeeds, delete it when it fails."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; give the result the permissions any other new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read_mesh(path: Path) -> Any:
+    import trimesh
+
+    loaded = trimesh.load(path, process=False)
+    parts = loaded.geometry.values() if isinstance(loaded, trimesh.Scene) else [loaded]
+    vertices = [np.asarray(part.vertices, dtype=np.float64) for part in parts if len(part.vertices)]
+    points = np.concatenate(vertices) if vertices else np.empty((0, 3))
+    return np.unique(points, axis=0) if path.suffix.lower() == ".stl" else points
+
+
+def _read_table(path: Path) -> Any:
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return np.load(path, allow_pickle=False)
+    if suffix == ".xyz":
+        return np.loadtxt(path, ndmin=2)[:, :3]
+    with open(path, encoding="utf-8-sig") as stream:
+        first = stream.readline()
+    return np.loadtxt(path, delimiter=",", skiprows=0 if _is_numbers(first) else 1, ndmin=2, encoding="utf-8-sig")
+
+
+def _is_numbers(line: str) -> bool:
+    try:
+        [float(entry) for entry in line.split(",")]
+    except ValueError:
+        return False
+    return True
+
+
+def _as_faces(faces: Any, n_points: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    corners = np.asarray(faces)
+    if corners.ndim != 2 or corners.shape[1] != 3 or corners.dtype.kind not in "iu":
+        raise ValueError(f"faces must be integers of shape (m, 3); got {corners.dtype} of shape {corners.shape}.")
+    if corners.size and (corners.min() < 0 or corners.max() >= n_points):
+        raise ValueError(f"faces must name rows 0..{n_points - 1} of points; got {corners.min()}..{corners.max()}.")
+    return corners.astype(np.int64)
+
+
+def _as_bytes(colors: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    array = np.asarray(colors)
+    if array.dtype == np.uint8 and array.ndim == 2 and array.shape[1] == 3:
+        return array
+    values = as_points(array, "colors", dim=3)
+    if array.dtype.kind != "f" or (values.size and (values.min() < 0.0 or values.max() > 1.0)):
+        raise ValueError(
+            f"colors must be uint8 in 0..255 or floats in 0..1; got {array.dtype} in {values.min()}..{values.max()}. "
+            "Write colors.astype(np.uint8) or colors / 255."
+        )
+    return np.round(255.0 * values).astype(np.uint8)
+
+
+def _same_length(array: Any, name: str, n_points: int) -> Any:
+    if len(array) != n_points:
+        raise ValueError(f"{name} must have one row per point, {n_points}; got {len(array)}.")
+    return array

@@ -1,0 +1,63 @@
+"""The laws every subbundle must obey, as checks for anyone who adds one.
+
+Each ``check_*`` raises an AssertionError that says which law failed, by how much, and in which row. They use only the
+protocol (`frame`, `field`), so a textbook bundle, one learned from data and one of your own are held to the same laws.
+`check_subbundle` runs all that need nothing but the bundle and some points and covectors:
+
+>>> import numpy as np
+>>> from subbundle.bundles.analytic import SphereTangent
+>>> rng = np.random.default_rng(0)
+>>> points, covectors = rng.normal(size=(2, 4, 3))
+>>> check_subbundle(SphereTangent(2), points, covectors)
+
+The points must lie well inside the region where the bundle is defined: further than ``length``, in every direction.
+Lengths are in units of the bundle's length scale L unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from subbundle._types import FloatArray
+from subbundle.bundles.base import Subbundle
+from subbundle.flow import ORDERS
+from subbundle.testing.geodesic_laws import (
+    check_convergence_order,
+    check_hamiltonian_conserved,
+    check_horizontality,
+    check_time_homogeneity,
+    check_unit_speed_length,
+)
+from subbundle.testing.invariance import check_batch_invariance, check_equivariance, check_n_jobs_invariance
+from subbundle.testing.pointwise import check_force_is_gradient, check_frame_orthonormal
+
+__all__ = [
+    "check_batch_invariance",
+    "check_convergence_order",
+    "check_equivariance",
+    "check_force_is_gradient",
+    "check_frame_orthonormal",
+    "check_hamiltonian_conserved",
+    "check_horizontality",
+    "check_n_jobs_invariance",
+    "check_subbundle",
+    "check_time_homogeneity",
+    "check_unit_speed_length",
+]
+
+
+def check_subbundle(
+    bundle: Subbundle, points: FloatArray, covectors: FloatArray, *, euclidean: bool = True, length: float = 1.0
+) -> None:
+    """Run every check that needs only a bundle, ``points`` [batch, dim] and ``covectors`` [batch, dim].
+
+    ``euclidean=False`` leaves out `check_frame_orthonormal`, for metrics that are not the Euclidean one restricted.
+    """
+    if euclidean:
+        check_frame_orthonormal(bundle, points)
+    check_force_is_gradient(bundle, points, covectors)
+    check_batch_invariance(bundle, points, covectors, length=length)
+    check_hamiltonian_conserved(bundle, points, covectors, length=length)
+    check_time_homogeneity(bundle, points, covectors, length=length)
+    check_unit_speed_length(bundle, points, covectors, length=length)
+    check_horizontality(bundle, points, covectors, length=length)
+    for method in ORDERS:
+        check_convergence_order(bundle, points, covectors, method=method, length=length)
