@@ -158,7 +158,7 @@ def test_bad_arguments_are_named():
         datasets.sphere(0)
     with pytest.raises(TypeError, match="seed must be an integer"):
         datasets.torus(5, seed=1.5)
-    with pytest.raises(ValueError, match="noise must be positive and finite; got -1.0. Pass 0 for clean points"):
+    with pytest.raises(ValueError, match=r"noise must be positive and finite; got -1.0. Pass 0 for clean points"):
         datasets.s_surface(5, noise=-1.0)
     with pytest.raises(ValueError, match="minor must be below major"):
         datasets.torus(5, major=1.0, minor=1.5)

@@ -82,19 +82,19 @@ def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"broken.ply could not be read as .ply"):
         read_points(tmp_path / "broken.ply")
     (tmp_path / "hole.csv").write_text("1,2\nnan,4\n")
-    with pytest.raises(ValueError, match="hole.csv must be finite"):
+    with pytest.raises(ValueError, match=r"hole.csv must be finite"):
         read_points(tmp_path / "hole.csv")
 
 
 def test_pickled_arrays_are_refused(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="could not be read as .npy"):
+    with pytest.raises(ValueError, match=r"could not be read as .npy"):
         read_points(tmp_path / "objects.npy")
 
 
 def test_bad_arguments_of_write_ply(tmp_path):
     target = tmp_path / "a.ply"
-    with pytest.raises(ValueError, match="path must end in .ply"):
+    with pytest.raises(ValueError, match=r"path must end in .ply"):
         write_ply(tmp_path / "a.obj", POINTS)
     with pytest.raises(ValueError, match="points must have 3 coordinates"):
         write_ply(target, POINTS[:, :2])
@@ -125,7 +125,11 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path, monkey
 
 
 def test_atomic_path_deletes_on_interrupt(tmp_path):
-    with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "a.bin") as temporary:
-        temporary.write_bytes(b"half")
-        raise KeyboardInterrupt
+    def interrupted():
+        with atomic_path(tmp_path / "a.bin") as temporary:
+            temporary.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert list(tmp_path.iterdir()) == []

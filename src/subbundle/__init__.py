@@ -13,29 +13,67 @@ __version__ = "0.1.0"
 _HOME = {
     "Carried": "subbundle.manifolds.ridge",
     "Cloud": "subbundle.cloud",
+    "Field": "subbundle.bundles.base",
+    "Frame": "subbundle.bundles.base",
     "Geodesics": "subbundle.geodesics.geodesic",
+    "Log": "subbundle.geodesics.log",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "Status": "subbundle._types",
-    "Submanifold": "subbundle.manifolds.submanifold",
+    "Subbundle": "subbundle.bundles.base",
     "SubbundleWarning": "subbundle._types",
+    "Submanifold": "subbundle.manifolds.submanifold",
     "carry_to_ridge": "subbundle.manifolds.ridge",
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
+    "geodesic_between": "subbundle.geodesics.between",
+    "log": "subbundle.geodesics.log",
     "submanifold": "subbundle.manifolds.submanifold",
 }
-_MODULES = ("bundles", "cloud", "datasets", "flow", "geodesics", "io", "kernels", "manifolds", "plot", "testing")
+_MODULES = (
+    "bundles",
+    "cloud",
+    "datasets",
+    "flow",
+    "geodesics",
+    "io",
+    "kernels",
+    "manifolds",
+    "plot",
+    "spaces",
+    "testing",
+)
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
-    from subbundle import bundles, cloud, datasets, flow, geodesics, io, kernels, manifolds, plot, testing
-    from subbundle._types import Status, SubbundleWarning
-    from subbundle.bundles.principal import PrincipalSubbundle
-    from subbundle.cloud import Cloud
-    from subbundle.geodesics.exp import exp
-    from subbundle.geodesics.geodesic import Geodesics, geodesic
-    from subbundle.manifolds.ridge import Carried, carry_to_ridge
-    from subbundle.manifolds.submanifold import Submanifold, submanifold
+    from subbundle import bundles as bundles
+    from subbundle import cloud as cloud
+    from subbundle import datasets as datasets
+    from subbundle import flow as flow
+    from subbundle import geodesics as geodesics
+    from subbundle import io as io
+    from subbundle import kernels as kernels
+    from subbundle import manifolds as manifolds
+    from subbundle import plot as plot
+    from subbundle import spaces as spaces
+    from subbundle import testing as testing
+    from subbundle._types import Status as Status
+    from subbundle._types import SubbundleWarning as SubbundleWarning
+    from subbundle.bundles.base import Field as Field
+    from subbundle.bundles.base import Frame as Frame
+    from subbundle.bundles.base import Subbundle as Subbundle
+    from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
+    from subbundle.cloud import Cloud as Cloud
+    from subbundle.geodesics.between import geodesic_between as geodesic_between
+    from subbundle.geodesics.exp import exp as exp
+    from subbundle.geodesics.geodesic import Geodesics as Geodesics
+    from subbundle.geodesics.geodesic import geodesic as geodesic
+    from subbundle.geodesics.log import Log as Log
+    from subbundle.geodesics.log import log as log
+    from subbundle.manifolds.ridge import Carried as Carried
+    from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
+    from subbundle.manifolds.submanifold import Submanifold as Submanifold
+    from subbundle.manifolds.submanifold import submanifold as submanifold
 
 
 def __getattr__(name: str) -> Any:

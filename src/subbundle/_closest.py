@@ -55,7 +55,8 @@ def distance_to_curve(
         bend = np.sum(tangent * tangent, axis=1) + np.sum(offset * curve(t, 2), axis=1)
         # A bend of zero or less means a maximum or a flat spot: stay, the bracket is already one spacing wide.
         t = np.clip(t - np.where(bend > 0, slope / np.where(bend > 0, bend, 1.0), 0.0), low, high)
-    return np.minimum(to_sample, np.linalg.norm(curve(t, 0) - points, axis=1))
+    distance: FloatArray = np.minimum(to_sample, np.linalg.norm(curve(t, 0) - points, axis=1))
+    return distance
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -30,28 +30,79 @@ def resolve_jobs(n_jobs: int | None) -> int:
     return as_integer(n_jobs, "n_jobs", low=1, why="or None for all cores")
 
 
-def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int) -> None:
-    """Call ``work(start, stop)`` on chunks that cover ``0..n_rows``, on ``n_jobs`` threads."""
+def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, grain: int) -> None:
+    """Call ``work(start, stop)`` on chunks that cover ``0..n_rows``, on ``n_jobs`` threads.
+
+    The calling thread is one of them. Chunks have at least ``grain`` rows, so that starting a thread (0.1 ms) is never
+    the larger part of the work.
+    """
     if n_rows == 0:
         return
-    with _announce_compiling(), _blas().limit(limits=1, user_api="blas"):
-        n_chunks = min(n_jobs * _CHUNKS, n_rows)
+    with _announce_compiling(), _one_blas_thread():
+        n_chunks = max(min(n_jobs * _CHUNKS, n_rows // grain), 1)
         if n_jobs == 1 or n_chunks == 1:
             work(0, n_rows)
             return
         edges = [n_rows * i // n_chunks for i in range(n_chunks + 1)]
-        with ThreadPoolExecutor(n_jobs) as pool:
-            for future in [pool.submit(work, edges[i], edges[i + 1]) for i in range(n_chunks)]:
-                future.result()
+        _share_out([(edges[i], edges[i + 1]) for i in range(n_chunks)], work, min(n_jobs, n_chunks))
+
+
+def _share_out(chunks: list[tuple[int, int]], work: Callable[[int, int], None], n_threads: int) -> None:
+    waiting = iter(chunks)  # taking the next item of a list iterator is atomic
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            for start, stop in waiting:
+                if failures:
+                    return
+                work(start, stop)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run) for _ in range(n_threads - 1)]
+    for thread in threads:
+        thread.start()
+    run()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the loaded BLAS libraries takes milliseconds, so it is done once.
+    # Looking for the loaded BLAS libraries takes milliseconds, so it is done once; kernels call the one SciPy brings.
+    import scipy.linalg.cython_blas  # noqa: F401
+
     return ThreadpoolController()
 
 
-class _Notice(event.Listener):  # type: ignore[misc]
+_LOCK = threading.Lock()
+_HELD: dict[str, Any] = {"callers": 0, "limit": None}
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread until the last of the callers leaves; then put back what the first of them found.
+
+    The number of BLAS threads belongs to the process. If every caller restored what it found itself, one that came
+    while another was at work would find 1, and leave 1 behind for good.
+    """
+    with _LOCK:
+        if _HELD["callers"] == 0:
+            _HELD["limit"] = _blas().limit(limits=1, user_api="blas")
+        _HELD["callers"] += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _HELD["callers"] -= 1
+            if _HELD["callers"] == 0:
+                _HELD["limit"].restore_original_limits()
+
+
+class _Notice(event.Listener):
     """Says once that compiling has begun, so that the first call in a new environment does not look stuck."""
 
     def __init__(self) -> None:
@@ -71,8 +122,8 @@ _NOTICE = _Notice()
 
 @contextmanager
 def _announce_compiling() -> Iterator[None]:
-    event.register("numba:compile", _NOTICE)
+    event.register("numba:compile", _NOTICE)  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
-        event.unregister("numba:compile", _NOTICE)
+        event.unregister("numba:compile", _NOTICE)  # type: ignore[no-untyped-call]

@@ -53,5 +53,10 @@ def count_statuses(status: StatusArray) -> dict[str, int]:
     return {Status(int(values[i])).words: int(counts[i]) for i in order}
 
 
+def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
+    """Whether each row of ``rows`` [n, m] holds only finite numbers."""
+    return np.logical_and.reduce(np.isfinite(rows), axis=1)
+
+
 class SubbundleWarning(UserWarning):
     """A result is usable but something about it should be known."""

@@ -1,4 +1,5 @@
-"""Checks at the border of the library, with one form of message: what was required, what came, what to write instead."""
+"""Checks at the border of the library, with one form of message: what was required, what came, what to write
+instead."""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     """
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        hint = "the real and imaginary parts as separate columns" if array.dtype.kind == "c" else (
-            f"np.asarray({name}, dtype=float) after removing what is not a number"
+        hint = (
+            "the real and imaginary parts as separate columns"
+            if array.dtype.kind == "c"
+            else (f"np.asarray({name}, dtype=float) after removing what is not a number")
         )
         raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}. Pass {hint}.")
     array = np.ascontiguousarray(array, dtype=np.float64)
@@ -53,9 +56,10 @@ def as_integer(value: Any, name: str, *, low: int, high: int | None = None, why:
     reason = f" ({why})" if why else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {wanted}{reason}; got {value!r}.")
-    if value < low or (high is not None and value > high):
-        raise ValueError(f"{name} must be {wanted}{reason}; got {int(value)}.")
-    return int(value)
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {wanted}{reason}; got {number}.")
+    return number
 
 
 def as_positive(value: Any, name: str, *, hint: str = "") -> float:

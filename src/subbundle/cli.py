@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
     except (ValueError, OSError, ImportError) as error:
         # The library's own messages say what was required, what came and what to write instead.
-        print(f"subbundle: error: {error}", file=sys.stderr)
+        print("subbundle: error:", " ".join(str(error).split()), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nsubbundle: interrupted", file=sys.stderr)
@@ -63,6 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     experiments = paper.add_subparsers(required=True, metavar="EXPERIMENT", dest="experiment")
     sphere = experiments.add_parser("sphere", help="75 geodesics around a sphere, without and with noise")
+    sphere.add_argument(
+        "--seeds", type=_positive_integer, default=1, metavar="N", help="also repeat on N clouds, counted from --seed"
+    )
     sphere.set_defaults(run=_paper_sphere)
     bundle = experiments.add_parser("bundle", help="what a principal subbundle looks like, in the plane and in space")
     bundle.set_defaults(run=_paper_bundle)
@@ -99,7 +102,7 @@ def _demo(options: argparse.Namespace) -> None:
 def _paper_sphere(options: argparse.Namespace) -> None:
     from subbundle.experiments import sphere
 
-    sphere.run(seed=options.seed, out=options.out)
+    sphere.run(seed=options.seed, out=options.out, n_seeds=options.seeds)
 
 
 def _paper_bundle(options: argparse.Namespace) -> None:

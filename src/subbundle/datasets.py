@@ -116,15 +116,18 @@ def swiss_roll(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
 
 
 def curve_in_plane(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """``n`` points uniform by arc length on the wave (t, sin t) in the plane, −π ≤ t ≤ π."""
+    """``n`` points uniform by arc length on the spiral arm (1 + t/5) (cos t, sin t) in the plane, 0 ≤ t ≤ 3π/2."""
     rng, n = _start(n, seed)
 
-    def wave(t: FloatArray, order: int) -> FloatArray:
-        rows = [(t, np.sin(t)), (np.ones_like(t), np.cos(t)), (np.zeros_like(t), -np.sin(t))][order]
-        return np.column_stack(rows)
+    def arm(t: FloatArray, order: int) -> FloatArray:
+        radius, growth = (1.0 + 0.2 * t)[:, None], 0.2
+        outward, along = np.column_stack([np.cos(t), np.sin(t)]), np.column_stack([-np.sin(t), np.cos(t)])
+        rows: list[FloatArray] = [radius * outward, growth * outward + radius * along]
+        rows.append(2.0 * growth * along - radius * outward)
+        return rows[order]
 
-    t, length = _uniform_by_length(rng, n, wave, -np.pi, np.pi)
-    return _dataset(wave(t, 0), noise, rng, lambda x: distance_to_curve(x, wave, -np.pi, np.pi), length[:, None])
+    t, length = _uniform_by_length(rng, n, arm, 0.0, 1.5 * np.pi)
+    return _dataset(arm(t, 0), noise, rng, lambda x: distance_to_curve(x, arm, 0.0, 1.5 * np.pi), length[:, None])
 
 
 def bumpy_sphere(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:

@@ -125,7 +125,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _read_mesh(path: Path) -> Any:
     import trimesh
 
-    loaded = trimesh.load(path, process=False)
+    loaded: Any = trimesh.load(path, process=False)
     parts = loaded.geometry.values() if isinstance(loaded, trimesh.Scene) else [loaded]
     vertices = [np.asarray(part.vertices, dtype=np.float64) for part in parts if len(part.vertices)]
     points = np.concatenate(vertices) if vertices else np.empty((0, 3))

@@ -67,7 +67,7 @@ def save_png(figure: Any, path: str | os.PathLike[str], *, dpi: int = 160) -> Pa
     from PIL import Image
 
     figure.set_dpi(dpi)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
     # The palette is chosen to cover all colours, however few pixels have them, so that a small red dot stays red
@@ -199,7 +199,7 @@ class Scene:
         self._add("triangle", corners, colors, 0.25, 0.0)
 
     def draw(self, panel: Any, *, margin: float = 0.06, layer: int = 0) -> None:
-        """Paint everything into ``panel``, back to front, and fit the panel to it; higher ``layer``s hide lower ones."""
+        """Paint everything into ``panel``, back to front, and fit the panel to it; a higher ``layer`` hides a lower."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         items = [item for item in self._items if len(item.depth)]

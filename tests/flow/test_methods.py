@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from subbundle.bundles.analytic import Heisenberg, SphereTangent
-from subbundle.flow import METHODS, integrate
+from subbundle.flow import METHODS, ORDERS, integrate
 from subbundle.flow._dense_output import Interpolant
 from subbundle.flow.dopri5 import _ERROR, _STAGES
 from subbundle.testing import check_convergence_order
@@ -14,21 +14,24 @@ from subbundle.testing import check_convergence_order
 @pytest.mark.parametrize("bundle", [Heisenberg(), SphereTangent(4)], ids=repr)
 def test_stated_order_is_observed(bundle, method):
     points, covectors = np.random.default_rng(11).normal(size=(2, 5, bundle.ambient_dim))
-    check_convergence_order(bundle, points, covectors, method=method)
+    slope = check_convergence_order(bundle, points, covectors, method=method)
+    # Errors of neighbouring orders enter: a tenth of a power for the coarse steps. An adaptive method's error follows
+    # its tolerance less closely, because steps come in whole numbers.
+    assert slope == pytest.approx(1 if method == "dopri5" else ORDERS[method], abs=0.3 if method == "dopri5" else 0.1)
 
 
 def one_step_derivative(bundle, point, covector, method, step):
     """Derivative [2 dim, 2 dim] of the map (p, η) → (p′, η′) of one step, by central differences.
 
-    A step is taken in arc length, which rescales η; with the speed fixed to 1 on a level set of H the symplectic form is
-    tested on directions tangent to it, where step and time agree.
+    The velocity is linear and the force quadratic in η, so a step of arc length step·√(2H) with the covector scaled to
+    unit speed is a step of time ``step`` with the covector as it is.
     """
     dim = len(point)
     difference = 1e-4
     shifts = np.concatenate([np.eye(2 * dim), -np.eye(2 * dim)]) * difference
     states = np.concatenate([point, covector]) + shifts
     speed = np.sqrt((states[:, dim:] * bundle.field(states[:, :dim], states[:, dim:]).velocity).sum(axis=1))
-    # One step of time ``step`` for every neighbour: the arc length is its speed times that, in a single step.
+    # The longest step allowed is twice the arc length, so that each neighbour takes a single one.
     ends = [
         integrate(bundle, y[None, :dim], y[None, dim:], np.array([step]), method=method, step=2.0 * step * v)
         for y, v in zip(states, speed, strict=True)

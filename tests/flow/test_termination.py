@@ -64,7 +64,7 @@ def test_dopri5_ends_within_a_thousandth_of_the_border(reason, scale):
     assert (short >= 0).all()
     assert (short <= 1e-3 * scale).all()
     assert run.reached[1] == TIMES[-1]
-    reached = TIMES <= run.reached[:, None]
+    reached = run.reached[:, None] >= TIMES
     np.testing.assert_array_equal(np.isfinite(run.points).all(axis=2), reached)
     np.testing.assert_array_equal(np.isfinite(run.covectors).all(axis=2), reached)
     np.testing.assert_allclose(run.end_points[:, 0], POINTS[:, 0] + COVECTORS[:, 0] * run.reached, rtol=1e-14)
@@ -74,8 +74,8 @@ def test_dopri5_ends_within_a_thousandth_of_the_border(reason, scale):
 
 def test_a_border_costs_few_evaluations():
     run = integrate(Bordered("LEFT_SUPPORT"), POINTS[:1], COVECTORS[:1], TIMES)
-    # Halving from the longest step, 2, down to 1e-3: 11 times at most, each step at most retried once more.
-    assert run.n_evaluations[0] <= 6 * 2 * 11
+    # Halving from the longest step, 2, to below 1e-3: 12 times at most, and at most one good step after each.
+    assert run.n_evaluations[0] <= 6 * 2 * 12
 
 
 @pytest.mark.parametrize("method", FIXED)

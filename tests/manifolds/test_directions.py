@@ -41,21 +41,22 @@ def test_no_two_are_close(rank):
     g = np.random.default_rng(0).normal(size=(n, rank))
     random = nearest_distance(g / np.linalg.norm(g, axis=1, keepdims=True))
     even = nearest_distance(v)
-    # Random points come within n^(-2/(k-1)) of each other, even ones keep n^(-1/(k-1)).
-    assert even.min() > 5 * random.min()
+    # The closest of n random points are n^(-2/(k-1)) apart, of even ones n^(-1/(k-1)): a factor 45, 13, 7 for n = 2000.
+    assert even.min() > 0.4 * n ** (1 / (rank - 1)) * random.min()
     assert np.median(even) > 1.2 * np.median(random)
     assert even.min() > 0.4 * np.median(even)
 
 
-@pytest.mark.parametrize("rank", [3, 4, 6])
-def test_every_projection_has_the_distribution_of_the_sphere(rank):
-    # (1 + v·w)/2 is Beta((k−1)/2, (k−1)/2) for uniform v and any unit w. Independent samples would have a
-    # Kolmogorov distance of about 0.9/√n; even ones stay below half of that in any direction.
+@pytest.mark.parametrize("rank", [3, 4, 6, 8])
+def test_projections_have_the_distribution_of_the_sphere(rank):
+    # (1 + v·w)/2 is Beta((k−1)/2, (k−1)/2) for uniform v and any unit w. Independent samples have a mean Kolmogorov
+    # distance of 0.87/√n; even ones must do clearly better on average over w.
     n = 4000
     v = directions(rank, n)
-    for w in np.random.default_rng(1).normal(size=(5, rank)):
-        distance = kstest((1 + v @ w / np.linalg.norm(w)) / 2, "beta", args=((rank - 1) / 2, (rank - 1) / 2)).statistic
-        assert distance < 0.45 / np.sqrt(n)
+    w = np.random.default_rng(1).normal(size=(20, rank))
+    projections = (1 + v @ (w / np.linalg.norm(w, axis=1, keepdims=True)).T) / 2
+    distances = [kstest(column, "beta", args=((rank - 1) / 2, (rank - 1) / 2)).statistic for column in projections.T]
+    assert np.mean(distances) < 0.65 / np.sqrt(n)
 
 
 def test_same_each_time_and_checked():
@@ -63,5 +64,5 @@ def test_same_each_time_and_checked():
     assert directions(5, 1).shape == (1, 5)
     with pytest.raises(ValueError, match="rank must be an integer >= 1; got 0"):
         directions(0, 5)
-    with pytest.raises(TypeError, match="n must be an integer >= 1; got 2.5"):
+    with pytest.raises(TypeError, match=r"n must be an integer >= 1; got 2\.5"):
         directions(3, 2.5)

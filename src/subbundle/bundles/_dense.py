@@ -1,7 +1,8 @@
 """Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, Krylov subspaces instead of full decompositions.
 
-Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d, where it
-is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d, n) and k.
+Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d,
+where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d,
+n) and k.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Dense:
             for b in range(start, stop):
                 status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
 
-        run_rows(work, points.shape[0], self._n_jobs)
+        run_rows(work, points.shape[0], self._n_jobs, grain=1)
         return velocity, force, status
 
     def frame(
@@ -81,12 +82,10 @@ class Dense:
                 if status[b] == Status.OK:
                     status[b] = gap_verdict(values[b], settings.rank, settings.min_gap)
 
-        run_rows(work, n_rows, self._n_jobs)
+        run_rows(work, n_rows, self._n_jobs, grain=1)
         return values, vectors, mean, log_mass, status
 
-    def mass(
-        self, settings: Settings, points: FloatArray, apart: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
         mean = np.full_like(points, np.nan)
         log_mass, effective = np.empty(points.shape[0]), np.zeros(points.shape[0])
@@ -99,7 +98,7 @@ class Dense:
                     mean[b] = points[b] + near.shift
                     effective[b] = near.mass**2 / float((near.phi**2).sum())
 
-        run_rows(work, points.shape[0], self._n_jobs)
+        run_rows(work, points.shape[0], self._n_jobs, grain=1)
         return mean, log_mass, effective
 
     def _field_at(
@@ -150,7 +149,8 @@ class Dense:
             return -third
         gradient = np.empty_like(p)
         pull_back(self._rows, near.places, near.psi, p, p + near.shift, third, gradient)
-        return -gradient / (area * near.mass)
+        scale = float(area * near.mass)
+        return gradient / -scale
 
     def _neighbours(self, settings: Settings, p: FloatArray, apart: float) -> _Neighbours:
         n_points = self._rows.shape[0]

@@ -10,8 +10,8 @@ import numpy as np
 def eigh(matrix, values, vectors):
     """Write eigenvalues (descending) and orthonormal eigenvectors (columns, largest entry positive) of ``matrix``.
 
-    Three dimensions by cyclic Jacobi rotations, which keep full relative accuracy when eigenvalues nearly coincide, where
-    the trigonometric formula loses half of the digits; LAPACK otherwise. ``matrix`` is overwritten.
+    Three dimensions by cyclic Jacobi rotations, which keep full relative accuracy when eigenvalues nearly coincide,
+    where the trigonometric formula loses half of the digits; LAPACK otherwise. ``matrix`` is overwritten.
     """
     if values.size == 3:
         _jacobi3(matrix, vectors)

@@ -1,7 +1,7 @@
 """Leading eigenpairs and shifted solves of a large second moment Σ = ZᵀZ, by Krylov subspaces.
 
-Σ is given either as a matrix or, when there are fewer neighbours than dimensions, by the factor Z [n, d]; then it is never
-formed. Both procedures cost a few products with Σ, against the 9 d³ of a full decomposition.
+Σ is given either as a matrix or, when there are fewer neighbours than dimensions, by the factor Z [n, d]; then it is
+never formed. Both procedures cost a few products with Σ, against the 9 d³ of a full decomposition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The bundle in up to `BLOCK_DIM` dimensions: frame and field of one point after the other, in compiled code.
 
-Notation of the mathematics: φ_n kernel weights, s = Σ φ_n, m(p) the local mean, Σ the second moment of the chosen centring
-about its centre, λ_i, e_i its eigenpairs, c = Eᵀη,
+Notation of the mathematics: φ_n kernel weights, s = Σ φ_n, m(p) the local mean, Σ the second moment of the chosen
+centring about its centre, λ_i, e_i its eigenpairs, c = Eᵀη,
 
     A = sym Σ_{i≤k<j} c_i c_j / (λ_i − λ_j) e_i e_jᵀ,        q_n = y_nᵀ A y_n,   y_n = x_n − centre,
     dH = ⟨A, dΣ⟩,
@@ -29,7 +29,9 @@ from subbundle.cloud._build import LEAF
 
 
 @nb.njit(nogil=True, cache=True)
-def field_batch(tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, covectors, velocity, force, status):
+def field_batch(
+    tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, covectors, velocity, force, status
+):
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)

@@ -1,8 +1,8 @@
 """Lossless change of coordinates into the space that the data spans.
 
 Observations of affine rank r < d (more dimensions than points, images with dead pixels) lie in c + span B, B [d, r]
-orthonormal. A query (p, η) has two further directions of its own: o, along the part of p − c outside the span, of length h,
-and o′, along the part of η that is outside the span and across o. In the coordinates of R^(r+2)
+orthonormal. A query (p, η) has two further directions of its own: o, along the part of p − c outside the span, of
+length h, and o′, along the part of η that is outside the span and across o. In the coordinates of R^(r+2)
 
     p ↦ (Bᵀ(p − c), h, 0)        η ↦ (Bᵀη, o·η, o′·η)
 
@@ -50,9 +50,8 @@ class Coordinates:
         """Working coordinates of ``points`` and ``covectors`` [batch, d], and the directions (o, o′) [batch, 2, d]."""
         offsets = points - self.centre
         covectors = np.zeros_like(points) if covectors is None else covectors
-        pad = ((0, 0), (0, self.padding))
         if self.basis is None:
-            return np.pad(offsets, pad), np.pad(covectors, pad), None
+            return self._padded(offsets), self._padded(covectors), None
         inside, outside = self._split(offsets)
         height, first = _direction(outside, np.abs(offsets).max(axis=1, initial=0.0))
         pressed, loose = self._split(covectors)
@@ -60,14 +59,18 @@ class Coordinates:
         side, second = _direction(loose - lifted[:, None] * first, np.abs(covectors).max(axis=1, initial=0.0))
         working_points = np.column_stack([inside, height, np.zeros_like(height)])
         working_covectors = np.column_stack([pressed, lifted, side])
-        return np.pad(working_points, pad), np.pad(working_covectors, pad), np.stack([first, second], axis=1)
+        return self._padded(working_points), self._padded(working_covectors), np.stack([first, second], axis=1)
 
     def leave(self, vectors: FloatArray, directions: FloatArray | None) -> FloatArray:
         """Vectors [batch, d] of R^d from working components [batch, w]."""
         if self.basis is None or directions is None:
             return np.ascontiguousarray(vectors[:, : self.centre.size])
         own = vectors[:, self.span : self.span + _OWN]
-        return _rowwise(vectors[:, : self.span], self.basis.T) + np.einsum("bi,bid->bd", own, directions)
+        outside: FloatArray = np.einsum("bi,bid->bd", own, directions)
+        return _rowwise(vectors[:, : self.span], self.basis.T) + outside
+
+    def _padded(self, vectors: FloatArray) -> FloatArray:
+        return np.pad(vectors, ((0, 0), (0, self.padding))) if self.padding else vectors
 
     def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components in the basis [batch, r], and what is left outside it [batch, d]."""
@@ -112,8 +115,8 @@ def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -
 def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
     """Orthonormal basis [d, r] of the affine span and its point [d] nearest the centre; None if r + 2 ≥ d.
 
-    A sample of 2 d rows decides quickly that the span is everything. Otherwise its span is checked against all rows, and
-    all rows are used if it misses one.
+    A sample of 2 d rows decides quickly that the span is everything. Otherwise its span is checked against all rows,
+    and all rows are used if it misses one.
     """
     everything = np.arange(cloud.n_points)
     for places in (cloud.sample(2 * cloud.dim), everything):

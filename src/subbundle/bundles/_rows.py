@@ -30,14 +30,15 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
     reach = gaussian_reach(point.size) if kernel == GAUSSIAN else COMPACT_REACH
     count, best = _collect(rows, boxes, point, reach * area, kernel == GAUSSIAN, apart, places, psi)
     shift = best / area if kernel == GAUSSIAN else 0.0
+    floor = exp_minus(0.5 * reach)
     kept = 0
     for n in range(count):
         t = psi[n] / area - shift
         if t < reach:
             places[kept] = places[n]
             if kernel == GAUSSIAN:
-                phi[kept] = exp_minus(0.5 * t)
-                psi[kept] = phi[kept]
+                psi[kept] = exp_minus(0.5 * t)
+                phi[kept] = psi[kept] - floor
             else:
                 u = 1.0 - t / COMPACT_REACH
                 psi[kept] = u * u * u

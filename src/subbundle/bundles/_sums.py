@@ -1,7 +1,7 @@
 """The three sums over neighbours that the bundle is made of: mass and moments, and the contracted third moment.
 
-Each exists twice: fully unrolled for three dimensions, where the sums stay in vector registers (four times faster), and for
-any dimension. Sums are over leaves in memory order, so they do not depend on anything but the point.
+Each exists twice: fully unrolled for three dimensions, where the sums stay in vector registers (four times faster),
+and for any dimension. Sums are over leaves in memory order, so they do not depend on anything but the point.
 """
 
 from __future__ import annotations

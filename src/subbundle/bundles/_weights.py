@@ -39,7 +39,7 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     for c in range(count):
         block = blocks[found[c]]
         if kernel == GAUSSIAN and point.size == 3:
-            _gaussian3(block, point[0], point[1], point[2], scale, shift, phi[c], psi[c])
+            _gaussian3(block, point[0], point[1], point[2], scale, shift, gaussian_reach(3), phi[c], psi[c])
         else:
             _squared_distances(block, point, psi[c])
             if kernel == GAUSSIAN:
@@ -55,16 +55,16 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _gaussian3(block, p0, p1, p2, scale, shift, phi, psi):
-    """ψ = φ = exp(−(t − shift)/2), zero beyond the reach; unrolled, because this is half of the time of a field."""
-    reach = 36.0
+def _gaussian3(block, p0, p1, p2, scale, shift, reach, phi, psi):
+    """ψ = exp(−(t − shift)/2), φ = ψ − c, zero beyond the reach; unrolled, because this is half of the time of a
+    field."""
+    floor = exp_minus(0.5 * reach)
     for i in range(LEAF):
         y0, y1, y2 = block[0, i] - p0, block[1, i] - p1, block[2, i] - p2
         t = (y0 * y0 + y1 * y1 + y2 * y2) * scale - shift
         value = exp_minus(0.5 * min(t, reach))
-        value = value if t < reach else 0.0
-        phi[i] = value
-        psi[i] = value
+        phi[i] = value - floor
+        psi[i] = value if t < reach else 0.0
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
@@ -80,13 +80,13 @@ def _squared_distances(block, point, out):
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
 def _gaussian(psi, scale, shift, reach, phi):
-    """Turn squared distances in ``psi`` into ψ = φ = exp(−(t − shift)/2), zero beyond the reach."""
+    """Turn squared distances in ``psi`` into ψ = exp(−(t − shift)/2) and φ = ψ − c, zero beyond the reach."""
+    floor = exp_minus(0.5 * reach)
     for i in range(LEAF):
         t = psi[i] * scale - shift
         value = exp_minus(0.5 * min(t, reach))
-        value = value if t < reach else 0.0
-        phi[i] = value
-        psi[i] = value
+        phi[i] = value - floor
+        psi[i] = value if t < reach else 0.0
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)

@@ -36,6 +36,9 @@ class Frame:
         (λ_k − λ_{k+1}) / λ_k, between 0 (subspace undefined) and 1.
     status : [batch]
         `Status` of each row. Rows that are not OK hold the best that could be computed, NaN where nothing could.
+    duals : [batch, dim, rank] or None
+        Covectors f^i that span the dual subspace, f^i·f_j = δ_ij, where the metric says which they are (h f_i on a
+        Riemannian manifold). None stands for F (FᵀF)⁻¹, which is F itself for an orthonormal frame.
     """
 
     vectors: FloatArray
@@ -44,6 +47,7 @@ class Frame:
     density: FloatArray
     gap: FloatArray
     status: StatusArray
+    duals: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._blocked import Blocked
+from subbundle.bundles._checks import check_bandwidth, check_rank
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles._settings import CENTERINGS, Settings
@@ -100,7 +100,9 @@ class PrincipalSubbundle:
                 f"got {self.cloud.n_points}."
             )
         self.bandwidth = as_positive(
-            bandwidth, "bandwidth", hint="It is the standard deviation of the Gaussian kernel, in the units of the data."
+            bandwidth,
+            "bandwidth",
+            hint="It is the standard deviation of the Gaussian kernel, in the units of the data.",
         )
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
         self.kernel = as_choice(kernel, "kernel", tuple(CODES))
@@ -111,20 +113,27 @@ class PrincipalSubbundle:
         working, self._coordinates = reduce_cloud(self.cloud)
         if self._coordinates.span < self._rank:
             raise ValueError(
-                f"rank must not exceed the number of directions in the data; rank={self._rank}, but the points span only "
-                f"{self._coordinates.span}. Use rank={self._coordinates.span}."
+                f"rank must not exceed the number of directions in the data; rank={self._rank}, but the points "
+                f"span only {self._coordinates.span}. Use rank={self._coordinates.span}."
             )
         self._evaluator = Blocked(working, jobs) if working.blocks.size else Dense(working, self._rank, jobs)
         self._settings = Settings(
             self._rank, self.bandwidth, CODES[self.kernel], CENTERINGS[self.centering], -np.inf, self.min_gap
         )
-        self.typical_mass, self._log_typical = self._typical_mass(working)
+        self._working = working
+        points = working.at(working.sample(_SAMPLE))
+        middle, log_mass, effective = self._middle(points)
+        check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
+        values, _, _, _, status = self._evaluator.frame(self._settings, middle[np.isfinite(middle).all(axis=1)])
+        check_rank(self.bandwidth, self._rank, values, status)
+        self._log_typical = float(np.median(log_mass))
+        self.typical_mass = float(np.exp(self._log_typical))
         self._settings = replace(self._settings, log_floor=self._log_typical + float(np.log(self.min_density)))
 
     @property
     def ambient_dim(self) -> int:
         """Dimension d of the space of the observations."""
-        return self.cloud.dim
+        return int(self.cloud.dim)
 
     @property
     def rank(self) -> int:
@@ -166,7 +175,8 @@ class PrincipalSubbundle:
     def field(self, points: Any, covectors: Any) -> Field:
         """Velocity P η and force −∂H/∂p at ``points``, ``covectors`` [batch, d]; see `Field`.
 
-        Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can go on with the others.
+        Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can go on with the
+        others.
         """
         points = np.ascontiguousarray(points, dtype=np.float64)
         covectors = np.ascontiguousarray(covectors, dtype=np.float64)
@@ -183,6 +193,13 @@ class PrincipalSubbundle:
         leave = self._coordinates.leave
         return Field(leave(velocity, directions), leave(force, directions), status)
 
+    def landmarks(self, count: int) -> FloatArray:
+        """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""
+        means, _, _ = self._middle(self._working.at(self._working.sample(count)))
+        means = means[np.isfinite(means).all(axis=1)]
+        directions = np.zeros((len(means), 2, self.ambient_dim))
+        return self._coordinates.leave(means, directions) + self._coordinates.centre
+
     def _partial_field(self, points: FloatArray, covectors: FloatArray, finite: np.ndarray[Any, Any]) -> Field:
         velocity, force = np.full_like(points, np.nan), np.full_like(points, np.nan)
         status = np.full(points.shape[0], Status.NOT_FINITE, np.int8)
@@ -190,55 +207,16 @@ class PrincipalSubbundle:
         velocity[finite], force[finite], status[finite] = inner.velocity, inner.force, inner.status
         return Field(velocity, force, status)
 
-    def _typical_mass(self, working: Cloud) -> tuple[float, float]:
-        """Median kernel mass in the middle of the cloud, after checking that the bandwidth sees enough of it.
+    def _middle(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Carry observations (working coordinates) into the middle of the cloud by a few steps of the mean shift.
 
-        Observations are carried towards the middle by a few steps of the mean shift, the first of them without the
-        observation itself. In high dimension an observation stands alone on its own noise, and its kernel mass says
-        nothing of the mass where geodesics run.
+        The first step leaves the observation itself out: in high dimension it stands alone on its own noise, and its
+        kernel mass says nothing of the mass where geodesics run. Returns points, log masses and effective neighbours.
         """
-        points = working.at(working.sample(_SAMPLE))
         mean, log_mass, effective = self._evaluator.mass(self._settings, points, 0.0)
         for _ in range(_SHIFTS):
             alive = np.isfinite(mean).all(axis=1)
             log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
             if alive.any():
                 mean[alive], log_mass[alive], effective[alive] = self._evaluator.mass(self._settings, mean[alive], -1.0)
-        self._check_bandwidth(working, points, float(np.median(effective)))
-        self._check_rank(mean[np.isfinite(mean).all(axis=1)])
-        log_typical = float(np.median(log_mass))
-        return float(np.exp(log_typical)), log_typical
-
-    def _check_bandwidth(self, working: Cloud, points: FloatArray, effective: float) -> None:
-        if effective < self.rank + 1:
-            everything = working.at(np.arange(working.n_points)) if working.n_points <= 4096 else (
-                working.at(working.sample(4096))
-            )
-            squared = ((points[:64, None, :] - everything[None, :, :]) ** 2).sum(axis=2)
-            part = everything.shape[0] / working.n_points
-            wanted = min(max(round(4 * (self.rank + 1) * part), 1), squared.shape[1] - 1)
-            enough = float(np.median(np.sqrt(np.partition(squared, wanted, axis=1)[:, wanted])))
-            raise ValueError(
-                f"bandwidth must reach at least rank + 1 = {self.rank + 1} neighbours at a typical point; "
-                f"bandwidth={self.bandwidth:g} gives {effective:.2g} effective neighbours. "
-                f"Try bandwidth={enough:.3g} or more."
-            )
-        if self.bandwidth > self.cloud.size:
-            warnings.warn(
-                f"bandwidth={self.bandwidth:g} is larger than the whole cloud (diagonal {self.cloud.size:g}): every point "
-                f"sees all observations alike, and the subspaces are those of one global PCA. "
-                f"Try a bandwidth below {0.1 * self.cloud.size:.3g}.",
-                SubbundleWarning,
-                stacklevel=4,
-            )
-
-    def _check_rank(self, middle: FloatArray) -> None:
-        values, _, _, _, status = self._evaluator.frame(self._settings, middle)
-        closed = status == Status.GAP_CLOSED
-        flat = values[:, self.rank - 1] <= 1e-10 * values[:, 0]
-        if np.mean(closed & flat) > 0.5:
-            seen = int(np.median(np.count_nonzero(values > 1e-10 * values[:, :1], axis=1)))
-            raise ValueError(
-                f"rank must not exceed the number of directions in the data; rank={self.rank}, but a typical "
-                f"neighbourhood at bandwidth={self.bandwidth:g} spans only {seen}. Use rank={seen}, or a larger bandwidth."
-            )
+        return mean, log_mass, effective

@@ -1,8 +1,9 @@
 """Building the box tree: a balanced binary tree whose leaves are full blocks of `LEAF` points.
 
-The N points are cut into ⌈N / LEAF⌉ leaves. A node covers a run of leaves; it is split across its widest side so that the
-left child takes half of its leaves, rounded up, all of them full. Nodes are numbered in preorder, so a node over m leaves
-owns 2m − 1 numbers, its left child follows it and its right child follows the left subtree: no pointers are stored.
+The N points are cut into ⌈N / LEAF⌉ leaves. A node covers a run of leaves; it is split across its widest side so
+that the left child takes half of its leaves, rounded up, all of them full. Nodes are numbered in preorder, so a node
+over m leaves owns 2m − 1 numbers, its left child follows it and its right child follows the left subtree: no
+pointers are stored.
 
 Ties are broken by the remaining coordinates, which makes the split a total order on distinct points. The tree is then a
 function of the *set* of points: the order of the rows changes no bit of any later result.

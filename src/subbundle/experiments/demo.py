@@ -16,6 +16,7 @@ import numpy as np
 from subbundle import datasets, plot
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, IntArray, count_statuses
+from subbundle._validation import as_integer
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.io import write_ply
 from subbundle.manifolds.ridge import carry_to_ridge
@@ -58,23 +59,24 @@ class Demo:
 
 def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) -> Demo:
     """Make the cloud, learn the surface around a base point, measure the error."""
+    n = as_integer(n, "n", low=1000, why="fewer points cannot show the bumps")
     progress = Progress() if progress is None else progress
-    with progress.stage(f"drawing {n} points from a bumpy sphere, noise {NOISE:g}"):
-        data = datasets.bumpy_sphere(n, noise=NOISE, seed=seed)
+    progress.stage(f"drawing {n} points from a bumpy sphere, noise {NOISE:g}")
+    data = datasets.bumpy_sphere(n, noise=NOISE, seed=seed)
     bandwidth = bandwidth_for(n)
-    with progress.stage(f"principal subbundle of rank 2, bandwidth {bandwidth:.3g}"):
-        bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
-        normals = outward_normals(bundle, data.points)
-    with progress.stage("carrying a base point to the middle of the cloud"):
-        # The observation nearest to the line of sight, so that the patch faces the reader.
-        facing = data.points @ VIEW.axes[2] / np.linalg.norm(data.points, axis=1)
-        base = carry_to_ridge(bundle, data.points[np.argmax(facing)]).points
-    with progress.stage(f"{N_GEODESICS} geodesics of length {RADIUS:g}"):
-        patch = submanifold(bundle, base, RADIUS, n_geodesics=N_GEODESICS, step=STEP)
-    with progress.stage("measuring distances to the true surface"):
-        errors = np.full(len(patch.points), np.nan)
-        errors[patch.valid] = data.distance(patch.points[patch.valid])
-        cloud_errors = data.distance(data.points)
+    progress.stage(f"principal subbundle of rank 2, bandwidth {bandwidth:.3g}")
+    bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
+    normals = outward_normals(bundle, data.points)
+    progress.stage("carrying a base point to the middle of the cloud")
+    # The observation nearest to the line of sight, so that the patch faces the reader.
+    facing = data.points @ VIEW.axes[2] / np.linalg.norm(data.points, axis=1)
+    base = carry_to_ridge(bundle, data.points[np.argmax(facing)]).points
+    progress.stage(f"{N_GEODESICS} geodesics of length {RADIUS:g}")
+    patch = submanifold(bundle, base, RADIUS, n_geodesics=N_GEODESICS, step=STEP)
+    progress.stage("measuring distances to the true surface")
+    errors = np.full(len(patch.points), np.nan)
+    errors[patch.valid] = data.distance(patch.points[patch.valid])
+    cloud_errors = data.distance(data.points)
     faces = polar_faces(N_GEODESICS, patch.valid)
     return Demo(data, bandwidth, normals, patch, faces, errors, cloud_errors)
 
@@ -92,7 +94,8 @@ def outward_normals(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArra
     vectors = bundle.frame(points).vectors
     normals = np.cross(vectors[:, :, 0], vectors[:, :, 1])
     outward = np.sum(normals * (points - points.mean(axis=0)), axis=1, keepdims=True) >= 0.0
-    return np.nan_to_num(np.where(outward, normals, -normals))
+    oriented: FloatArray = np.nan_to_num(np.where(outward, normals, -normals))
+    return oriented
 
 
 def polar_faces(n_geodesics: int, valid: Any) -> IntArray:
@@ -105,10 +108,10 @@ def polar_faces(n_geodesics: int, valid: Any) -> IntArray:
     following = np.roll(ray, -1, axis=0)
     centre = np.column_stack([np.zeros(n_geodesics, dtype=np.int64), ray[:, 0], following[:, 0]])
     inner, outer, inner_next, outer_next = ray[:, :-1], ray[:, 1:], following[:, :-1], following[:, 1:]
-    quads = [np.stack(corners, axis=-1).reshape(-1, 3) for corners in
-             ((inner, outer, outer_next), (inner, outer_next, inner_next))]  # fmt: skip
-    faces = np.concatenate([centre, *quads])
-    return faces[np.asarray(valid)[faces].all(axis=1)]
+    halves = ((inner, outer, outer_next), (inner, outer_next, inner_next))
+    faces = np.concatenate([centre, *(np.stack(corners, axis=-1).reshape(-1, 3) for corners in halves)])
+    whole: IntArray = faces[np.asarray(valid)[faces].all(axis=1)]
+    return whole
 
 
 def draw(demo: Demo) -> Any:
@@ -141,14 +144,14 @@ def run(*, n: int, seed: int, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     progress = Progress()
     demo = learn(n=n, seed=seed, progress=progress)
-    with progress.stage("writing"):
-        colors = plot.colours_of(demo.patch.distances, low=0.0, high=RADIUS)[:, :3]
-        used, corners = np.unique(demo.faces, return_inverse=True)
-        files = [
-            write_ply(out / "cloud.ply", demo.data.points, normals=demo.normals),
-            write_ply(out / "surface.ply", demo.patch.points[used], corners.reshape(-1, 3), colors=colors[used]),
-            plot.save_png(draw(demo), out / "demo.png"),
-        ]
+    progress.stage("writing")
+    colors = plot.colours_of(demo.patch.distances, low=0.0, high=RADIUS)[:, :3]
+    used, corners = np.unique(demo.faces, return_inverse=True)
+    files = [
+        write_ply(out / "cloud.ply", demo.data.points, normals=demo.normals),
+        write_ply(out / "surface.ply", demo.patch.points[used], corners.reshape(-1, 3), colors=colors[used]),
+        plot.save_png(draw(demo), out / "demo.png"),
+    ]
     print(report(demo))
     print(f"\ndone in {progress.seconds:.1f} s; wrote")
     for file in files:
@@ -163,6 +166,10 @@ def report(demo: Demo) -> str:
     for name, errors in (("noisy observations", demo.cloud_errors), ("learned surface", found)):
         rms = np.sqrt(np.mean(errors**2))
         lines.append(f"{name:<22} {errors.mean():.4f}   {rms:.4f}   {errors.max():.4f}")
-    lines += ["", f"noise (standard deviation) {NOISE:g}, bandwidth {demo.bandwidth:.3g}, {len(found)} points on the surface"]
-    lines.append(f"geodesics: {count_statuses(demo.patch.status)}")
+    lines += [
+        "",
+        f"noise (standard deviation) {NOISE:g}, bandwidth {demo.bandwidth:.3g}, {len(found)} points on the surface",
+    ]
+    ends = ", ".join(f"{count} {words}" for words, count in count_statuses(demo.patch.status).items())
+    lines.append(f"geodesics: {ends}")
     return "\n".join(lines)

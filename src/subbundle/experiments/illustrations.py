@@ -50,17 +50,17 @@ class Illustration:
     outside: Geodesics
 
 
-def in_plane(*, seed: int = 0, n: int = 500, n_grid: int = 23) -> Illustration:
-    """k = 1: a noisy wave; the geodesics run both ways from their starts."""
-    cloud = datasets.curve_in_plane(n, noise=0.12, seed=seed).points
-    bundle = PrincipalSubbundle(cloud, rank=1, bandwidth=0.3)
-    x, y = np.meshgrid(np.linspace(-3.6, 3.6, n_grid), np.linspace(-1.8, 1.8, n_grid // 2 + 1))
+def in_plane(*, seed: int = 0, n: int = 500, n_grid: int = 25) -> Illustration:
+    """k = 1: a noisy spiral arm; the geodesics run both ways from their starts."""
+    cloud = datasets.curve_in_plane(n, noise=0.08, seed=seed).points
+    bundle = PrincipalSubbundle(cloud, rank=1, bandwidth=0.22)
+    x, y = np.meshgrid(np.linspace(-2.3, 1.5, n_grid), np.linspace(-2.4, 1.8, n_grid))
     both_ways = np.array([[1.0], [-1.0]])
-    starts = np.array([[0.4, 0.4], [-1.6, -0.45]])
-    return _illustrate(bundle, cloud, 0.3, np.column_stack([x.ravel(), y.ravel()]), starts, both_ways, (2.0, 2.0))
+    starts = np.array([[-0.72, 1.22], [-0.9, 1.54]])
+    return _illustrate(bundle, cloud, 0.22, np.column_stack([x.ravel(), y.ravel()]), starts, both_ways, (1.9, 1.9))
 
 
-def in_space(*, seed: int = 0, n: int = 2000, n_frames: int = 150) -> Illustration:
+def in_space(*, seed: int = 0, n: int = 2000, n_frames: int = 130) -> Illustration:
     """k = 2: a noisy sphere; one closed geodesic on it and one around it."""
     cloud = datasets.sphere(n, noise=0.04, seed=seed).points
     bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=0.25)
@@ -105,13 +105,13 @@ def draw(plane: Illustration, space: Illustration) -> Any:
 def _draw_plane(panel: Any, picture: Illustration) -> None:
     cloud, heavy = picture.cloud, picture.heavy
     for rows, color in ((~heavy, PALE), (heavy, DARK)):
-        panel.scatter(*cloud[rows].T, s=7, color=color, linewidths=0, zorder=1)
-    plot.draw_lines_of_bundle(panel, picture.bundle_points, picture.vectors[:, :, 0], length=0.2, color=BLUE)
+        panel.scatter(*cloud[rows].T, s=9, color=color, linewidths=0, zorder=1)
+    plot.draw_lines_of_bundle(panel, picture.bundle_points, picture.vectors[:, :, 0], length=0.13, color=BLUE)
     for fan, color in ((picture.inside, INSIDE), (picture.outside, OUTSIDE)):
         panel.plot(*fan.points.transpose(2, 1, 0), color=color, linewidth=2.2, zorder=3, solid_capstyle="round")
         panel.scatter(*fan.points[0, 0], s=42, color=color, edgecolors="white", linewidths=0.8, zorder=4)
-    plot.fit(panel, np.concatenate([cloud, picture.bundle_points]), margin=0.04)
-    panel.set_title("rank 1 in the plane", fontsize=10, y=0.965)
+    plot.fit(panel, np.concatenate([cloud, picture.bundle_points]))
+    panel.set_title("rank 1 in the plane", fontsize=11)
 
 
 def _draw_space(panel: Any, picture: Illustration) -> None:
@@ -121,10 +121,10 @@ def _draw_space(panel: Any, picture: Illustration) -> None:
     for i in range(picture.vectors.shape[2]):
         scene.add_arrows(picture.bundle_points, 0.13 * picture.vectors[:, :, i], color=BLUE, width=0.9)
     for fan, color in ((picture.inside, INSIDE), (picture.outside, OUTSIDE)):
-        scene.add_curves(fan.points, color=color, width=2.0, lift=0.02)
+        scene.add_curves(fan.points, color=color, width=2.4, lift=0.02)
         scene.add_points(fan.points[:, 0], color=color, size=40.0, lift=0.1)
     scene.draw(panel, margin=0.1)
-    panel.set_title("rank 2 in space", fontsize=10, y=0.965)
+    panel.set_title("rank 2 in space", fontsize=11)
 
 
 def run(*, seed: int, out: Path) -> list[Path]:
@@ -132,12 +132,12 @@ def run(*, seed: int, out: Path) -> list[Path]:
     plot.require_matplotlib()
     out.mkdir(parents=True, exist_ok=True)
     progress = Progress()
-    with progress.stage("rank 1 in the plane"):
-        plane = in_plane(seed=seed)
-    with progress.stage("rank 2 in space"):
-        space = in_space(seed=seed)
-    with progress.stage("drawing"):
-        path = plot.save_png(draw(plane, space), out / "bundle.png")
+    progress.stage("rank 1 in the plane")
+    plane = in_plane(seed=seed)
+    progress.stage("rank 2 in space")
+    space = in_space(seed=seed)
+    progress.stage("drawing")
+    path = plot.save_png(draw(plane, space), out / "bundle.png")
     print(report(space))
     print(f"\nwrote {path}")
     return [path]
@@ -145,13 +145,13 @@ def run(*, seed: int, out: Path) -> list[Path]:
 
 def report(space: Illustration) -> str:
     """Whether the two closed geodesics in space close, and at what radius they run."""
-    lines = ["Geodesics around a noisy unit sphere", "", "start        length  norm along it       gap when closing"]
+    lines = ["Geodesics around a noisy unit sphere", "", "start   norm  length  norm along it       gap when closing"]
     for name, fan in (("inside", space.inside), ("outside", space.outside)):
         norms = np.linalg.norm(fan.points[0], axis=1)
         norms = norms[np.isfinite(norms)]
         gap = np.linalg.norm(fan.points[0, -1] - fan.points[0, 0])
-        closing = f"{gap:.3f}" if fan.status[0] == Status.OK else Status(int(fan.status[0])).words
-        lines.append(
-            f"{name:<8} {norms[0]:.2f} {fan.times[-1] / np.pi:>5.1f} π  {norms.mean():.3f} ± {norms.std():.3f}       {closing}"
-        )
+        status = Status(int(np.asarray(fan.status)[0]))
+        closing = f"{gap:.3f}" if status == Status.OK else status.words
+        length = f"{fan.times[-1] / np.pi:.1f} π"
+        lines.append(f"{name:<7} {norms[0]:.2f}  {length:<6}  {norms.mean():.3f} ± {norms.std():.3f}       {closing}")
     return "\n".join(lines)

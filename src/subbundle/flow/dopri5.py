@@ -12,8 +12,8 @@ are Euclidean, so turning, moving or scaling the whole picture changes no decisi
 
 after an accepted step (the ε of the step before damps oscillations), h · max(0.2, 0.9 ε^(−1/5)) after a rejected one.
 
-A stage that falls where the bundle is not defined says nothing about the error: the step is halved, until it is
-shorter than L/1000 and the trajectory ends, within that distance of the border. No step is longer than 2 L: the widest
+A stage that falls where the bundle is not defined says nothing about the error: the step is halved, until one shorter
+than L/1000 fails and the trajectory ends, within that distance of the border. No step is longer than 2 L: the widest
 hole between stages is half a step, so a hole in the data wider than L is never stepped over.
 
 References: Dormand and Prince, J. Comput. Appl. Math. 6 (1980); Hairer, Nørsett and Wanner, Solving Ordinary
@@ -160,7 +160,8 @@ def _end_rows(
     reason = np.where(active.attempts >= max_steps, np.int8(Status.TOO_MANY_STEPS), np.int8(Status.OK))
     underflow = ~accepted & ~failed & (active.step < _SHORTEST_STEP * scale)
     reason = np.where(underflow, np.int8(Status.STEP_UNDERFLOW), reason)
-    reason = np.where(failed & (active.step < _BORDER * scale), status, reason)
+    # The step that failed has been halved already.
+    reason = np.where(failed & (active.step < 0.5 * _BORDER * scale), status, reason)
     reason = np.where(finished, np.int8(Status.OK), reason)
     ended = finished | (reason != Status.OK)
     if ended.any():

@@ -1,6 +1,7 @@
 """Carrying points onto the ridge, the k-dimensional middle of the cloud.
 
-The ridge is {p : (I − P(p)) (m(p) − p) = 0}: the points whose local mean differs from them only along the bundle. The step
+The ridge is {p : (I − P(p)) (m(p) − p) = 0}: the points whose local mean differs from them only along the bundle.
+The step
 
     p ← p + (I − P(p)) (m(p) − p)
 

@@ -21,7 +21,7 @@ from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray
 _RUNGS = 16
 
 _ROUND_TRIP = 1e-4
-"""Relative error of exp_x(log_x(y)) beyond which the log is not one; numerical solvers reach about 1e-6."""
+"""Error of exp_x(log_x(y)) beyond which the log is not one; numerical solvers reach about 1e-6."""
 
 
 @final
@@ -69,7 +69,7 @@ class GeomstatsSpace(BaseSpace):
         return self._pairs(lambda base, vector: self.manifold.metric.exp(vector, base), self.shape, x, v)
 
     def log(self, point: FloatArray, base_point: FloatArray) -> FloatArray:
-        """geomstats' log; NaN where it refuses a point."""
+        """geomstats' log; NaN where it refuses a point, or where the geodesic along the log misses the point."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")
         return self._pairs(self._log, self.shape, x, y)
 
@@ -120,14 +120,9 @@ class GeomstatsSpace(BaseSpace):
         return self._points(lambda points: self.manifold.belongs(points, atol=atol), (), x).astype(bool)
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
-        """Whether the log is undefined, or the geodesic along it misses the point."""
-        y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")
-        log = self.log(y, x)
-        axes = tuple(range(-len(self.shape), 0))
-        known = np.isfinite(log).all(axis=axes)
-        back = self.exp(np.where(np.isfinite(log), log, 0.0), x)
-        miss = self.dist(np.broadcast_to(y, back.shape), back)
-        return np.asarray(~(known & (miss <= _ROUND_TRIP * (1.0 + self.dist(x, y)))))
+        """Whether geomstats gives no log."""
+        log = self.log(point, base_point)
+        return np.asarray(~np.isfinite(log).all(axis=tuple(range(-len(self.shape), 0))))
 
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """Right singular vectors of the matrix of `to_tangent`, whose rows span the tangent space."""
@@ -172,10 +167,18 @@ class GeomstatsSpace(BaseSpace):
         return self._pairs(lambda base, u: bundle.horizontal_projection(u, base), self.shape, base_point, tangent_vec)
 
     def _log(self, base: FloatArray, points: FloatArray) -> FloatArray:
-        def log(x: FloatArray, y: FloatArray) -> FloatArray:
-            return np.asarray(self.manifold.metric.log(y, x))
-
-        return _row_by_row(log, points, base, self.shape)
+        """Logs of rows of points, at one base point or at one for each; at its cut locus geomstats may return zero."""
+        metric = self.manifold.metric
+        logs = _row_by_row(lambda x, y: metric.log(y, x), points, base, self.shape).reshape(points.shape)
+        finite = np.asarray(np.isfinite(logs).reshape(len(points), -1).all(axis=1))
+        reached = np.asarray(metric.exp(np.where(np.isfinite(logs), logs, 0.0), base)).reshape(points.shape)
+        missed = np.abs(reached - points).reshape(len(points), -1).max(axis=1)
+        suspect = np.nonzero(finite & ~(missed <= _ROUND_TRIP))[0]
+        # The end point may be another name of the point: an angle plus 2π, another pre-shape of the orbit.
+        for row in suspect:
+            finite[row] = metric.dist(points[row], reached[row]) <= _ROUND_TRIP
+        logs[~finite] = np.nan
+        return logs
 
     def _transport(self, base: FloatArray, vectors: FloatArray, direction: FloatArray) -> FloatArray:
         metric = self.manifold.metric

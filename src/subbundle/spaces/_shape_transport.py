@@ -1,7 +1,7 @@
 """Parallel transport in Kendall's shape space along a horizontal geodesic.
 
-The geodesic is γ(t) = cos(θt) x + sin(θt)/θ v with v horizontal, θ = |v|, t in [0, 1]. A field w along γ is parallel in shape space when it stays horizontal and its derivative in the pre-shape sphere is
-vertical:
+The geodesic is γ(t) = cos(θt) x + sin(θt)/θ v with v horizontal, θ = |v|, t in [0, 1]. A field w along γ is
+parallel in shape space when it stays horizontal and its derivative in the pre-shape sphere is vertical:
 
     w' = γ (A − c I),      c = ⟨γ', w⟩ = ⟨v, w(0)⟩ constant,      SA + AS = −sk(γ'ᵀ w),   S = γᵀγ,  sk(B) = B − Bᵀ
 

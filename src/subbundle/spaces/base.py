@@ -84,7 +84,11 @@ class Space(Protocol):
         """Basis of the tangent space, orthonormal in the ambient Euclidean metric, ``[..., dim, *shape]``."""
 
     def vertical_basis(self, base_point: FloatArray) -> FloatArray:
-        """Euclidean-orthonormal basis of the directions along the orbit, ``[..., m, *shape]``; m = 0 if no quotient."""
+        """Euclidean-orthonormal basis of the directions along the orbit, ``[..., m, *shape]``; m = 0 if no quotient.
+
+        A Hamiltonian flow on the representatives needs its force along these directions as well as along
+        `tangent_basis`: the velocity is horizontal only as long as the momentum along the orbit stays zero.
+        """
 
     def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
         """Covector h_x v: the tangent array with ⟨flat(v), w⟩ = h_x(v, w) (entrywise product) for tangent w."""

@@ -59,4 +59,4 @@ def _require_geomstats(space: Any) -> None:
             "GEOMSTATS_BACKEND=numpy before geomstats is imported."
         )
     if not isinstance(space, manifolds.Manifold):
-        raise TypeError(f"space must be a geomstats manifold, such as Hypersphere(2); got {space!r}.")
+        raise TypeError(f"space must be a geomstats manifold with real points, such as Hypersphere(2); got {space!r}.")

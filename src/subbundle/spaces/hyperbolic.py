@@ -6,7 +6,7 @@ between x̄ and ȳ, and d = y − x,
 
     cosh θ − 1 = (cosh(r_y − r_x) − 1) + |x̄||ȳ| (1 − cos φ)                two terms ≥ 0, nothing cancels
     sinh(r_y − r_x) = d̄·(x̄ + ȳ) / (|ȳ| x_0 + |x̄| y_0)
-    |x̄||ȳ| (1 − cos φ) = |x̄| |d̄_⊥|² / (|ȳ| + ȳ·n),   n = x̄/|x̄|, d̄_⊥ ⟂ n     (for cos φ ≥ 0)
+    |x̄||ȳ| (1 − cos φ) = |x̄| |ȳ_⊥|² / (|ȳ| + ȳ·n),   n = x̄/|x̄|, ȳ_⊥ = d̄_⊥ ⟂ n     (for cos φ ≥ 0)
 
 and the metric on vectors tangent at x is h(v, w) = v̄_⊥·w̄_⊥ + (v̄·n)(w̄·n)/x_0².
 """
@@ -166,7 +166,10 @@ def _cosh_minus_one(y: FloatArray, x: FloatArray) -> FloatArray:
     height = y_length * x[..., 0] + x_length * y[..., 0]
     radial = dot(difference, x[..., 1:] + y[..., 1:]) / np.where(height == 0.0, 1.0, height)
     radial = radial * radial
-    across = difference - dot(difference, n)[..., None] * n
+    # ȳ and d̄ have the same part across n; the shorter one gives it with the smaller rounding error.
+    near = dot(difference, difference) < y_length * y_length
+    shorter = np.where(near[..., None], difference, y[..., 1:])
+    across = shorter - dot(shorter, n)[..., None] * n
     along = dot(y[..., 1:], n)
     # For an obtuse angle |x̄||ȳ| − x̄·ȳ is a sum of positive numbers; for an acute one the quotient is.
     acute = along > 0.0

@@ -40,9 +40,11 @@ class Kendall(BaseSpace):
     Notes
     -----
     The attribute ``dim`` is the dimension of shape space, (k − 1) m − 1 − m (m − 1)/2; m is ``landmark_dim``.
-    Distances lie in [0, π/2]. The log is NaN where the best rotation is not unique; for planar shapes that is exactly at distance π/2. Space shapes whose landmarks are all on one line are
-    singular points of the quotient: every log there is NaN. `exp` is the one of the pre-shape sphere, so it also
-    moves along `vertical_basis`. The rotation rounds at 1e-16, so tiny distances are accurate to that, not relatively.
+    Distances lie in [0, π/2]. The log is NaN where the best rotation is not unique; for planar shapes that is exactly
+    at distance π/2. Landmarks that span m − 2 dimensions or fewer (a line, for m = 3) are singular points of the
+    quotient: every log there is NaN. For k = m all shapes are flat and these form a border, where geodesics that run
+    into it turn back. `exp` is the one of the pre-shape sphere, so it also moves along
+    `vertical_basis`. The rotation rounds at 1e-16, so tiny distances are accurate to that, not relatively.
 
     Examples
     --------
@@ -171,7 +173,7 @@ class Kendall(BaseSpace):
         k, m = self.shape
         centred = _helmert(k)
         spanning = np.concatenate([x[..., None, :, :], x[..., None, :, :] @ _skew_generators(m)], axis=-3)
-        columns = transpose((centred @ spanning).reshape(*x.shape[:-2], -1, (k - 1) * m))
+        columns = transpose((centred @ spanning).reshape(*x.shape[:-2], spanning.shape[-3], (k - 1) * m))
         basis = transpose(np.linalg.qr(columns, mode="complete")[0])
         return np.asarray(centred.T @ basis.reshape(*basis.shape[:-1], k - 1, m))
 

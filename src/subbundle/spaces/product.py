@@ -30,6 +30,7 @@ class Product(BaseSpace):
     Examples
     --------
     >>> import numpy as np
+    >>> from subbundle.spaces import SPD, Sphere
     >>> space = Product(Sphere(2), SPD(2))
     >>> point = space.join(np.array([0.0, 0.0, 1.0]), np.eye(2))
     >>> point
@@ -168,14 +169,12 @@ class Product(BaseSpace):
         """Bases ``[..., m_i, *shape_i]`` of the factors as one block basis ``[..., Σ m_i, D]``."""
         x = self.coerce(base_point, "base_point")
         bases = self._each(method, x)
-        flat = [
-            b.reshape(*x.shape[:-1], -1, f.ambient_dim) if b.size else np.empty((*x.shape[:-1], 0, f.ambient_dim))
-            for b, f in zip(bases, self.factors, strict=True)
-        ]
-        result = np.zeros((*x.shape[:-1], sum(b.shape[-2] for b in flat), self.ambient_dim))
+        batch = x.shape[:-1]
+        counts = [basis.shape[len(batch)] for basis in bases]
+        result = np.zeros((*batch, sum(counts), self.ambient_dim))
         row = column = 0
-        for basis in flat:
-            count, width = basis.shape[-2:]
-            result[..., row : row + count, column : column + width] = basis
+        for basis, count, factor in zip(bases, counts, self.factors, strict=True):
+            width = factor.ambient_dim
+            result[..., row : row + count, column : column + width] = basis.reshape(*batch, count, width)
             row, column = row + count, column + width
         return result

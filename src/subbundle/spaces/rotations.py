@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import dot, eigh, frobenius, nearest_rotation, ratio, sinc, svdvals, transpose, versine_ratio
+from subbundle.spaces._linalg import (
+    dot,
+    eigh,
+    frobenius,
+    nearest_rotation,
+    ratio,
+    sinc,
+    svdvals,
+    transpose,
+    versine_ratio,
+)
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
 
 
@@ -114,7 +124,7 @@ class SO(BaseSpace):
         if self.n <= 3:
             _, sine, cosine = _one_plane(transpose(x) @ (y - x))
             return np.asarray((sine <= CUT_TOLERANCE) & (cosine < 0.0))
-        return np.asarray(svdvals(y + x)[..., -1] <= CUT_TOLERANCE)
+        return _turns_by_pi(y + x)
 
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """x (E_ij − E_ji)/√2 for i < j."""
@@ -165,14 +175,22 @@ def _logarithm(excess: FloatArray) -> FloatArray:
         return np.asarray(scale[..., None, None] * skew)
     identity = np.eye(excess.shape[-1])
     denominator = 2.0 * identity + excess
-    # Exactly singular matrices would stop the solution of the whole batch.
-    singular = ~(np.abs(np.linalg.det(denominator)) > 0.0)
-    denominator[singular] = identity
+    cut = _turns_by_pi(denominator)
+    # An exactly singular matrix would stop the solution of the whole batch.
+    denominator[cut] = identity
     tangents, vectors = eigh(-1j * _skew(np.asarray(np.linalg.solve(denominator, excess), dtype=np.float64)))
-    cut = singular | ~(np.abs(tangents).max(axis=-1) < 2.0 / CUT_TOLERANCE)
     values = 2j * np.arctan(tangents)
     values[cut] = np.nan
     return _skew(_spectral(values, vectors))
+
+
+def _turns_by_pi(total: FloatArray) -> BoolArray:
+    """Whether the smallest singular value 2 cos(θ/2) of I + R vanishes. Few rows need it: |det| ≤ 2ⁿ cos²(θ/2)."""
+    size = total.shape[-1]
+    suspect = ~(np.abs(np.linalg.det(total)) > 2.0**size * CUT_TOLERANCE)
+    cut = np.zeros(suspect.shape, dtype=bool)
+    cut[suspect] = svdvals(total[suspect])[..., -1] <= CUT_TOLERANCE
+    return cut
 
 
 def _spectral(values: NDArray[np.complex128], vectors: NDArray[Any]) -> FloatArray:

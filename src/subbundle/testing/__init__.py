@@ -45,11 +45,18 @@ __all__ = [
 
 
 def check_subbundle(
-    bundle: Subbundle, points: FloatArray, covectors: FloatArray, *, euclidean: bool = True, length: float = 1.0
+    bundle: Subbundle,
+    points: FloatArray,
+    covectors: FloatArray,
+    *,
+    euclidean: bool = True,
+    length: float = 1.0,
+    floor: float = 1e-11,
 ) -> None:
     """Run every check that needs only a bundle, ``points`` [batch, dim] and ``covectors`` [batch, dim].
 
-    ``euclidean=False`` leaves out `check_frame_orthonormal`, for metrics that are not the Euclidean one restricted.
+    ``euclidean=False`` leaves out `check_frame_orthonormal`, for metrics that are not the Euclidean one restricted;
+    ``floor`` is passed to `check_convergence_order`.
     """
     if euclidean:
         check_frame_orthonormal(bundle, points)
@@ -60,4 +67,4 @@ def check_subbundle(
     check_unit_speed_length(bundle, points, covectors, length=length)
     check_horizontality(bundle, points, covectors, length=length)
     for method in ORDERS:
-        check_convergence_order(bundle, points, covectors, method=method, length=length)
+        check_convergence_order(bundle, points, covectors, method=method, length=length, floor=floor)

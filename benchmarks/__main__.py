@@ -1,0 +1,40 @@
+"""``python -m benchmarks [name ...]``: run all or the named benchmarks, print their tables, write ``results/``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, datetime
+from importlib import import_module
+
+from benchmarks._extras import MissingExtra
+from benchmarks._machine import describe
+from benchmarks._report import markdown, write, write_summary
+
+NAMES = ("startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head")
+
+
+def main() -> None:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"any of: {', '.join(NAMES)} (default: all)")
+    names = parser.parse_args().names or NAMES
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}. Choose from: {', '.join(NAMES)}")
+    for name in names:
+        print(f"\n--- {name} ---", flush=True)
+        start = time.perf_counter()
+        try:
+            result = import_module(f"benchmarks.{name}").run()
+        except MissingExtra as missing:
+            print(f"left out: {missing}")
+            continue
+        seconds = time.perf_counter() - start
+        write(name, result, machine=describe(), date=datetime.now(UTC).date().isoformat(), seconds=seconds)
+        print(markdown(result), f"\n\n({seconds:.0f} s)", flush=True)
+    print(f"\nwrote {write_summary(NAMES)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Whether bandwidth and rank suit a cloud, with advice when they do not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
+from subbundle.cloud import Cloud
+
+# Eigenvalues below this part of the largest are directions the data does not have.
+_FLAT = 1e-10
+
+
+def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float) -> None:
+    """Raise when a typical point has too few neighbours; warn when the kernel spans the whole cloud."""
+    if effective < rank + 1:
+        raise ValueError(
+            f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; "
+            f"bandwidth={bandwidth:g} gives {effective:.2g} effective neighbours. "
+            f"Try bandwidth={_wide_enough(cloud, rank):.3g} or more."
+        )
+    if bandwidth > cloud.size:
+        warnings.warn(
+            f"bandwidth={bandwidth:g} is larger than the whole cloud (diagonal {cloud.size:g}): every point sees all "
+            "observations alike, and the subspaces are those of one global PCA. "
+            f"Try a bandwidth below {0.1 * cloud.size:.3g}.",
+            SubbundleWarning,
+            stacklevel=3,
+        )
+
+
+def _wide_enough(cloud: Cloud, rank: int) -> float:
+    """Median distance to the 4 (k + 1)-th neighbour: a bandwidth with enough neighbours, though not the best one."""
+    everything = cloud.at(np.arange(cloud.n_points))
+    count = min(4 * (rank + 1), cloud.n_points - 1)
+    distances, _ = cKDTree(everything).query(cloud.at(cloud.sample(64)), k=count + 1)
+    return float(np.median(distances[:, -1]))
+
+
+def check_rank(bandwidth: float, rank: int, values: FloatArray, status: StatusArray) -> None:
+    """Raise when most neighbourhoods have fewer than ``rank`` directions; ``values`` [n, d] are their eigenvalues."""
+    closed = (status == Status.GAP_CLOSED) & (values[:, rank - 1] <= _FLAT * values[:, 0])
+    if np.mean(closed) > 0.5:
+        seen = int(np.median(np.count_nonzero(values > _FLAT * values[:, :1], axis=1)))
+        raise ValueError(
+            f"rank must not exceed the number of directions in the data; rank={rank}, but a typical neighbourhood at "
+            f"bandwidth={bandwidth:g} spans only {seen}. Use rank={seen}, or a larger bandwidth."
+        )

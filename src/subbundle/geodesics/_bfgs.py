@@ -1,0 +1,59 @@
+"""BFGS on the same objective, one target after the other: the paper's optimiser, for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+
+from subbundle._types import FloatArray, IntArray, Status
+from subbundle.geodesics._levenberg import Search
+from subbundle.geodesics._shooting import Shots
+
+
+def bfgs(
+    fire: Callable[[IntArray, FloatArray], Shots],
+    start: FloatArray,
+    targets: FloatArray,
+    *,
+    speeds: int,
+    penalty: float,
+    scale: float,
+    tol: float,
+    max_iterations: int,
+) -> Search:
+    """Minimise |exp(B v) − y|² + w |v_k|²/2 by SciPy's BFGS; arguments and result as in `levenberg`.
+
+    Where a geodesic ends early the objective is a large constant, which the line search steps back from.
+    """
+    n, m = start.shape
+    state = Search(
+        start.copy(), np.full_like(targets, np.nan), np.full(n, np.inf), np.zeros(n, np.int64), np.zeros(n, np.int8)
+    )
+    weight = np.zeros(m)
+    weight[:speeds] = 0.5 * penalty
+    for row in range(n):
+        index = np.array([row])
+        wall = 4.0 * (float(np.sum(start[row] ** 2)) + scale**2)
+
+        def value_and_slope(v: FloatArray, index: IntArray = index, wall: float = wall) -> tuple[float, FloatArray]:
+            shots = fire(index, v[None])
+            if shots.status[0] != Status.OK:
+                return wall, np.zeros_like(v)
+            miss = shots.ends[0] - targets[index[0]]
+            return float(miss @ miss + weight @ v**2), 2.0 * (shots.jacobians[0].T @ miss + weight * v)
+
+        result = minimize(
+            value_and_slope, start[row], jac=True, method="BFGS",
+            options={"maxiter": max_iterations, "gtol": max(tol, 1e-7) * scale},
+        )  # fmt: skip
+        shots = fire(index, result.x[None])
+        state.unknowns[row], state.iterations[row] = result.x, result.nfev
+        state.status[row] = shots.status[0]
+        if shots.status[0] == Status.OK:
+            state.ends[row] = shots.ends[0]
+            state.residuals[row] = float(np.linalg.norm(shots.ends[0] - targets[row]))
+            # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
+            state.status[row] = Status.OK if result.status in (0, 2) else Status.NOT_CONVERGED
+    return state

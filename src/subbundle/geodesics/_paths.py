@@ -1,0 +1,63 @@
+"""Shortest paths through the cloud: where a search for a far target starts, and which parts are connected.
+
+Landmarks, observations spread evenly over the tree and carried into the middle of the cloud by a few mean shifts, are
+joined to their nearest neighbours. In the noise of a high dimension the observations themselves are all far from each
+other; their means are not, and the graph of the means follows the manifold.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.bundles.base import Subbundle
+
+_MOST_LANDMARKS = 4000
+_NEIGHBOURS = 10
+# The first leg, in bandwidths, gives the direction: shorter ones are noise, longer ones have turned.
+_FIRST_LEG = 2.5
+
+
+@runtime_checkable
+class HasLandmarks(Protocol):
+    """A bundle learned from data that can show where the data is."""
+
+    def landmarks(self, count: int) -> FloatArray:
+        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
+
+
+class PathGraph:
+    """Graph of the landmarks of a bundle."""
+
+    def __init__(self, bundle: Subbundle) -> None:
+        assert isinstance(bundle, HasLandmarks)
+        self.points = bundle.landmarks(_MOST_LANDMARKS)
+        self.scale = bundle.length_scale
+        self.tree = cKDTree(self.points)
+        count = min(_NEIGHBOURS + 1, len(self.points))
+        distance, index = self.tree.query(self.points, k=count)
+        rows = np.repeat(np.arange(len(self.points)), count)
+        # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
+        weights = np.maximum(distance.ravel(), 1e-12 * self.scale)
+        self.graph = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
+
+    def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Direction [n, dim] of the first leg from ``base`` [dim] to each target, and path length [n] (inf if none)."""
+        offset, source = self.tree.query(base)
+        beside, goal = self.tree.query(targets)
+        length, before = dijkstra(self.graph, directed=False, indices=source, return_predecessors=True)
+        direction = np.array([self._first_leg(base, before, int(node), length) for node in goal]) - base
+        return direction, length[goal] + offset + beside
+
+    def _first_leg(self, base: FloatArray, before: IntArray, node: int, length: FloatArray) -> FloatArray:
+        """The point of the path to ``node`` that lies about one first leg away from its start."""
+        leg = _FIRST_LEG * self.scale
+        while before[node] >= 0 and length[node] > leg:
+            node = int(before[node])
+        point: FloatArray = self.points[node]
+        return point

@@ -1,0 +1,108 @@
+"""Shooting: exp from many base points at once, with its Jacobian.
+
+For v in R^m, B [dim, m] the directions searched at the base point, and v = r u with |u| = 1,
+
+    ∂/∂r  exp(B r u) = γ̇(1) / r          the end velocity: free
+    ∂/∂t  exp(B v)   by central differences of neighbouring geodesics, v turned by ±δ in the directions across u
+
+so a Jacobian in m unknowns costs 2 (m − 1) geodesics besides the one itself, all in one batch. For the full search,
+where part of v does not change the speed, all m directions are differenced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status, StatusArray, all_finite
+from subbundle.bundles.base import Subbundle
+from subbundle.flow import integrate
+
+# Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
+_TURN = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Shots:
+    """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n]."""
+
+    ends: FloatArray
+    jacobians: FloatArray
+    reached: FloatArray
+    status: StatusArray
+
+
+def shoot(
+    bundle: Subbundle, bases: FloatArray, searched: FloatArray, unknowns: FloatArray, tol: float, *, radial: bool
+) -> Shots:
+    """Follow exp from ``bases`` [n, dim] with covectors Σ_i v_i B_i, ``searched`` [n, m, dim], ``unknowns`` [n, m].
+
+    ``radial`` says that all searched directions lie in the subspace, so that the end velocity is a derivative.
+    """
+    n, m = unknowns.shape
+    unknowns = _away_from_zero(unknowns, 1e-9 * bundle.length_scale)
+    length = np.sqrt(np.einsum("nm,nm->n", unknowns, unknowns))
+    turns = _basis_with(unknowns / length[:, None]) if radial else np.broadcast_to(np.eye(m), (n, m, m))
+    first = 1 if radial else 0
+    width = _TURN * length
+    rows = [unknowns]
+    for i in range(first, m):
+        rows += [unknowns + width[:, None] * turns[:, i], unknowns - width[:, None] * turns[:, i]]
+    stacked = np.stack(rows, axis=1)
+    covectors = np.zeros((n, stacked.shape[1], bundle.ambient_dim))
+    for i in range(m):
+        covectors += stacked[:, :, i, None] * searched[:, i][:, None, :]
+    count = stacked.shape[1]
+    run = integrate(
+        bundle,
+        np.repeat(bases, count, axis=0),
+        covectors.reshape(n * count, -1),
+        np.array([1.0]),
+        tol=tol,
+    )
+    ends = run.points[:, 0].reshape(n, count, -1)
+    reached = run.reached.reshape(n, count)
+    status = run.status.reshape(n, count)[:, 0]
+    columns = np.empty((n, m, bundle.ambient_dim))
+    if radial:
+        good = np.flatnonzero(status == Status.OK)
+        velocity = np.full((n, bundle.ambient_dim), np.nan)
+        velocity[good] = bundle.field(ends[good, 0], run.end_covectors.reshape(n, count, -1)[good, 0]).velocity
+        columns[:, 0] = velocity / length[:, None]
+    for i in range(first, m):
+        plus, minus = ends[:, 2 * (i - first) + 1], ends[:, 2 * (i - first) + 2]
+        columns[:, i] = _difference(ends[:, 0], plus, minus, width)
+    return Shots(ends[:, 0], np.einsum("nid,nij->ndj", columns, turns), reached[:, 0], status)
+
+
+def _away_from_zero(unknowns: FloatArray, least: float) -> FloatArray:
+    """Replace vanishing rows by a tiny vector: at zero itself there is no direction to turn from."""
+    small = np.einsum("nm,nm->n", unknowns, unknowns) < least * least
+    if small.any():
+        unknowns = unknowns.copy()
+        unknowns[small] = 0.0
+        unknowns[small, 0] = least
+    return unknowns
+
+
+def _difference(middle: FloatArray, plus: FloatArray, minus: FloatArray, width: FloatArray) -> FloatArray:
+    """Central difference; one-sided where a neighbour ended early, zero where both did."""
+    has_plus, has_minus = all_finite(plus), all_finite(minus)
+    ahead = np.where(has_plus[:, None], plus, middle)
+    behind = np.where(has_minus[:, None], minus, middle)
+    steps = has_plus.astype(float) + has_minus
+    result: FloatArray = (ahead - behind) / np.where(steps > 0, steps * width, 1.0)[:, None]
+    return result
+
+
+def _basis_with(units: FloatArray) -> FloatArray:
+    """Orthonormal bases [n, m, m] of R^m, as rows, whose first vectors are ``units``: a Householder reflection."""
+    m = units.shape[1]
+    mirror = units.copy()
+    sign = np.where(units[:, 0] >= 0, 1.0, -1.0)
+    mirror[:, 0] += sign
+    mirror /= np.sqrt(np.einsum("nm,nm->n", mirror, mirror))[:, None]
+    basis = np.eye(m) - 2.0 * mirror[:, :, None] * mirror[:, None, :]
+    basis[:, 0] = units
+    return basis

@@ -1,0 +1,43 @@
+"""The path itself: the geodesic that joins two points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import all_finite
+from subbundle._validation import as_integer
+from subbundle.bundles.base import Subbundle
+from subbundle.geodesics.geodesic import Geodesics, geodesic
+from subbundle.geodesics.log import log
+
+
+def geodesic_between(
+    bundle: Subbundle, x: Any, y: Any, *, n_points: int = 101, search: str = "dual", tol: float = 1e-6
+) -> Geodesics:
+    """Geodesics from ``x`` to ``y``, [dim] or [batch, dim], at ``n_points`` equal steps of time.
+
+    The end points need not be observations. The path starts at ``x`` exactly and ends as near to ``y`` as a geodesic
+    of the search comes; `log` gives the residual. Rows without a geodesic are NaN with the status of their search.
+    """
+    n_points = as_integer(n_points, "n_points", low=2)
+    found = log(bundle, x, y, search=search, tol=tol)
+    covectors = np.atleast_2d(found.covectors)
+    single = found.covectors.ndim == 1
+    lost = ~all_finite(covectors)
+    start = np.atleast_2d(np.asarray(x, dtype=np.float64))
+    start = np.broadcast_to(start, covectors.shape)
+    path = geodesic(
+        bundle, start, np.where(lost[:, None], 0.0, covectors), times=np.linspace(0.0, 1.0, n_points), tol=tol
+    )
+    status = np.atleast_1d(np.asarray(found.status, dtype=np.int8)).copy()
+    assert isinstance(path.status, np.ndarray)
+    status[status == 0] = path.status[status == 0]
+    points, along = path.points.copy(), path.covectors.copy()
+    points[lost], along[lost] = np.nan, np.nan
+    result = Geodesics(
+        points, along, path.times, status, path.reached, path.lengths, path.n_evaluations, path.end_points,
+        path.end_covectors,
+    )  # fmt: skip
+    return result._without_batch_axis() if single else result

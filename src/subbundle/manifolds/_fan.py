@@ -1,0 +1,137 @@
+"""A fan of geodesics: from one base point in many directions, sampled at equal distances, with exact velocities.
+
+All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its velocity is
+∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that are of no further
+use can be left out, so that a closed surface is not wound around again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, Status, StatusArray
+from subbundle.bundles.base import Subbundle
+from subbundle.flow import integrate
+from subbundle.geodesics._start import covectors_from_coordinates
+
+BoolArray = NDArray[np.bool_]
+# A stage is this part of the whole distance.
+_STAGES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """L geodesics, with nodes at the distances 0, h, 2h, …, Rh.
+
+    Attributes
+    ----------
+    directions : [L, k]
+        Unit vectors, coordinates in the frame at the base point.
+    step : float
+        h.
+    points, velocities : [L, R + 1, dim]
+        Nodes relative to the base point, and their velocities; NaN where a geodesic was not followed.
+    reached : [L]
+        Distance up to which each was followed.
+    ends, end_velocities : [L, dim]
+        Point (relative to the base point) and velocity at that distance.
+    status : [L]
+        OK, or why it ended early.
+    """
+
+    directions: FloatArray
+    step: float
+    points: FloatArray
+    velocities: FloatArray
+    reached: FloatArray
+    ends: FloatArray
+    end_velocities: FloatArray
+    status: StatusArray
+
+    @property
+    def distances(self) -> FloatArray:
+        """Distances [R + 1] of the nodes from the base point."""
+        return self.step * np.arange(self.points.shape[1])
+
+    @property
+    def real(self) -> BoolArray:
+        """Which nodes [L, R + 1] were reached."""
+        return np.isfinite(self.velocities[:, :, 0])
+
+
+def trace(
+    bundle: Subbundle,
+    base_point: FloatArray,
+    frame: FloatArray,
+    directions: FloatArray,
+    step: float,
+    n_steps: int,
+    tol: float,
+    useful: Callable[[Fan], BoolArray] | None = None,
+) -> Fan:
+    """Follow the geodesics in ``directions`` [L, k] of the ``frame`` [dim, k] for up to ``n_steps`` steps.
+
+    ``useful(fan)`` says after each stage which of them [L] are worth following further.
+    """
+    n, dim = len(directions), len(base_point)
+    points, velocities = np.full((2, n, n_steps + 1, dim), np.nan)
+    positions = np.repeat(base_point[None], n, axis=0)
+    covectors = covectors_from_coordinates(frame[None], directions)
+    velocity = np.full((n, dim), np.nan)
+    reached, status = np.zeros(n), np.zeros(n, np.int8)
+    going = np.arange(n)
+    length = n_steps if useful is None else -(-n_steps // _STAGES)
+    for first in range(0, n_steps, length):
+        last = min(first + length, n_steps)
+        run = integrate(
+            bundle, positions[going], covectors[going], step * np.arange(last - first + 1), unit_speed=True, tol=tol
+        )
+        points[going, first : last + 1] = run.points
+        velocities[going, first : last + 1] = _velocities(bundle, run.points, run.covectors)
+        positions[going], covectors[going] = run.end_points, run.end_covectors
+        velocity[going] = _velocities(bundle, run.end_points[:, None], run.end_covectors[:, None])[:, 0]
+        reached[going], status[going] = step * first + run.reached, run.status
+        arrived = status == Status.OK
+        reached[going[run.status == Status.OK]] = step * last
+        fan = Fan(
+            directions, step, points[:, : last + 1] - base_point, velocities[:, : last + 1], reached,
+            positions - base_point, velocity, status,
+        )  # fmt: skip
+        if useful is not None and last < n_steps:
+            arrived &= useful(fan)
+        going = np.flatnonzero(arrived & (reached == step * last))
+        if going.size == 0:
+            break
+    return fan
+
+
+def interleave(even: Fan, odd: Fan) -> Fan:
+    """One fan from two of as many geodesics each, taken in turn."""
+    width = max(even.points.shape[1], odd.points.shape[1])
+
+    def merge(name: str) -> FloatArray:
+        parts = []
+        for fan in (even, odd):
+            part = getattr(fan, name)
+            if name in ("points", "velocities"):
+                part = np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0)), constant_values=np.nan)
+            parts.append(part)
+        merged: FloatArray = np.stack(parts, axis=1).reshape(2 * len(parts[0]), *parts[0].shape[1:])
+        return merged
+
+    return Fan(
+        merge("directions"), even.step, merge("points"), merge("velocities"), merge("reached"),
+        merge("ends"), merge("end_velocities"), merge("status").astype(np.int8),
+    )  # fmt: skip
+
+
+def _velocities(bundle: Subbundle, points: FloatArray, covectors: FloatArray) -> FloatArray:
+    """Velocities [n, m, dim] at ``points`` [n, m, dim], NaN where these are."""
+    result = np.full_like(points, np.nan)
+    known = np.isfinite(points).all(axis=2)
+    result[known] = bundle.field(points[known], covectors[known]).velocity
+    return result

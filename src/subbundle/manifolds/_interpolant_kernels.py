@@ -1,0 +1,223 @@
+"""Compiled code of the interpolant: its value and Jacobian, and the nearest point on it.
+
+A table [L, R + 1, 4, dim] holds at node (r_i, θ_j) the point and its derivatives, scaled to the cell: X, h X_r, Δ X_θ,
+h Δ X_rθ. Inside a cell, with t = (r − r_i)/h and s = (θ − θ_j)/Δ,
+
+    X(r, θ) = Σ_{a,b ∈ {0,1}}  p_a(t) p_b(s) X + q_a(t) p_b(s) h X_r + p_a(t) q_b(s) Δ X_θ + q_a(t) q_b(s) h Δ X_rθ
+
+with the cubic Hermite basis p_0 = 1 − p_1, p_1 = t²(3 − 2t), q_0 = t(1 − t)², q_1 = t²(t − 1). In Cartesian coordinates
+v = r u(θ) the Jacobian is X_r uᵀ + (X_θ/r) u_⊥ᵀ. Points are relative to the base point, so X and X_θ vanish at r = 0 exactly
+and X_θ/r keeps its digits there. In one dimension the two rays are the two sides of v = 0, and there is no s.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+# Levenberg–Marquardt: rounds, the step at which a search has come to rest and the one below which a failure to gain is
+# rounding, both in length scales.
+_ROUNDS = 100
+_REST = 1e-11
+_ROUNDING = 1e-6
+# No angle is defined below this part of a step.
+_CENTRE = 1e-9
+
+
+@nb.njit(nogil=True, cache=True)
+def cell_of(v, n_rays):
+    """Distance from 0, number of the ray before ``v`` [k], and the position s between it and the next."""
+    if v.size == 1:
+        return abs(v[0]), (0 if v[0] >= 0.0 else 1), 0.0
+    angle = np.arctan2(v[1], v[0]) / (2.0 * np.pi) * n_rays
+    if angle < 0.0:
+        angle += n_rays
+    ray = min(int(angle), n_rays - 1)
+    return np.hypot(v[0], v[1]), ray, angle - ray
+
+
+@nb.njit(nogil=True, cache=True)
+def border_at(border, ray, s):
+    """How far the domain reaches at position ``s`` of the cell after ``ray``."""
+    return border[ray, 0] + s * (border[ray, 1] - border[ray, 0])
+
+
+@nb.njit(nogil=True, cache=True)
+def evaluate(table, step, v, point, jacobian):
+    """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k]."""
+    n_rays, n_nodes, _, dim = table.shape
+    r, ray, s = cell_of(v, n_rays)
+    r = max(r, _CENTRE * step)
+    node = min(int(r / step), n_nodes - 2)
+    t = r / step - node
+    p1, q0, q1 = t * t * (3.0 - 2.0 * t), t * (1.0 - t) * (1.0 - t), t * t * (t - 1.0)
+    dp1, dq0, dq1 = 6.0 * t * (1.0 - t) / step, (1.0 - t) * (1.0 - 3.0 * t) / step, t * (3.0 * t - 2.0) / step
+    if v.size == 1:
+        sign = 1.0 if ray == 0 else -1.0
+        a, b = table[ray, node], table[ray, node + 1]
+        for d in range(dim):
+            point[d] = (1.0 - p1) * a[0, d] + p1 * b[0, d] + q0 * a[1, d] + q1 * b[1, d]
+            jacobian[d, 0] = sign * (dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d])
+        return
+    after = ray + 1 if ray + 1 < n_rays else 0
+    o1, e0, e1 = s * s * (3.0 - 2.0 * s), s * (1.0 - s) * (1.0 - s), s * s * (s - 1.0)
+    width = 2.0 * np.pi / n_rays * r
+    do1, de0, de1 = 6.0 * s * (1.0 - s) / width, (1.0 - s) * (1.0 - 3.0 * s) / width, s * (3.0 * s - 2.0) / width
+    a, b, c, e = table[ray, node], table[ray, node + 1], table[after, node], table[after, node + 1]
+    size = np.hypot(v[0], v[1])
+    u0, u1 = (v[0] / size, v[1] / size) if size > 0.0 else (1.0, 0.0)
+    for d in range(dim):
+        # Along r first: value, r-derivative, and the same of the angular derivative, on both rays.
+        x0 = (1.0 - p1) * a[0, d] + p1 * b[0, d] + q0 * a[1, d] + q1 * b[1, d]
+        x1 = (1.0 - p1) * c[0, d] + p1 * e[0, d] + q0 * c[1, d] + q1 * e[1, d]
+        w0 = (1.0 - p1) * a[2, d] + p1 * b[2, d] + q0 * a[3, d] + q1 * b[3, d]
+        w1 = (1.0 - p1) * c[2, d] + p1 * e[2, d] + q0 * c[3, d] + q1 * e[3, d]
+        dx0 = dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d]
+        dx1 = dp1 * (e[0, d] - c[0, d]) + dq0 * c[1, d] + dq1 * e[1, d]
+        dw0 = dp1 * (b[2, d] - a[2, d]) + dq0 * a[3, d] + dq1 * b[3, d]
+        dw1 = dp1 * (e[2, d] - c[2, d]) + dq0 * c[3, d] + dq1 * e[3, d]
+        point[d] = (1.0 - o1) * x0 + o1 * x1 + e0 * w0 + e1 * w1
+        radial = (1.0 - o1) * dx0 + o1 * dx1 + e0 * dw0 + e1 * dw1
+        across = do1 * (x1 - x0) + de0 * w0 + de1 * w1
+        jacobian[d, 0] = radial * u0 - across * u1
+        jacobian[d, 1] = radial * u1 + across * u0
+
+
+@nb.njit(nogil=True, cache=True)
+def evaluate_batch(table, step, coordinates, points, jacobians):
+    """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
+    for i in range(coordinates.shape[0]):
+        evaluate(table, step, coordinates[i], points[i], jacobians[i])
+
+
+@nb.njit(nogil=True, cache=True)
+def inside_batch(border, coordinates, slack, inside):
+    """Which ``coordinates`` [n, k] lie in the domain."""
+    for i in range(coordinates.shape[0]):
+        r, ray, s = cell_of(coordinates[i], border.shape[0])
+        inside[i] = r <= border_at(border, ray, s) + slack
+
+
+@nb.njit(nogil=True, cache=True)
+def search_batch(table, step, scale, targets, coordinates, points, residuals, resting):
+    """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
+    dim, rank = table.shape[3], coordinates.shape[1]
+    jacobian, tried_jacobian = np.empty((2, dim, rank))
+    tried_point, tried = np.empty(dim), np.empty(rank)
+    farthest = step * (table.shape[1] - 1)
+    for i in range(targets.shape[0]):
+        v, point, target = coordinates[i], points[i], targets[i]
+        evaluate(table, step, v, point, jacobian)
+        value = _squared_distance(point, target)
+        damping = 0.0
+        resting[i] = False
+        for _ in range(_ROUNDS):
+            length = _step(jacobian, point, target, damping, scale, tried)
+            for m in range(rank):
+                tried[m] += v[m]
+            _keep_within(tried, farthest)
+            evaluate(table, step, tried, tried_point, tried_jacobian)
+            now = _squared_distance(tried_point, target)
+            if now <= value:
+                v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
+                value = now
+                damping = 0.1 * damping if damping > 1e-6 else 0.0
+                resting[i] = length <= _REST * scale
+            else:
+                damping = max(10.0 * damping, 1e-3)
+                resting[i] = length <= _ROUNDING * scale
+            if resting[i]:
+                break
+        residuals[i] = np.sqrt(value)
+
+
+@nb.njit(nogil=True, cache=True)
+def _squared_distance(a, b):
+    total = 0.0
+    for d in range(a.size):
+        total += (a[d] - b[d]) ** 2
+    return total
+
+
+@nb.njit(nogil=True, cache=True)
+def _keep_within(v, farthest):
+    size = 0.0
+    for m in range(v.size):
+        size += v[m] * v[m]
+    size = np.sqrt(size)
+    if size > farthest:
+        for m in range(v.size):
+            v[m] *= farthest / size
+
+
+@nb.njit(nogil=True, cache=True)
+def _step(jacobian, point, target, damping, longest, step):
+    """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
+    dim, rank = jacobian.shape
+    n00 = n01 = n11 = g0 = g1 = 0.0
+    for d in range(dim):
+        miss = target[d] - point[d]
+        n00 += jacobian[d, 0] * jacobian[d, 0]
+        g0 += jacobian[d, 0] * miss
+        if rank == 2:
+            n01 += jacobian[d, 0] * jacobian[d, 1]
+            n11 += jacobian[d, 1] * jacobian[d, 1]
+            g1 += jacobian[d, 1] * miss
+    ridge = (damping + 1e-14) * max(n00, n11)
+    n00, n11 = n00 + ridge + 1e-300, n11 + ridge
+    if rank == 1:
+        step[0] = g0 / n00
+        length = abs(step[0])
+    else:
+        determinant = n00 * n11 - n01 * n01
+        step[0] = (n11 * g0 - n01 * g1) / determinant
+        step[1] = (n00 * g1 - n01 * g0) / determinant
+        length = np.hypot(step[0], step[1])
+    if length > longest:
+        for m in range(rank):
+            step[m] *= longest / length
+        length = longest
+    return length
+
+
+@nb.njit(nogil=True, cache=True)
+def border_search_batch(table, step, border, targets, rays, starts, width, coordinates, points, residuals):
+    """Nearest point on the border, within ``width`` of position ``starts`` [n] of the cells ``rays`` [n]: golden section."""
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    jacobian = np.empty((table.shape[3], coordinates.shape[1]))
+    for i in range(targets.shape[0]):
+        low, high = max(starts[i] - width, 0.0), min(starts[i] + width, 1.0)
+        for _ in range(40):
+            left, right = high - golden * (high - low), low + golden * (high - low)
+            nearer = _border_distance(table, step, border, targets[i], rays[i], left, coordinates[i], points[i], jacobian)
+            other = _border_distance(table, step, border, targets[i], rays[i], right, coordinates[i], points[i], jacobian)
+            if nearer <= other:
+                high = right
+            else:
+                low = left
+        best, chosen = np.inf, starts[i]
+        for s in (low, 0.5 * (low + high), high):
+            now = _border_distance(table, step, border, targets[i], rays[i], s, coordinates[i], points[i], jacobian)
+            if now < best:
+                best, chosen = now, s
+        residuals[i] = np.sqrt(
+            _border_distance(table, step, border, targets[i], rays[i], chosen, coordinates[i], points[i], jacobian)
+        )
+
+
+@nb.njit(nogil=True, cache=True)
+def border_coordinates(border, ray, s, v):
+    """Write the coordinates of the border at position ``s`` of the cell after ``ray``."""
+    r = border_at(border, ray, s)
+    if v.size == 1:
+        v[0] = r if ray == 0 else -r
+    else:
+        angle = 2.0 * np.pi / border.shape[0] * (ray + s)
+        v[0], v[1] = r * np.cos(angle), r * np.sin(angle)
+
+
+@nb.njit(nogil=True, cache=True)
+def _border_distance(table, step, border, target, ray, s, v, point, jacobian):
+    border_coordinates(border, ray, s, v)
+    evaluate(table, step, v, point, jacobian)
+    return _squared_distance(point, target)

@@ -1,0 +1,90 @@
+"""What the README and the documentation say is so: code runs, commands and links are real."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def fenced(page):
+    """(language, body) of the fenced blocks of a page, in order."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def blocks(page, language):
+    return [body for name, body in fenced(page) if name == language]
+
+
+def assert_same_up_to_rounding(printed, promised):
+    """Equal words, and numbers within what another LAPACK may change: two per cent or one of the last digit."""
+    number = r"-?\d+\.?\d*"
+    assert re.split(number, printed) == re.split(number, promised)
+    for came, stands in zip(re.findall(number, printed), re.findall(number, promised), strict=True):
+        last_digit = 10.0 ** -len(stands.partition(".")[2])
+        assert float(came) == pytest.approx(float(stands), rel=0.02, abs=1.01 * last_digit)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_code_runs_and_prints_what_stands_below_it(page, capsys):
+    namespace = {"__name__": "documentation"}
+    printed = ""
+    for language, block in fenced(page):
+        if language == "python":
+            capsys.readouterr()
+            exec(compile(block, page.name, "exec", dont_inherit=True), namespace)
+            printed = capsys.readouterr().out
+        elif language == "text":
+            assert_same_up_to_rounding(printed, block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_local_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_picture_is_small_and_names_its_command():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    commands = {
+        "demo.png": "subbundle demo",
+        "sphere.png": "subbundle paper sphere",
+        "bundle.png": "subbundle paper bundle",
+    }
+    pictures = {path.name: path for path in (ROOT / "docs" / "images").iterdir()}
+    assert set(pictures) == set(commands)
+    for name, path in pictures.items():
+        assert path.stat().st_size < 300_000
+        assert f"images/{name}" in text
+        assert f"{commands[name]} --out docs/images" in " ".join(text.split())
+
+
+def test_ci_runs_the_readmes_test_command():
+    demo, test = (block.strip() for block in blocks(ROOT / "README.md", "sh"))
+    assert demo.endswith("&& subbundle demo")
+    assert test.endswith("&& pytest")
+    assert test in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_statuses_are_all_explained():
+    from subbundle import Status
+
+    for page in (ROOT / "README.md", ROOT / "docs" / "concepts.md"):
+        explained = re.findall(r"^\| `([A-Z_]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert explained == [status.name for status in Status]
+
+
+def test_versions_agree():
+    import tomllib
+
+    import subbundle
+
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert subbundle.__version__ == declared
+    assert f"\nversion: {declared}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
