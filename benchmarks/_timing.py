@@ -1,6 +1,7 @@
 """Timing by turns: the candidates run one after the other, round by round, so that a busy machine slows all alike.
 
-A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too.
+A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too. Where all
+candidates run in one thread, `THREAD_TIME` counts only the processor time of that thread, which other programs do not lengthen.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+
+
+WALL_TIME, THREAD_TIME = time.perf_counter, time.thread_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +31,16 @@ class Timings:
         return float(np.median(self.rounds[name] / self.rounds[over]))
 
 
-def take_turns(candidates: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: bool = True) -> Timings:
+def take_turns(
+    candidates: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float] = WALL_TIME
+) -> Timings:
     """Time every candidate once per round. Compiling and first touches happen in a round that is not counted."""
-    if warm_up:
-        for work in candidates.values():
-            work()
+    for work in candidates.values():
+        work()
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, work in candidates.items():
-            seconds[name].append(timed(work)[0])
+            start = clock()
+            work()
+            seconds[name].append(clock() - start)
     return Timings({name: np.array(values) for name, values in seconds.items()})
-
-
-def timed(work: Callable[[], object]) -> tuple[float, object]:
-    """Seconds taken by one call, and what it returned."""
-    start = time.perf_counter()
-    value = work()
-    return time.perf_counter() - start, value

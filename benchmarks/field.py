@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 import subbundle as sb
 from benchmarks._extras import jax_in_double
 from benchmarks._report import Bar, Result, Table
-from benchmarks._timing import take_turns
+from benchmarks._timing import THREAD_TIME, take_turns
 from subbundle.bundles._sums import moments
 from subbundle.bundles._weights import weigh
 from subbundle.cloud._build import LEAF
@@ -120,10 +120,14 @@ def run() -> Result:
     single = sb.PrincipalSubbundle(points, RANK, BANDWIDTH, n_jobs=1)
     threaded = sb.PrincipalSubbundle(single.cloud, RANK, BANDWIDTH)
     cloud = single.cloud
-    tree, centred, out = (cloud.blocks, cloud.boxes, cloud.n_points), queries - cloud.centre, np.empty((N_QUERIES, 3, 3))
+    tree, centred, out = (
+        (cloud.blocks, cloud.boxes, cloud.n_points),
+        queries - cloud.centre,
+        np.empty((N_QUERIES, 3, 3)),
+    )
     alone = take_turns(
         {"moments": lambda: second_moments(tree, BANDWIDTH, centred, out), "field": lambda: single.field(queries, covectors)},
-        rounds=2 * ROUNDS,
+        rounds=2 * ROUNDS, clock=THREAD_TIME,
     )  # fmt: skip
     turns = take_turns(
         {"ours": lambda: threaded.field(queries, covectors)}

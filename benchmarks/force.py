@@ -57,9 +57,7 @@ def symmetric_cloud(rng: np.random.Generator, d: int, k: int) -> tuple[np.ndarra
     return points, near
 
 
-def hamiltonian(
-    x: np.ndarray, p: np.ndarray, eta: np.ndarray, k: int, a: float, centering: str, kernel: str
-) -> float:
+def hamiltonian(x: np.ndarray, p: np.ndarray, eta: np.ndarray, k: int, a: float, centering: str, kernel: str) -> float:
     """H(p, η) from the definition."""
     w = _weights(x, p, a, kernel)
     mean = w @ x

@@ -17,7 +17,7 @@ import numpy as np
 import subbundle as sb
 from benchmarks._extras import require
 from benchmarks._report import Bar, Result, Table
-from benchmarks._timing import take_turns
+from benchmarks._timing import THREAD_TIME, take_turns
 from subbundle.kernels import gaussian_reach
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -78,6 +78,7 @@ def run() -> Result:
     turns = take_turns(
         {str(n): lambda n=n: built[n].bundle.field(queries, covectors) for n in SIZES},
         rounds=ROUNDS,
+        clock=THREAD_TIME,
     )
     smallest = SIZES[0]
     rows, bars = [], []

@@ -28,8 +28,16 @@ def run() -> Result:
             for seed, r in zip(SEEDS, results, strict=True)
         ]
         bars += [
-            Bar(f"noise {noise:g}: distance of the mean norm from 1, all seeds together", abs(float(pooled.mean()) - 1.0), off_bound),
-            Bar(f"noise {noise:g}: distance of the mean norm from 1, worst seed", float(np.abs(mean - 1.0).max()), off_bound),
+            Bar(
+                f"noise {noise:g}: distance of the mean norm from 1, all seeds together",
+                abs(float(pooled.mean()) - 1.0),
+                off_bound,
+            ),
+            Bar(
+                f"noise {noise:g}: distance of the mean norm from 1, worst seed",
+                float(np.abs(mean - 1.0).max()),
+                off_bound,
+            ),
             Bar(f"noise {noise:g}: sd of the norms, all seeds together", float(pooled.std()), sd_bound),
             Bar(f"noise {noise:g}: sd of the norms, worst seed", float(sd.max()), sd_bound),
         ]

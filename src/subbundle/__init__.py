@@ -17,16 +17,20 @@ _HOME = {
     "Frame": "subbundle.bundles.base",
     "Geodesics": "subbundle.geodesics.geodesic",
     "Log": "subbundle.geodesics.log",
+    "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
     "SubbundleWarning": "subbundle._types",
     "Submanifold": "subbundle.manifolds.submanifold",
     "carry_to_ridge": "subbundle.manifolds.ridge",
+    "connected_parts": "subbundle.geodesics.parts",
+    "distance": "subbundle.geodesics.distance",
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
     "geodesic_between": "subbundle.geodesics.between",
     "log": "subbundle.geodesics.log",
+    "pairwise_distance": "subbundle.geodesics.distance",
     "submanifold": "subbundle.manifolds.submanifold",
 }
 _MODULES = (
@@ -65,11 +69,15 @@ if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.cloud import Cloud as Cloud
     from subbundle.geodesics.between import geodesic_between as geodesic_between
+    from subbundle.geodesics.distance import distance as distance
+    from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
     from subbundle.geodesics.exp import exp as exp
     from subbundle.geodesics.geodesic import Geodesics as Geodesics
     from subbundle.geodesics.geodesic import geodesic as geodesic
     from subbundle.geodesics.log import Log as Log
     from subbundle.geodesics.log import log as log
+    from subbundle.geodesics.parts import Parts as Parts
+    from subbundle.geodesics.parts import connected_parts as connected_parts
     from subbundle.manifolds.ridge import Carried as Carried
     from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
     from subbundle.manifolds.submanifold import Submanifold as Submanifold

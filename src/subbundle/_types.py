@@ -55,7 +55,8 @@ def count_statuses(status: StatusArray) -> dict[str, int]:
 
 def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
     """Whether each row of ``rows`` [n, m] holds only finite numbers."""
-    return np.logical_and.reduce(np.isfinite(rows), axis=1)
+    finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(rows), axis=1)
+    return finite
 
 
 class SubbundleWarning(UserWarning):

@@ -142,7 +142,7 @@ class Dense:
         area = settings.bandwidth**2
         third /= area * about.mass
         if settings.centering == LOCAL:
-            return -(third + near.shift * (total / (area * about.mass)))
+            return -third - near.shift * float(total / (area * about.mass))
         # 2 A δ for δ = mean − centre, from the moving centre.
         third -= vectors @ (components * (u @ about.shift)) + turned @ (components * (e @ about.shift))
         if settings.centering == NONE:

@@ -1,0 +1,142 @@
+"""Distances from a point to many, from one fan of geodesics.
+
+Rays γ_i(s) leave the source in evenly spread directions. Near the node γ_i(s_j) the points at equal distance from
+the source run across the rays, so with b counted in rays and a in arc length,
+
+    y ≈ γ_i(s_j) + a γ̇ + ½ a² γ̈ + b (γ_{i+1} − γ_{i−1})/2 + ½ b² (γ_{i+1} − 2 γ_i + γ_{i−1})        d(y) = s_j + a.
+
+(a, b) is solved for by Gauss–Newton. A target is tried from several nodes near it, and the shortest geodesic wins:
+rays that have passed the cut locus arrive later than others and lose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray
+from subbundle.bundles.base import Subbundle
+from subbundle.flow import integrate
+from subbundle.geodesics._paths import HasLandmarks, PathGraph
+from subbundle.geodesics._start import covectors_from_coordinates
+
+# Distance between nodes along a ray, and between rays at the rim, in length scales.
+_ALONG, _ACROSS = 0.5, 1.5
+_FEWEST_RAYS, _MOST_RAYS = 32, 160
+_CANDIDATES = 6
+# Neighbours looked at to see whether another ray arrives sooner.
+_WATCHED = 32
+# Rows of one batch: enough to keep the threads busy, few enough for their outputs to fit in memory.
+_ROWS = 4096
+
+
+def fan_distances(
+    bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: np.ndarray, tol: float
+) -> FloatArray:
+    """Matrix [n, m] of distances; NaN where no ray comes near the target. Pairs that are ``apart`` are left out."""
+    matrix = np.full((len(sources), len(targets)), np.nan)
+    frames = bundle.frame(sources)
+    usable = np.flatnonzero(frames.status == 0)
+    if usable.size == 0:
+        return matrix
+    longest = _longest(bundle, sources[usable], targets)
+    scale = bundle.length_scale
+    rays = 2 if bundle.rank == 1 else int(np.clip(2.0 * np.pi * longest / (_ACROSS * scale), _FEWEST_RAYS, _MOST_RAYS))
+    angle = 2.0 * np.pi * np.arange(rays) / rays
+    fan = np.array([[1.0], [-1.0]]) if bundle.rank == 1 else np.column_stack([np.cos(angle), np.sin(angle)])
+    times: FloatArray = np.arange(0.0, longest + _ALONG * scale, _ALONG * scale, dtype=np.float64)
+    for start in range(0, usable.size, max(_ROWS // rays, 1)):
+        rows = usable[start : start + max(_ROWS // rays, 1)]
+        vectors = np.repeat(frames.vectors[rows], rays, axis=0)
+        covectors = covectors_from_coordinates(vectors, np.tile(fan, (len(rows), 1)))
+        run = integrate(bundle, np.repeat(sources[rows], rays, axis=0), covectors, times, unit_speed=True, tol=tol)
+        nodes = run.points.reshape(len(rows), rays, len(times), -1)
+        for row, fan_nodes in zip(rows, nodes, strict=True):
+            wanted = np.flatnonzero(~apart[row])
+            matrix[row, wanted] = _place(fan_nodes, times, targets[wanted], scale)
+    return matrix
+
+
+def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
+    """An upper estimate of the distances: the longest shortest path through the landmarks."""
+    if not isinstance(bundle, HasLandmarks):
+        return float(np.pi * np.linalg.norm(targets.max(axis=0) - targets.min(axis=0)))
+    graph = PathGraph(bundle)
+    some = sources[:: max(len(sources) // 16, 1)]
+    lengths = np.concatenate([graph.guesses(source, targets)[1] for source in some])
+    finite = lengths[np.isfinite(lengths)]
+    # Any other source is nearer than the sum of two of these; a quarter more is ample for evenly spread ones.
+    return float(1.25 * finite.max() + 2.0 * bundle.length_scale)
+
+
+def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float) -> FloatArray:
+    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim]."""
+    rays, _, dim = nodes.shape
+    ahead, behind = np.roll(nodes, -1, axis=0), np.roll(nodes, 1, axis=0)
+    if rays == 2:
+        ahead, behind = nodes, nodes  # a curve has nothing across it
+    step = times[1]
+    velocity, bend = np.full_like(nodes, np.nan), np.full_like(nodes, np.nan)
+    velocity[:, 1:-1] = (nodes[:, 2:] - nodes[:, :-2]) / (2.0 * step)
+    bend[:, 1:-1] = (nodes[:, 2:] - 2.0 * nodes[:, 1:-1] + nodes[:, :-2]) / step**2
+    across, spread = 0.5 * (ahead - behind), ahead - 2.0 * nodes + behind
+    good = (np.isfinite(nodes + velocity + across).all(axis=2) & _shortest(nodes, times)).ravel()
+    flat = {name: value.reshape(-1, dim)[good] for name, value in
+            {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
+    if not len(flat["p"]):
+        return np.full(len(targets), np.nan)
+    length = np.tile(times, rays)[good]
+    found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
+    found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
+    picked = {name: value[index] for name, value in flat.items()}
+    a, b, miss = _solve(picked, targets[:, None, :])
+    inside = (np.abs(a) <= 1.5 * step) & (np.abs(b) <= 1.2) & (miss <= scale)
+    # Candidates on other sheets miss by more; among those that hit equally well the shortest counts.
+    best = np.min(np.where(inside, miss, np.inf), axis=1, keepdims=True)
+    inside &= miss <= best + 0.25 * scale
+    value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
+    near = np.linalg.norm(targets - nodes[0, 0], axis=1)
+    value = np.where(near <= 0.75 * step, near, value)
+    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan)
+
+
+def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
+    """Which nodes [rays, n_times] lie on the part of their ray that no other ray overtakes: up to the cut locus."""
+    rays, count = nodes.shape[:2]
+    step = times[1]
+    valid = np.isfinite(nodes).all(axis=2)
+    length = np.broadcast_to(times, (rays, count))[valid]
+    tree = cKDTree(nodes[valid])
+    near, index = tree.query(nodes[valid], k=min(_WATCHED, len(length)), distance_upper_bound=step)
+    reach = np.append(length, np.inf)[index] + near
+    overtaken = np.zeros((rays, count), bool)
+    overtaken[valid] = reach.min(axis=1) < length - 0.5 * step
+    return valid & ~np.logical_or.accumulate(overtaken, axis=1)
+
+
+def _solve(picked: dict[str, FloatArray], targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gauss–Newton for (a, b) [m, candidates]; also the distance missed by."""
+    a = np.zeros(picked["p"].shape[:2])
+    b = np.zeros_like(a)
+    for _ in range(4):
+        miss = _surface(picked, a, b) - targets
+        da = picked["v"] + a[..., None] * picked["g"]
+        db = picked["w"] + b[..., None] * picked["c"]
+        aa, bb, ab = (da * da).sum(-1), (db * db).sum(-1), (da * db).sum(-1)
+        ra, rb = (da * miss).sum(-1), (db * miss).sum(-1)
+        flat = bb <= 1e-12 * aa  # no direction across: a curve, or the source itself
+        determinant = np.where(flat, 1.0, aa * bb - ab * ab)
+        determinant = np.where(np.abs(determinant) <= 1e-300, 1.0, determinant)
+        a = a - np.where(flat, ra / np.maximum(aa, 1e-300), (bb * ra - ab * rb) / determinant)
+        b = b - np.where(flat, 0.0, (aa * rb - ab * ra) / determinant)
+        a, b = np.clip(a, -1e3, 1e3), np.clip(b, -10.0, 10.0)
+    miss = _surface(picked, a, b) - targets
+    return a, b, np.sqrt((miss * miss).sum(-1))
+
+
+def _surface(picked: dict[str, FloatArray], a: FloatArray, b: FloatArray) -> FloatArray:
+    a, b = a[..., None], b[..., None]
+    result: FloatArray = (
+        picked["p"] + a * picked["v"] + 0.5 * a * a * picked["g"] + b * picked["w"] + 0.5 * b * b * picked["c"]
+    )
+    return result
