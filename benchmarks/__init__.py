@@ -1,1 +1,1 @@
-"""Measurements of what the library claims: accuracy, speed, growth, start-up. Run them with ``python -m benchmarks``."""
+"""Measurements of what the library claims: accuracy, speed, growth, start-up. Run: ``python -m benchmarks``."""

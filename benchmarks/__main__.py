@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from importlib import import_module
 
-from benchmarks._extras import MissingExtra
+from benchmarks._extras import MissingExtraError
 from benchmarks._machine import describe
 from benchmarks._report import markdown, write, write_summary
 
@@ -27,7 +27,7 @@ def main() -> None:
         start = time.perf_counter()
         try:
             result = import_module(f"benchmarks.{name}").run()
-        except MissingExtra as missing:
+        except MissingExtraError as missing:
             print(f"left out: {missing}")
             continue
         seconds = time.perf_counter() - start

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 
-class MissingExtra(RuntimeError):
+class MissingExtraError(RuntimeError):
     """A package of the ``bench`` extra is not installed."""
 
 
@@ -15,7 +15,7 @@ def require(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtra(
+        raise MissingExtraError(
             f"this benchmark needs the package {name!r}, which is not installed. "
             "Install the bench extra: pip install -e '.[bench]'"
         ) from error

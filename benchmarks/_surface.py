@@ -58,8 +58,8 @@ def _from_mesh(path: Path, n: int, noise: float) -> Surface:
 def distance_to_mesh(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Exact distance of ``points`` [n, 3] to ``triangles`` [m, 3, 3].
 
-    The nearest corner bounds the distance. Any triangle that comes nearer has its centroid within that bound plus its own
-    radius, so only those are tried; large triangles are kept apart, lest their radius widen the search for all.
+    The nearest corner bounds the distance. Any triangle that comes nearer has its centroid within that bound plus its
+    own radius, so only those are tried; large triangles are kept apart, lest their radius widen the search for all.
     """
     bound = cKDTree(triangles.reshape(-1, 3)).query(points)[0]
     centroids = triangles.mean(axis=1)

@@ -1,7 +1,8 @@
 """Timing by turns: the candidates run one after the other, round by round, so that a busy machine slows all alike.
 
-A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too. Where all
-candidates run in one thread, `THREAD_TIME` counts only the processor time of that thread, which other programs do not lengthen.
+A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too. Beside the
+clock on the wall, the processor time of all threads is kept: it is what counts for candidates that run in one thread,
+because other programs hardly lengthen it.
 """
 
 from __future__ import annotations
@@ -12,35 +13,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
-WALL_TIME, THREAD_TIME = time.perf_counter, time.thread_time
+# Threads of the last candidate may still be spinning in wait for work; this lets them go to sleep.
+_PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds of each candidate in each round, ``{name: [rounds]}``."""
+    """Wall and processor seconds of each candidate in each round, ``{name: [rounds, 2]}``."""
 
     rounds: dict[str, np.ndarray]
 
-    def seconds(self, name: str) -> float:
+    def seconds(self, name: str, *, processor: bool = False) -> float:
         """Median time of one candidate."""
-        return float(np.median(self.rounds[name]))
+        return float(np.median(self.rounds[name][:, int(processor)]))
 
-    def ratio(self, name: str, over: str) -> float:
+    def ratio(self, name: str, over: str, *, processor: bool = False) -> float:
         """Median over the rounds of time(name) / time(over)."""
-        return float(np.median(self.rounds[name] / self.rounds[over]))
+        return float(np.median(self.rounds[name][:, int(processor)] / self.rounds[over][:, int(processor)]))
 
 
-def take_turns(
-    candidates: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float] = WALL_TIME
-) -> Timings:
+def take_turns(candidates: Mapping[str, Callable[[], object]], *, rounds: int) -> Timings:
     """Time every candidate once per round. Compiling and first touches happen in a round that is not counted."""
     for work in candidates.values():
         work()
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, work in candidates.items():
-            start = clock()
+            time.sleep(_PAUSE)
+            wall, processor = time.perf_counter(), time.process_time()
             work()
-            seconds[name].append(clock() - start)
+            seconds[name].append((time.perf_counter() - wall, time.process_time() - processor))
     return Timings({name: np.array(values) for name, values in seconds.items()})

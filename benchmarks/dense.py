@@ -1,17 +1,19 @@
 """The field in 50 and 100 dimensions, every observation a neighbour, against BLAS forming the weighted covariance once.
 
-BLAS gets the matrix Z with rows √w_n (x_n − m) ready made and computes ZᵀZ, of which NumPy asks one triangle (syrk). The
-field has to find the distances, weights and mean, form Z, multiply, decompose, and pass over the observations again.
+BLAS gets the matrix Z with rows √w_n (x_n − m) ready made and computes ZᵀZ, of which NumPy asks one triangle (syrk).
+The field has to find the distances, weights and mean, form Z, multiply, decompose, and pass over all rows again.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import subbundle as sb
 from benchmarks._report import Bar, Result, Table
-from benchmarks._timing import THREAD_TIME, take_turns
+from benchmarks._timing import take_turns
 from subbundle.kernels import gaussian_reach
 
 DIMS = (50, 100)
@@ -28,34 +30,44 @@ def noisy_sphere(d: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return clean[N_ROWS:] + NOISE * rng.standard_normal((n, d)), clean[:N_ROWS]
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Neighbours of a query on average; milliseconds per point of the field, of ZᵀZ, of ZᵀZ and eigh; field / ZᵀZ."""
+
+    neighbours: float
+    milliseconds: list[float]
+    ratio: float
+
+
+def measure(d: int, n: int) -> Case:
+    points, queries = noisy_sphere(d, n)
+    covectors = np.random.default_rng(0).standard_normal(queries.shape)
+    bundle = sb.PrincipalSubbundle(points, SPHERE_DIM, BANDWIDTH, n_jobs=1)
+    field = bundle.field(queries, covectors)
+    assert (field.status == sb.Status.OK).all(), field.status
+    t = np.array([((points - p) ** 2).sum(axis=1) for p in queries]) / BANDWIDTH**2
+    neighbours = (t < t.min(axis=1, keepdims=True) + gaussian_reach(d)).sum(axis=1).mean()
+    w = np.exp(-0.5 * (t[0] - t[0].min()))
+    w /= w.sum()
+    z = np.sqrt(w)[:, None] * (points - w @ points)
+    candidates = {
+        "field": lambda: bundle.field(queries, covectors),
+        "blas": lambda: [z.T @ z for _ in range(N_ROWS)],
+        "eigh": lambda: [np.linalg.eigh(z.T @ z) for _ in range(N_ROWS)],
+    }
+    with threadpool_limits(1, user_api="blas"):
+        turns = take_turns(candidates, rounds=ROUNDS)
+    milliseconds = [1e3 * turns.seconds(name, processor=True) / N_ROWS for name in candidates]
+    return Case(float(neighbours), milliseconds, turns.ratio("field", "blas", processor=True))
+
+
 def run() -> Result:
     rows, bars = [], []
     for d in DIMS:
         for n in SIZES:
-            points, queries = noisy_sphere(d, n)
-            covectors = np.random.default_rng(0).standard_normal(queries.shape)
-            bundle = sb.PrincipalSubbundle(points, SPHERE_DIM, BANDWIDTH, n_jobs=1)
-            field = bundle.field(queries, covectors)
-            assert (field.status == sb.Status.OK).all(), field.status
-            t = ((queries[:, None] - points) ** 2).sum(axis=2) / BANDWIDTH**2
-            neighbours = (t < t.min(axis=1, keepdims=True) + gaussian_reach(d)).sum(axis=1).mean()
-            w = np.exp(-0.5 * (t[0] - t[0].min()))
-            w /= w.sum()
-            z = np.sqrt(w)[:, None] * (points - w @ points)
-            with threadpool_limits(1, user_api="blas"):
-                turns = take_turns(
-                    {
-                        "field": lambda: bundle.field(queries, covectors),
-                        "blas": lambda: [z.T @ z for _ in range(N_ROWS)],
-                        "eigh": lambda: [np.linalg.eigh(z.T @ z) for _ in range(N_ROWS)],
-                    },
-                    rounds=ROUNDS,
-                    clock=THREAD_TIME,
-                )
-            field_ms, blas_ms, eigh_ms = (1e3 * turns.seconds(name) / N_ROWS for name in ("field", "blas", "eigh"))
-            ratio = turns.ratio("field", "blas")
-            rows.append([d, n, round(neighbours), field_ms, blas_ms, eigh_ms, ratio])
-            bars.append(Bar(f"d = {d}, {n} points: field / weighted covariance by BLAS", ratio, 3.0))
+            case = measure(d, n)
+            rows.append([d, n, round(case.neighbours), *case.milliseconds, case.ratio])
+            bars.append(Bar(f"d = {d}, {n} points: field / weighted covariance by BLAS", case.ratio, 3.0))
     return Result(
         title="the field in high dimension, all observations neighbours",
         method=(

@@ -1,10 +1,10 @@
 """The closed-form force against differences of an independent H.
 
 H = ½ |Pη|² is computed here in plain NumPy: every observation, the full Gaussian without any cutoff, LAPACK's eigh. Its
-gradient comes from central differences D(h) = (H(p + hv) − H(p − hv)) / 2h, h = a/10, a/20, …, a/320, extrapolated twice
-(Romberg). Large steps suffer from truncation, small ones from rounding, and where the turn lies depends on how small the
-force is beside H/a; so the extrapolation that changed least from its last stage is taken, and that change is reported as
-the error of the differences.
+gradient comes from central differences D(h) = (H(p + hv) − H(p − hv)) / 2h, h = a/10, a/20, …, a/320, extrapolated
+twice (Romberg). Large steps suffer from truncation, small ones from rounding, and where the turn lies depends on how
+small the force is beside H/a; so the extrapolation that changed least from its last stage is taken, and that change is
+reported as the error of the differences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ KERNELS = ("gaussian", "compact")
 # d, k and a bandwidth at which a ball of the compact kernel holds enough observations in k dimensions.
 CASES = [
     (2, 1, 0.2), (3, 1, 0.2), (3, 2, 0.2), (5, 1, 0.2), (5, 2, 0.25), (5, 4, 0.7),
-    (20, 1, 0.2), (20, 3, 0.5), (20, 10, 1.3), (20, 19, 1.8), (100, 1, 0.25), (100, 5, 0.9), (100, 20, 1.8), (100, 99, 4.0),
+    (20, 1, 0.2), (20, 3, 0.5), (20, 10, 1.3), (20, 19, 1.8),
+    (100, 1, 0.25), (100, 5, 0.9), (100, 20, 1.8), (100, 99, 4.0),
 ]  # fmt: skip
 # In 100 dimensions the gradient is compared along this many random orthonormal directions.
 MAX_DIRECTIONS = 8
@@ -76,7 +77,7 @@ def _weights(x: np.ndarray, p: np.ndarray, a: float, kernel: str) -> np.ndarray:
 
 
 def measure(case: tuple[int, int, float], symmetric: bool, centering: str, kernel: str) -> tuple[float, float, float]:
-    """Largest relative error of the force, of the difference quotient itself (estimated), and spread of the top block."""
+    """Largest relative error of the force and of the differences (estimated), and spread of the top eigenvalues."""
     d, k, a = case
     rng = np.random.default_rng([d, k, symmetric])
     points, near = (symmetric_cloud if symmetric else curved_cloud)(rng, d, k)

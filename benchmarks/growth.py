@@ -17,7 +17,7 @@ import numpy as np
 import subbundle as sb
 from benchmarks._extras import require
 from benchmarks._report import Bar, Result, Table
-from benchmarks._timing import THREAD_TIME, take_turns
+from benchmarks._timing import take_turns
 from subbundle.kernels import gaussian_reach
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -78,18 +78,16 @@ def run() -> Result:
     turns = take_turns(
         {str(n): lambda n=n: built[n].bundle.field(queries, covectors) for n in SIZES},
         rounds=ROUNDS,
-        clock=THREAD_TIME,
     )
     smallest = SIZES[0]
     rows, bars = [], []
     for n in SIZES:
         cloud = built[n].bundle.cloud
-        cost = turns.ratio(str(n), str(smallest))
+        cost = turns.ratio(str(n), str(smallest), processor=True)
         log_ratio = float(np.log(n) / np.log(smallest))
-        peak = built[n].peak / n if n >= SEEN_FROM else float("nan")
         rows.append([
-            f"{n:.0e}".replace("+0", ""), built[n].bundle.bandwidth, 1e6 * turns.seconds(str(n)) / N_QUERIES, cost, log_ratio,
-            cloud.nbytes / n, peak if n >= SEEN_FROM else "", built[n].seconds,
+            f"{n:.0e}".replace("+0", ""), built[n].bundle.bandwidth, 1e6 * turns.seconds(str(n), processor=True) / N_QUERIES, cost,
+            log_ratio, cloud.nbytes / n, built[n].peak / n if n >= SEEN_FROM else "", built[n].seconds,
         ])  # fmt: skip
         if n > smallest:
             bars.append(Bar(f"cost of an evaluation at {n:.0e} points / at 1e4".replace("+0", ""), cost, log_ratio))
@@ -104,8 +102,8 @@ def run() -> Result:
     return Result(
         title="growth with the number of observations in R³",
         method=(
-            f"Uniform clouds on S², about {NEIGHBOURS} observations in reach of every query, {N_QUERIES} queries at random "
-            "over the whole sphere in random order, one thread. The memory while building is the rise of the resident "
+            f"Uniform clouds on S², about {NEIGHBOURS} observations in reach of every query, {N_QUERIES} queries "
+            "spread over the sphere in random order, one thread. The memory while building is the rise of the resident "
             "memory of the process above the input array, sampled every 5 ms."
         ),
         tables=[Table(columns, rows)],

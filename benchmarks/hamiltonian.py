@@ -32,8 +32,8 @@ def run() -> Result:
         title="how well the integrators keep H",
         method=(
             f"Largest |H(t)/H(0) − 1| along a geodesic of length π: median (worst) of 75 geodesics on 2000 points with "
-            f"noise {NOISE:g}, bandwidth {sphere.BANDWIDTHS[NOISE]:g}, averaged over {len(SEEDS)} clouds. dopri5 chooses "
-            f"its own steps; at its default tolerance: {_cell(free)} with {evaluations:.0f} evaluations of the field."
+            f"noise {NOISE:g}, bandwidth {sphere.BANDWIDTHS[NOISE]:g}, averaged over {len(SEEDS)} clouds. dopri5 "
+            f"chooses its own steps; at its default tolerance: {_cell(free)} with {evaluations:.0f} evaluations."
         ),
         tables=[Table(["method", *(f"{n} steps" for n in N_STEPS)], rows)],
     )

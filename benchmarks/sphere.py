@@ -44,8 +44,8 @@ def run() -> Result:
     return Result(
         title="75 geodesics of length π on 2000 points around the unit sphere",
         method=(
-            "Norms of 200 points along each geodesic from the base point (0, −1, 0), for ten clouds per noise level. The "
-            "bars are held against all seeds together and, more strictly, against the worst single seed."
+            "Norms of 200 points along each geodesic from the base point (0, −1, 0), for ten clouds per noise level. "
+            "The bars are held against all seeds together and, more strictly, against the worst single seed."
         ),
         tables=[
             Table(["noise", "bandwidth", "norms, ours", "norms, paper", "reached length π"], summary),

@@ -32,7 +32,7 @@ assert curve.status == sb.Status.OK
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Seconds of the whole process, the seconds (and processor seconds) it prints, and what it says on standard error."""
+    """Seconds of the whole process, seconds and processor seconds that it prints, and its standard error."""
 
     whole: float
     inside: float

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -30,15 +30,18 @@ def resolve_jobs(n_jobs: int | None) -> int:
     return as_integer(n_jobs, "n_jobs", low=1, why="or None for all cores")
 
 
-def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, grain: int) -> None:
+def run_rows(
+    work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, grain: int, calls_blas: bool = True
+) -> None:
     """Call ``work(start, stop)`` on chunks that cover ``0..n_rows``, on ``n_jobs`` threads.
 
     The calling thread is one of them. Chunks have at least ``grain`` rows, so that starting a thread (0.1 ms) is never
-    the larger part of the work.
+    the larger part of the work. Where the work ``calls_blas``, BLAS is held to one thread meanwhile; that takes 40 µs
+    and makes callers on other threads wait their turn.
     """
     if n_rows == 0:
         return
-    with _announce_compiling(), _one_blas_thread():
+    with _announce_compiling(), _one_blas_thread() if calls_blas else nullcontext():
         n_chunks = max(min(n_jobs * _CHUNKS, n_rows // grain), 1)
         if n_jobs == 1 or n_chunks == 1:
             work(0, n_rows)
@@ -70,36 +73,26 @@ def _share_out(chunks: list[tuple[int, int]], work: Callable[[int, int], None], 
         raise failures[0]
 
 
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, one caller at a time.
+
+    The number of BLAS threads belongs to the process. Two callers who set and restored it across each other would leave
+    one of them with many threads, or the process with a single one for good.
+    """
+    with _BLAS_TURN, _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+_BLAS_TURN = threading.RLock()
+
+
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the loaded BLAS libraries takes milliseconds, so it is done once; kernels call the one SciPy brings.
+    # Looking for the loaded libraries takes milliseconds, so it is done once, with the one that Numba calls among them.
     import scipy.linalg.cython_blas  # noqa: F401
 
     return ThreadpoolController()
-
-
-_LOCK = threading.Lock()
-_HELD: dict[str, Any] = {"callers": 0, "limit": None}
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread until the last of the callers leaves; then put back what the first of them found.
-
-    The number of BLAS threads belongs to the process. If every caller restored what it found itself, one that came
-    while another was at work would find 1, and leave 1 behind for good.
-    """
-    with _LOCK:
-        if _HELD["callers"] == 0:
-            _HELD["limit"] = _blas().limit(limits=1, user_api="blas")
-        _HELD["callers"] += 1
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _HELD["callers"] -= 1
-            if _HELD["callers"] == 0:
-                _HELD["limit"].restore_original_limits()
 
 
 class _Notice(event.Listener):
@@ -111,7 +104,7 @@ class _Notice(event.Listener):
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            print("subbundle: compiling kernels, once per environment (about 15 s) ...", file=sys.stderr, flush=True)
+            print("subbundle: compiling kernels, once per environment (10 to 20 s) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         pass

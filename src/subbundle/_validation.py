@@ -25,15 +25,7 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     ndim : int, optional
         Required number of axes; None allows any but zero.
     """
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        hint = (
-            "the real and imaginary parts as separate columns"
-            if array.dtype.kind == "c"
-            else (f"np.asarray({name}, dtype=float) after removing what is not a number")
-        )
-        raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}. Pass {hint}.")
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    array = as_real(value, name)
     if array.ndim == 0 or (ndim is not None and array.ndim != ndim):
         wanted = {1: "one point, shape (dim,)", 2: "a 2-D array, shape (n_points, dim)", None: "at least 1-D"}
         hint = f" For a single point write {name}[None, :]." if ndim == 2 and array.ndim == 1 else ""
@@ -48,6 +40,26 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
             f"Drop such rows with {name}[np.isfinite({name}).all(axis=-1)]."
         )
     return array
+
+
+def as_real(value: Any, name: str) -> FloatArray:
+    """Return ``value`` as a C-ordered float64 array of any shape, NaN and infinities allowed, or raise."""
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} must have no masked entries; {np.sum(value.mask)} are masked. "
+            f"Drop such rows with np.ma.compress_rows({name})."
+        )
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
+        raise ValueError(message) from None
+    if array.dtype.kind not in "fiub":
+        hint = f"np.asarray({name}, dtype=float) after removing what is not a number"
+        if array.dtype.kind == "c":
+            hint = "the real and imaginary parts as separate columns"
+        raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}. Pass {hint}.")
+    return np.asarray(array, dtype=np.float64, order="C")
 
 
 def as_integer(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:

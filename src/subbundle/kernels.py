@@ -13,7 +13,7 @@ exponential; it sees a ball of radius 2.83 a.
 
 The Gaussian is taken relative to the nearest observation, φ(t − t_nearest): normalised weights are the same, and far
 from the data, or in high dimension where all squared distances share a large noise term, nothing underflows. Where
-it has fallen to c = exp(−reach/2), 7.6e-10 of its largest value in up to three dimensions and 1.4e-11 above (more of
+it has fallen to c = exp(−reach/2), 1.0e-10 of its largest value in up to three dimensions and 1.4e-11 above (more of
 a cloud can lie in the tail there), it ends: φ = exp(−t/2) − c up to the reach and 0 beyond. Subtracting c keeps φ,
 and with it H, continuous as observations come into reach; a plain cut makes H jump and drift along geodesics.
 """
@@ -30,7 +30,7 @@ COMPACT_REACH = 8.0
 @nb.njit(nogil=True, cache=True)
 def gaussian_reach(dim):
     """t beyond that of the nearest observation at which the Gaussian is cut."""
-    return 42.0 if dim <= 3 else 50.0
+    return 46.0 if dim <= 3 else 50.0
 
 
 @nb.njit(nogil=True, cache=True)

@@ -56,7 +56,7 @@ def test_number_of_points_is_not_fooled_by_rounding(radius, step, s):
 
 
 def test_points_lie_at_their_distance_on_the_sphere():
-    M = submanifold(SPHERE, POLE, np.pi / 2, step=0.05, n_geodesics=40)
+    M = submanifold(SPHERE, POLE, np.pi / 2, step=0.05, n_geodesics=40, tol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(M.points, axis=1), 1.0, atol=TOLERANCE)
     np.testing.assert_allclose(np.arccos(M.points[1:, 2]), M.distances[1:], atol=TOLERANCE)
 
@@ -64,7 +64,7 @@ def test_points_lie_at_their_distance_on_the_sphere():
 @pytest.mark.parametrize("bundle", [SPHERE, SphereTangent(4), Heisenberg()], ids=repr)
 def test_covectors_are_the_initial_ones(bundle):
     base = np.linspace(0.2, 0.9, bundle.ambient_dim)
-    M = submanifold(bundle, base, 0.8, step=0.2, n_geodesics=12)
+    M = submanifold(bundle, base, 0.8, step=0.2, n_geodesics=12, tol=1e-6)
     np.testing.assert_allclose(exp(bundle, base, M.covectors), M.points, atol=TOLERANCE)
     np.testing.assert_allclose(exp(bundle, base, M.coordinates), M.points, atol=TOLERANCE)
     np.testing.assert_allclose(np.linalg.norm(M.coordinates, axis=1), M.distances, atol=1e-14)

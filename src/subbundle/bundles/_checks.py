@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
 from subbundle.cloud import Cloud
@@ -13,10 +12,23 @@ from subbundle.cloud import Cloud
 # Eigenvalues below this part of the largest are directions the data does not have.
 _FLAT = 1e-10
 
+# A bandwidth below this part of the diagonal of the cloud is below the rounding of most coordinates.
+_COMPARABLE = 1e-12
+
+
+def check_scale(bandwidth: float, cloud: Cloud) -> None:
+    """Raise when the bandwidth is of another order than any distance in the cloud."""
+    if not _COMPARABLE * cloud.size < bandwidth < cloud.size / _COMPARABLE:
+        raise ValueError(
+            f"bandwidth must be comparable with distances in the data; bandwidth={bandwidth:g}, but the cloud has the "
+            f"diagonal {cloud.size:g}. Try bandwidths between {0.001 * cloud.size:.1g} and {0.1 * cloud.size:.1g}."
+        )
+
 
 def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float) -> None:
     """Raise when a typical point has too few neighbours; warn when the kernel spans the whole cloud."""
-    if effective < rank + 1:
+    # A cloud of k + 1 observations has as many effective neighbours only where their weights are equal.
+    if effective < min(rank + 1, 0.9 * cloud.n_points):
         raise ValueError(
             f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; "
             f"bandwidth={bandwidth:g} gives {effective:.2g} effective neighbours. "
@@ -33,10 +45,12 @@ def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float)
 
 
 def _wide_enough(cloud: Cloud, rank: int) -> float:
-    """Median distance to the 4 (k + 1)-th neighbour: a bandwidth with enough neighbours, though not the best one."""
-    everything = cloud.at(np.arange(cloud.n_points))
-    count = min(4 * (rank + 1), cloud.n_points - 1)
-    distances, _ = cKDTree(everything).query(cloud.at(cloud.sample(64)), k=count + 1)
+    """Median distance to the 4 (k + 1)-th distinct neighbour: a bandwidth that sees enough, though not the best one."""
+    from scipy.spatial import cKDTree  # loading it takes longer than most clouds, and only those in error need it
+
+    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    count = min(4 * (rank + 1), len(distinct) - 1)
+    distances, _ = cKDTree(distinct).query(cloud.at(cloud.sample(64)), k=count + 1)
     return float(np.median(distances[:, -1]))
 
 
@@ -47,5 +61,5 @@ def check_rank(bandwidth: float, rank: int, values: FloatArray, status: StatusAr
         seen = int(np.median(np.count_nonzero(values > _FLAT * values[:, :1], axis=1)))
         raise ValueError(
             f"rank must not exceed the number of directions in the data; rank={rank}, but a typical neighbourhood at "
-            f"bandwidth={bandwidth:g} spans only {seen}. Use rank={seen}, or a larger bandwidth."
+            f"bandwidth={bandwidth:g} spans only {seen}. Use {f'rank={seen}, or ' if seen else ''}a larger bandwidth."
         )

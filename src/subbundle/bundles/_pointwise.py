@@ -35,11 +35,12 @@ def field_batch(
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
-    sigma, vectors, matrix, jacobian = np.empty((4, dim, dim))
-    values, centre, shift, turn, third = np.empty((5, dim))
+    sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
+    values, centre, shift, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
-        velocity[b] = np.nan
-        force[b] = np.nan
+        for i in range(dim):
+            velocity[b, i] = np.nan
+            force[b, i] = np.nan
         p = points[b]
         log_mass, mass, count = _second_moment(
             tree, p, bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
@@ -78,12 +79,14 @@ def frame_batch(
     """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
-    sigma, jacobian = np.empty((2, dim, dim))
-    centre, shift = np.empty((2, dim))
+    sigma, jacobian = _square(dim), _square(dim)
+    centre, shift = np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
-        values[b] = np.nan
-        vectors[b] = np.nan
-        mean[b] = np.nan
+        for i in range(dim):
+            values[b, i] = np.nan
+            mean[b, i] = np.nan
+            for j in range(dim):
+                vectors[b, i, j] = np.nan
         log_mass[b], mass, count = _second_moment(
             tree, points[b], bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
         )
@@ -114,14 +117,19 @@ def mass_batch(tree, bandwidth, kernel, apart, points, mean, log_mass, effective
         for c in range(count):
             for i in range(LEAF):
                 squares += phi[c, i] * phi[c, i]
-        if squares > 0.0:
-            mean[b] = points[b] + first / mass
-            log_mass[b] = np.log(mass) - 0.5 * nearest
-            effective[b] = mass * mass / squares
-        else:
-            mean[b] = np.nan
-            log_mass[b] = -np.inf
-            effective[b] = 0.0
+        for i in range(dim):
+            mean[b, i] = points[b, i] + first[i] / mass if squares > 0.0 else np.nan
+        log_mass[b] = np.log(mass) - 0.5 * nearest if squares > 0.0 else -np.inf
+        effective[b] = mass * mass / squares if squares > 0.0 else 0.0
+
+
+# Arrays are made one by one and filled in loops: slices and whole-array assignments would be compiled as other
+# types, with messages for shapes that cannot occur, and compiling would take three times as long.
+
+
+@nb.njit(nogil=True, cache=True)
+def _square(dim):
+    return np.empty((dim, dim))
 
 
 @nb.njit(nogil=True, cache=True)
@@ -152,7 +160,8 @@ def _second_moment(tree, p, bandwidth, kernel, centering, found, phi, psi, centr
         mass = moments(tree[0], found, count, phi, centre, shift, sigma)
         if mass <= 0.0:
             return -np.inf, 0.0, 0
-        shift /= mass
+        for i in range(dim):
+            shift[i] /= mass
     for i in range(dim):
         for j in range(dim):
             sigma[i, j] = sigma[i, j] / mass - (shift[i] * shift[j] if centering == LOCAL else 0.0)
@@ -179,11 +188,14 @@ def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
         for i in range(dim):
             total += vectors[i, j] * covector[i]
         components[j] = total
-    velocity[:] = 0.0
-    matrix[:] = 0.0
+    for r in range(dim):
+        velocity[r] = 0.0
+        for c in range(dim):
+            matrix[r, c] = 0.0
     partner = np.empty(dim)
     for i in range(rank):
-        partner[:] = 0.0
+        for r in range(dim):
+            partner[r] = 0.0
         for j in range(rank, dim):
             factor = components[j] / (values[i] - values[j])
             for r in range(dim):

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import _box_distance_sq
+from subbundle.cloud._search import box_distance_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, exp_minus, gaussian_reach
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -58,11 +58,11 @@ def _collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
     while top > 0:
         top -= 1
         node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
-        if _box_distance_sq(boxes[node], point) >= (best + reach_sq if relative else reach_sq):
+        if box_distance_sq(boxes, node, point) >= (best + reach_sq if relative else reach_sq):
             continue
         if last - first == 1:
             for n in range(first * LEAF, min(last * LEAF, n_points)):
-                distance = _distance_sq(rows[n], point)
+                distance = _distance_sq(rows, n, point)
                 if distance > apart:
                     best = min(best, distance)
                     if distance < (best + reach_sq if relative else reach_sq):
@@ -73,7 +73,7 @@ def _collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
         middle = first + (last - first + 1) // 2
         left, right = node + 1, node + 2 * (middle - first)
         # What is pushed last is read first: the nearer child, so that the bound falls early.
-        nearer_left = _box_distance_sq(boxes[left], point) <= _box_distance_sq(boxes[right], point)
+        nearer_left = box_distance_sq(boxes, left, point) <= box_distance_sq(boxes, right, point)
         slot = top + 1 if nearer_left else top
         other = 2 * top + 1 - slot
         stack[slot, 0], stack[slot, 1], stack[slot, 2] = left, first, middle
@@ -83,10 +83,10 @@ def _collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _distance_sq(row, point):
+def _distance_sq(rows, n, point):
     total = 0.0
     for j in range(point.size):
-        offset = row[j] - point[j]
+        offset = rows[n, j] - point[j]
         total += offset * offset
     return total
 
@@ -99,9 +99,9 @@ def first_moment(rows, places, weights, point, first):
     for n in range(places.size):
         w = weights[n]
         mass += w
-        row = rows[places[n]]
+        place = places[n]
         for j in range(point.size):
-            first[j] += w * (row[j] - point[j])
+            first[j] += w * (rows[place, j] - point[j])
     return mass
 
 
@@ -110,9 +110,9 @@ def fill_tile(rows, places, weights, centre, tile):
     """Write √w_n (x_n − centre) into the rows of ``tile``."""
     for n in range(places.size):
         root = np.sqrt(weights[n])
-        row = rows[places[n]]
+        place = places[n]
         for j in range(centre.size):
-            tile[n, j] = root * (row[j] - centre[j])
+            tile[n, j] = root * (rows[place, j] - centre[j])
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
@@ -126,9 +126,9 @@ def contracted_rows(rows, places, weights, centre, components, vectors, partners
     result[:] = 0.0
     total = 0.0
     for n in range(places.size):
-        row = rows[places[n]]
+        place = places[n]
         for j in range(dim):
-            offset[j] = row[j] - centre[j]
+            offset[j] = rows[place, j] - centre[j]
         q = 0.0
         for i in range(rank):
             along, across = 0.0, 0.0
@@ -148,10 +148,10 @@ def pull_back(rows, places, weights, point, mean, vector, result):
     """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean, applied."""
     result[:] = 0.0
     for n in range(places.size):
-        row = rows[places[n]]
+        place = places[n]
         along = 0.0
         for j in range(point.size):
-            along += (row[j] - mean[j]) * vector[j]
+            along += (rows[place, j] - mean[j]) * vector[j]
         along *= weights[n]
         for j in range(point.size):
-            result[j] += along * (row[j] - point[j])
+            result[j] += along * (rows[place, j] - point[j])

@@ -28,12 +28,12 @@ def _moments3(blocks, found, count, weights, point, first, second):
     p0, p1, p2 = point[0], point[1], point[2]
     s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
     for c in range(count):
-        block = blocks[found[c]]
-        w = weights[c]
+        leaf = found[c]
         for i in range(LEAF):
-            y0, y1, y2 = block[0, i] - p0, block[1, i] - p1, block[2, i] - p2
-            w0, w1, w2 = w[i] * y0, w[i] * y1, w[i] * y2
-            s += w[i]
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            w = weights[c, i]
+            w0, w1, w2 = w * y0, w * y1, w * y2
+            s += w
             s0 += w0
             s1 += w1
             s2 += w2
@@ -55,20 +55,21 @@ def _moments_any(blocks, found, count, weights, point, first, second):
     dim = point.size
     offsets = np.empty((dim, LEAF))
     weighted = np.empty(LEAF)
-    first[:] = 0.0
-    second[:] = 0.0
+    for j in range(dim):
+        first[j] = 0.0
+        for m in range(dim):
+            second[j, m] = 0.0
     mass = 0.0
     for c in range(count):
-        w = weights[c]
         for i in range(LEAF):
-            mass += w[i]
+            mass += weights[c, i]
         for j in range(dim):
             for i in range(LEAF):
                 offsets[j, i] = blocks[found[c], j, i] - point[j]
         for j in range(dim):
             total = 0.0
             for i in range(LEAF):
-                weighted[i] = w[i] * offsets[j, i]
+                weighted[i] = weights[c, i] * offsets[j, i]
                 total += weighted[i]
             first[j] += total
             for m in range(j + 1):
@@ -97,11 +98,10 @@ def _contracted3(blocks, found, count, weights, centre, matrix, result):
     a01, a02, a12 = 2.0 * matrix[0, 1], 2.0 * matrix[0, 2], 2.0 * matrix[1, 2]
     s = s0 = s1 = s2 = 0.0
     for c in range(count):
-        block = blocks[found[c]]
-        w = weights[c]
+        leaf = found[c]
         for i in range(LEAF):
-            y0, y1, y2 = block[0, i] - c0, block[1, i] - c1, block[2, i] - c2
-            q = w[i] * (y0 * (a00 * y0 + a01 * y1 + a02 * y2) + y1 * (a11 * y1 + a12 * y2) + a22 * y2 * y2)
+            y0, y1, y2 = blocks[leaf, 0, i] - c0, blocks[leaf, 1, i] - c1, blocks[leaf, 2, i] - c2
+            q = weights[c, i] * (y0 * (a00 * y0 + a01 * y1 + a02 * y2) + y1 * (a11 * y1 + a12 * y2) + a22 * y2 * y2)
             s += q
             s0 += q * y0
             s1 += q * y1
@@ -115,13 +115,15 @@ def _contracted_any(blocks, found, count, weights, centre, matrix, result):
     dim = centre.size
     offsets = np.empty((dim, LEAF))
     q = np.empty(LEAF)
-    result[:] = 0.0
+    for j in range(dim):
+        result[j] = 0.0
     total_q = 0.0
     for c in range(count):
         for j in range(dim):
             for i in range(LEAF):
                 offsets[j, i] = blocks[found[c], j, i] - centre[j]
-        q[:] = 0.0
+        for i in range(LEAF):
+            q[i] = 0.0
         for j in range(dim):
             for m in range(j + 1):
                 factor = matrix[j, m] if m == j else 2.0 * matrix[j, m]

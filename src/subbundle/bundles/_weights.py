@@ -36,75 +36,85 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, point.size), found)
     scale = 1.0 / (bandwidth * bandwidth)
     shift = near * scale if kernel == GAUSSIAN else 0.0
-    for c in range(count):
-        block = blocks[found[c]]
-        if kernel == GAUSSIAN and point.size == 3:
-            _gaussian3(block, point[0], point[1], point[2], scale, shift, gaussian_reach(3), phi[c], psi[c])
+    if kernel == GAUSSIAN and point.size == 3:
+        _gaussian3(blocks, found, count, point, scale, shift, gaussian_reach(3), phi, psi)
+    else:
+        _squared_distances(blocks, found, count, point, psi)
+        if kernel == GAUSSIAN:
+            _gaussian(count, scale, shift, gaussian_reach(point.size), phi, psi)
         else:
-            _squared_distances(block, point, psi[c])
-            if kernel == GAUSSIAN:
-                _gaussian(psi[c], scale, shift, gaussian_reach(point.size), phi[c])
-            else:
-                _compact(psi[c], scale, phi[c])
-        if apart >= 0.0:
-            _leave_out(block, point, apart, phi[c], psi[c])
+            _compact(count, scale, phi, psi)
+    if apart >= 0.0:
+        _leave_out(blocks, found, count, point, apart, phi, psi)
+    last = blocks.shape[0] - 1
+    if count > 0 and found[count - 1] == last:
+        for i in range(n_points - last * LEAF, LEAF):  # the empty places of the last leaf
+            phi[count - 1, i] = 0.0
+            psi[count - 1, i] = 0.0
     return count, shift
 
 
 # Only finite numbers reach these loops, so the compiler may assume it; that is what lets it vectorise the comparisons.
+# They index whole arrays: a view of a leaf would count its references, and threads would wait for one another.
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _gaussian3(block, p0, p1, p2, scale, shift, reach, phi, psi):
-    """ψ = exp(−(t − shift)/2), φ = ψ − c, zero beyond the reach; unrolled, because this is half of the time of a
-    field."""
+def _gaussian3(blocks, found, count, point, scale, shift, reach, phi, psi):
+    """ψ = exp(−(t − shift)/2), φ = ψ − c, zero beyond the reach; unrolled, as this is half of the time of a field."""
     floor = exp_minus(0.5 * reach)
-    for i in range(LEAF):
-        y0, y1, y2 = block[0, i] - p0, block[1, i] - p1, block[2, i] - p2
-        t = (y0 * y0 + y1 * y1 + y2 * y2) * scale - shift
-        value = exp_minus(0.5 * min(t, reach))
-        phi[i] = value - floor
-        psi[i] = value if t < reach else 0.0
-
-
-@nb.njit(nogil=True, cache=True, fastmath=True)
-def _squared_distances(block, point, out):
-    for i in range(LEAF):
-        offset = block[0, i] - point[0]
-        out[i] = offset * offset
-    for j in range(1, point.size):
+    p0, p1, p2 = point[0], point[1], point[2]
+    for c in range(count):
+        leaf = found[c]
         for i in range(LEAF):
-            offset = block[j, i] - point[j]
-            out[i] += offset * offset
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            t = (y0 * y0 + y1 * y1 + y2 * y2) * scale - shift
+            value = exp_minus(0.5 * min(t, reach))
+            phi[c, i] = value - floor
+            psi[c, i] = value if t < reach else 0.0
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _gaussian(psi, scale, shift, reach, phi):
+def _squared_distances(blocks, found, count, point, out):
+    for c in range(count):
+        leaf = found[c]
+        for i in range(LEAF):
+            out[c, i] = 0.0
+        for j in range(point.size):
+            for i in range(LEAF):
+                offset = blocks[leaf, j, i] - point[j]
+                out[c, i] += offset * offset
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _gaussian(count, scale, shift, reach, phi, psi):
     """Turn squared distances in ``psi`` into ψ = exp(−(t − shift)/2) and φ = ψ − c, zero beyond the reach."""
     floor = exp_minus(0.5 * reach)
-    for i in range(LEAF):
-        t = psi[i] * scale - shift
-        value = exp_minus(0.5 * min(t, reach))
-        phi[i] = value - floor
-        psi[i] = value if t < reach else 0.0
+    for c in range(count):
+        for i in range(LEAF):
+            t = psi[c, i] * scale - shift
+            value = exp_minus(0.5 * min(t, reach))
+            phi[c, i] = value - floor
+            psi[c, i] = value if t < reach else 0.0
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _compact(psi, scale, phi):
+def _compact(count, scale, phi, psi):
     """Turn squared distances in ``psi`` into ψ = u³ and φ = u⁴ with u = max(1 − t/8, 0)."""
-    for i in range(LEAF):
-        u = max(1.0 - psi[i] * scale * (1.0 / COMPACT_REACH), 0.0)
-        cube = u * u * u
-        psi[i] = cube
-        phi[i] = cube * u
+    for c in range(count):
+        for i in range(LEAF):
+            u = max(1.0 - psi[c, i] * scale * (1.0 / COMPACT_REACH), 0.0)
+            cube = u * u * u
+            psi[c, i] = cube
+            phi[c, i] = cube * u
 
 
 @nb.njit(nogil=True, cache=True)
-def _leave_out(block, point, apart, phi, psi):
-    for i in range(LEAF):
-        total = 0.0
-        for j in range(point.size):
-            total += (block[j, i] - point[j]) ** 2
-        if total <= apart:
-            phi[i] = 0.0
-            psi[i] = 0.0
+def _leave_out(blocks, found, count, point, apart, phi, psi):
+    for c in range(count):
+        for i in range(LEAF):
+            total = 0.0
+            for j in range(point.size):
+                total += (blocks[found[c], j, i] - point[j]) ** 2
+            if total <= apart:
+                phi[c, i] = 0.0
+                psi[c, i] = 0.0

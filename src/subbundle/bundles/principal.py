@@ -9,9 +9,9 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_integer, as_points, as_positive
+from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
 from subbundle.bundles._blocked import Blocked
-from subbundle.bundles._checks import check_bandwidth, check_rank
+from subbundle.bundles._checks import check_bandwidth, check_rank, check_scale
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles._settings import CENTERINGS, Settings
@@ -104,6 +104,7 @@ class PrincipalSubbundle:
             "bandwidth",
             hint="It is the standard deviation of the Gaussian kernel, in the units of the data.",
         )
+        check_scale(self.bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
         self.kernel = as_choice(kernel, "kernel", tuple(CODES))
         self.min_density = as_positive(min_density, "min_density")
@@ -126,7 +127,7 @@ class PrincipalSubbundle:
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
         values, _, _, _, status = self._evaluator.frame(self._settings, middle[np.isfinite(middle).all(axis=1)])
         check_rank(self.bandwidth, self._rank, values, status)
-        self._log_typical = float(np.median(log_mass))
+        self._log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
         self.typical_mass = float(np.exp(self._log_typical))
         self._settings = replace(self._settings, log_floor=self._log_typical + float(np.log(self.min_density)))
 
@@ -175,23 +176,25 @@ class PrincipalSubbundle:
     def field(self, points: Any, covectors: Any) -> Field:
         """Velocity P η and force −∂H/∂p at ``points``, ``covectors`` [batch, d]; see `Field`.
 
-        Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can go on with the
-        others.
+        Rows with a number that is not finite, or whose force overflows, get the status NOT_FINITE, so that an
+        integrator can go on with the others.
         """
-        points = np.ascontiguousarray(points, dtype=np.float64)
-        covectors = np.ascontiguousarray(covectors, dtype=np.float64)
+        points, covectors = as_real(points, "points"), as_real(covectors, "covectors")
         if points.ndim != 2 or points.shape[1] != self.ambient_dim or covectors.shape != points.shape:
             raise ValueError(
                 f"points and covectors must both have shape (batch, {self.ambient_dim}); "
                 f"got {points.shape} and {covectors.shape}."
             )
-        finite = np.isfinite(points).all(axis=1) & np.isfinite(covectors).all(axis=1)
+        finite = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
         if not finite.all():
             return self._partial_field(points, covectors, finite)
         working, pressed, directions = self._coordinates.enter(points, covectors)
         velocity, force, status = self._evaluator.field(self._settings, working, pressed)
-        leave = self._coordinates.leave
-        return Field(leave(velocity, directions), leave(force, directions), status)
+        velocity, force = self._coordinates.leave(velocity, directions), self._coordinates.leave(force, directions)
+        overflowed = (status == Status.OK) & ~np.isfinite(force).all(axis=1)
+        if overflowed.any():
+            velocity[overflowed], force[overflowed], status[overflowed] = np.nan, np.nan, Status.NOT_FINITE
+        return Field(velocity, force, status)
 
     def landmarks(self, count: int) -> FloatArray:
         """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""

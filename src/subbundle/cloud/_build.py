@@ -48,8 +48,9 @@ def build(points, order, boxes):
 def _bound(points, start, stop, box):
     """Write the bounding box of the rows into ``box`` and return its widest axis."""
     dim = points.shape[1]
-    box[0] = points[start]
-    box[1] = points[start]
+    for j in range(dim):
+        box[0, j] = points[start, j]
+        box[1, j] = points[start, j]
     for i in range(start + 1, stop):
         for j in range(dim):
             value = points[i, j]
@@ -92,7 +93,8 @@ def _select(points, order, start, stop, target, axis, pivot):
             _swap(points, order, high, low)
         if _precedes(points[high], points[middle], axis):
             _swap(points, order, high, middle)
-        pivot[:] = points[middle]
+        for c in range(pivot.size):
+            pivot[c] = points[middle, c]
         i, j = low, high
         while i <= j:
             while _precedes(points[i], pivot, axis):
@@ -122,15 +124,15 @@ def _sort_rows(points, order, start, stop, axis):
 
 
 @nb.njit(nogil=True, cache=True)
-def blocks_of(points, pad):
+def blocks_of(points):
     """Return the sorted points leaf by leaf as ``[leaves, d, LEAF]``: each coordinate of a leaf is contiguous.
 
-    The empty places of the last leaf hold ``pad``, a coordinate beyond the reach of any kernel.
+    The empty places of the last leaf repeat the last point; whoever weighs a leaf must give them no weight.
     """
     n_points, dim = points.shape
     n_leaves = (n_points + LEAF - 1) // LEAF
-    blocks = np.full((n_leaves, dim, LEAF), pad)
-    for i in range(n_points):
+    blocks = np.empty((n_leaves, dim, LEAF))
+    for i in range(n_leaves * LEAF):
         for j in range(dim):
-            blocks[i // LEAF, j, i % LEAF] = points[i, j]
+            blocks[i // LEAF, j, i % LEAF] = points[min(i, n_points - 1), j]
     return blocks

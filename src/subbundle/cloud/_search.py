@@ -8,12 +8,15 @@ import numpy as np
 from subbundle.cloud._build import LEAF
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
-def _box_distance_sq(box, point):
-    """Squared distance from ``point`` to the box; zero inside it."""
+@nb.njit(nogil=True, cache=True)
+def box_distance_sq(boxes, node, point):
+    """Squared distance from ``point`` to the box of ``node``; zero inside it.
+
+    Takes the whole array and an index: a view would count its references, and threads would wait for one another.
+    """
     total = 0.0
     for j in range(point.size):
-        gap = max(box[0, j] - point[j], point[j] - box[1, j], 0.0)
+        gap = max(boxes[node, 0, j] - point[j], point[j] - boxes[node, 1, j], 0.0)
         total += gap * gap
     return total
 
@@ -29,7 +32,7 @@ def nearest_sq(blocks, boxes, n_points, point, apart):
     stack = np.empty((64, 3), np.int64)
     bounds = np.empty(64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, blocks.shape[0]
-    bounds[0] = _box_distance_sq(boxes[0], point)
+    bounds[0] = box_distance_sq(boxes, 0, point)
     distances = np.empty(LEAF)
     top = 1
     while top > 0:
@@ -38,7 +41,8 @@ def nearest_sq(blocks, boxes, n_points, point, apart):
             continue
         node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
         if last - first == 1:
-            distances[:] = 0.0
+            for i in range(LEAF):
+                distances[i] = 0.0
             for j in range(dim):
                 for i in range(LEAF):
                     offset = blocks[first, j, i] - point[j]
@@ -49,8 +53,8 @@ def nearest_sq(blocks, boxes, n_points, point, apart):
             continue
         middle = first + (last - first + 1) // 2
         left, right = node + 1, node + 2 * (middle - first)
-        to_left = _box_distance_sq(boxes[left], point)
-        to_right = _box_distance_sq(boxes[right], point)
+        to_left = box_distance_sq(boxes, left, point)
+        to_right = box_distance_sq(boxes, right, point)
         # What is pushed last is read first.
         slot_left = top if to_left > to_right else top + 1
         slot_right = 2 * top + 1 - slot_left
@@ -70,7 +74,7 @@ def leaves_within(boxes, n_leaves, point, radius_sq, found):
     while top > 0:
         top -= 1
         node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
-        if _box_distance_sq(boxes[node], point) >= radius_sq:
+        if box_distance_sq(boxes, node, point) >= radius_sq:
             continue
         if last - first == 1:
             found[count] = first

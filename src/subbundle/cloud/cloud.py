@@ -15,6 +15,9 @@ from subbundle.cloud._build import LEAF, blocks_of, build
 # faster.
 BLOCK_DIM = 16
 
+# Fourth powers of distances, and of their ratios to a bandwidth, stay clear of overflow and underflow.
+_SMALLEST, _LARGEST = 1e-60, 1e60
+
 
 class Cloud:
     """Observations x_1..x_N of R^d as centred float64 numbers in leaf order.
@@ -52,19 +55,21 @@ class Cloud:
         if array.shape[0] < 2 or array.shape[1] < 1:
             raise ValueError(f"points must hold at least 2 observations of at least 1 coordinate; got {array.shape}.")
         low, high = array.min(axis=0), array.max(axis=0)
-        self.centre: FloatArray = low + 0.5 * (high - low)
-        self.size = float(np.linalg.norm(high - low))
-        if self.size == 0.0:
+        if (low == high).all():
             raise ValueError(
                 f"points must not all be equal; all {array.shape[0]} rows are {array[0]}. "
                 "There is no direction to learn: pass observations that vary."
             )
-        if not np.isfinite(self.size * self.size):
+        with np.errstate(over="ignore"):
+            self.size = float(np.linalg.norm(high - low))
+        if not _SMALLEST < self.size < _LARGEST:
             raise ValueError(
-                f"points must have squared distances below 1e308; their bounding box has diagonal {self.size:g}. "
-                "Divide the coordinates by a common scale first."
+                f"points must have a bounding box with a diagonal between {_SMALLEST:g} and {_LARGEST:g}; it is "
+                f"{self.size:g}. Multiply the coordinates by a common scale first."
             )
+        self.centre: FloatArray = low + 0.5 * (high - low)
         rows = array - self.centre
+        rows += 0.0  # turns −0 into 0: rows that compare as equal are then equal to the bit, in any order
         self.n_points, self.dim = rows.shape
         order = np.arange(self.n_points, dtype=np.int64 if self.n_points > 2**31 - 1 else np.int32)
         n_leaves = -(-self.n_points // LEAF)
@@ -72,8 +77,7 @@ class Cloud:
         build(rows, order, self.boxes)
         self.order = order
         blocked = self.dim <= BLOCK_DIM
-        # The padding lies far outside every kernel, yet its cube is still finite.
-        self.blocks: FloatArray = blocks_of(rows, 1e12 * self.size) if blocked else np.empty((0, self.dim, LEAF))
+        self.blocks: FloatArray = blocks_of(rows) if blocked else np.empty((0, self.dim, LEAF))
         self.rows: FloatArray = np.empty((0, self.dim)) if blocked else rows
 
     def sample(self, count: int) -> IntArray:
@@ -90,7 +94,7 @@ class Cloud:
 
     @property
     def points(self) -> FloatArray:
-        """The observations as they were given, [N, d]."""
+        """The observations in the order they were given, [N, d], to the rounding of the centring."""
         result = np.empty((self.n_points, self.dim))
         result[self.order] = self.at(np.arange(self.n_points)) + self.centre
         return result

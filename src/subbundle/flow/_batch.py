@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,21 @@ def combine(coefficients: Sequence[float], slopes: Sequence[FloatArray]) -> Floa
         if coefficient:
             total += coefficient * slope
     return total
+
+
+@runtime_checkable
+class Projecting(Protocol):
+    """A bundle whose geodesics stay on a submanifold N of R^D, and that can carry a state back onto it."""
+
+    def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points of N near ``points`` [batch, dim], and covectors [batch, dim] that give the same geodesics there."""
+
+
+def projected(bundle: Subbundle, state: FloatArray) -> FloatArray:
+    """``state`` [2, n, dim] carried back to where the bundle's geodesics run; itself where that is all of R^D."""
+    if not isinstance(bundle, Projecting) or not state.shape[1]:
+        return state
+    return np.stack(bundle.project(state[0], state[1]))
 
 
 class Attempt:

@@ -16,6 +16,9 @@ A stage that falls where the bundle is not defined says nothing about the error:
 than L/1000 fails and the trajectory ends, within that distance of the border. No step is longer than 2 L: the widest
 hole between stages is half a step, so a hole in the data wider than L is never stepped over.
 
+A bundle on a manifold gets every accepted state projected there. The covector then has another representative, so the
+slope k_7 does not serve as the next k_1 and is evaluated once more.
+
 References: Dormand and Prince, J. Comput. Appl. Math. 6 (1980); Hairer, Nørsett and Wanner, Solving Ordinary
 Differential Equations I (1993), sections II.4 to II.6.
 """
@@ -28,7 +31,17 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, BoolArray, Output, combine, row_norm, spread
+from subbundle.flow._batch import (
+    ActiveRows,
+    Attempt,
+    BoolArray,
+    Output,
+    Projecting,
+    combine,
+    projected,
+    row_norm,
+    spread,
+)
 from subbundle.flow._dense_output import Interpolant
 
 _STAGES: tuple[tuple[float, ...], ...] = (
@@ -75,6 +88,7 @@ def dopri5(bundle: Subbundle, rows: ActiveRows, times: FloatArray, out: Output, 
         travelled = np.where(last, active.goal, active.travelled + step)
         _write_outputs(out, active, Interpolant(active.state, state, slopes, step), times, accepted, travelled, last)
         _advance(active, accepted, state, slopes[-1], travelled)
+        _land(bundle, active, accepted & ~last)
         _choose_step(active, accepted, attempt.status, step, error, scale)
         _end_rows(out, active, accepted & last, attempt.status, accepted, scale, max_steps)
 
@@ -131,6 +145,21 @@ def _advance(active: _Rows, accepted: BoolArray, state: FloatArray, slope: Float
         slope[:, kept] = active.slope[:, kept]
     active.state, active.slope = state, slope
     active.travelled = np.where(accepted, travelled, active.travelled)
+
+
+def _land(bundle: Subbundle, active: _Rows, selected: BoolArray) -> None:
+    """Carry the ``selected`` [n] rows back to the manifold of the bundle, if it has one, before their next step."""
+    if not isinstance(bundle, Projecting) or not selected.any():
+        return
+    landed = active.state.copy()
+    landed[:, selected] = projected(bundle, np.compress(selected, active.state, axis=1))
+    moved = (landed != active.state).any(axis=(0, 2))
+    attempt = Attempt(bundle, active.evaluations)
+    slope = attempt.slope(landed, only=moved)
+    # A row that could not be evaluated there, on the very border of the support, goes on from where it is.
+    moved &= attempt.status == Status.OK
+    active.state = np.where(moved[:, None], landed, active.state)
+    active.slope = np.where(moved[:, None], slope, active.slope)
 
 
 def _choose_step(

@@ -15,7 +15,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, BoolArray, Output
+from subbundle.flow._batch import ActiveRows, Attempt, BoolArray, Output, projected
 
 # advance(attempt, state [2, n, dim], slope [2, n, dim], step [n]) -> next state [2, n, dim]
 Advance = Callable[[Attempt, FloatArray, FloatArray, FloatArray], FloatArray]
@@ -49,7 +49,7 @@ def fixed_step(
     _enter_interval(active, np.ones(len(active.index), bool), knots, step)
     while active.index.size:
         attempt = Attempt(bundle, active.evaluations)
-        state = advance(attempt, active.state, active.slope, active.step)
+        state = projected(bundle, advance(attempt, active.state, active.slope, active.step))
         slope = attempt.slope(state)
         good = attempt.status == Status.OK
         if not good.all():

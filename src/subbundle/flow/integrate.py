@@ -17,7 +17,7 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, Output, row_norm
+from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
 from subbundle.flow.euler import euler
 from subbundle.flow.fixed_step import Advance, fixed_step
@@ -122,8 +122,11 @@ def integrate(
     max_steps = as_integer(max_steps, "max_steps", low=1)
     solve = _solver(bundle, method, tol, step)
     with np.errstate(all="ignore"):
+        if isinstance(bundle, Projecting):
+            points, covectors = bundle.project(points, covectors)
         out, rows, speed = _prepare(bundle, points, covectors, times, unit_speed)
         solve(bundle, rows, times, out, max_steps=max_steps)
+        _land(bundle, out)
         return _finish(out, points, covectors, times, speed, unit_speed)
 
 
@@ -194,6 +197,16 @@ def _prepare(
     out = Output(states, state, times[-1] * pace * (~resting), attempt.status, evaluations)
     out.lengths[out.status != Status.OK] = 0.0
     return out, rows, speed
+
+
+def _land(bundle: Subbundle, out: Output) -> None:
+    """Carry what was interpolated between steps, and the ends, back to the manifold of the bundle, if it has one."""
+    if not isinstance(bundle, Projecting):
+        return
+    states = out.states.reshape(2, -1, out.states.shape[-1])
+    for array in (states, out.ends):
+        rows = np.flatnonzero(np.isfinite(array).all(axis=(0, 2)))
+        array[:, rows] = projected(bundle, np.take(array, rows, axis=1))
 
 
 def _finish(

@@ -48,7 +48,8 @@ def fan_distances(
     for start in range(0, usable.size, max(_ROWS // rays, 1)):
         rows = usable[start : start + max(_ROWS // rays, 1)]
         vectors = np.repeat(frames.vectors[rows], rays, axis=0)
-        covectors = covectors_from_coordinates(vectors, np.tile(fan, (len(rows), 1)))
+        duals = None if frames.duals is None else np.repeat(frames.duals[rows], rays, axis=0)
+        covectors = covectors_from_coordinates(vectors, np.tile(fan, (len(rows), 1)), duals)
         run = integrate(bundle, np.repeat(sources[rows], rays, axis=0), covectors, times, unit_speed=True, tol=tol)
         nodes = run.points.reshape(len(rows), rays, len(times), -1)
         for row, fan_nodes in zip(rows, nodes, strict=True):

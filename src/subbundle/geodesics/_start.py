@@ -3,9 +3,10 @@
 A covector may be given by its D components η, or by its k coordinates v in the frame F at the base point. The latter
 stand for the covector of D*_μ with η·f_i = v_i,
 
-    η = F (FᵀF)⁻¹ v,        v = Fᵀ η,        2H = |v|²,
+    η = Σ v_i f^i,        v = Fᵀ η,        2H = |v|².
 
-which is F v when the frame is orthonormal in the Euclidean sense.
+The dual frame f^i is the one the bundle names (h f_i on a manifold with metric h), otherwise F (FᵀF)⁻¹, which is F itself
+when the frame is orthonormal in the Euclidean sense.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_points
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Frame, Subbundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
             f"{len(points)} and {len(given)}. For all pairs use np.repeat on one and np.tile on the other."
         )
     if given.shape[-1] != dim:
-        given = covectors_from_coordinates(frame_at(bundle, points), given)
+        frame = defined_frame(bundle, points)
+        given = covectors_from_coordinates(frame.vectors, given, frame.duals)
     batch = len(given) if len(points) == 1 else len(points)
     points = np.ascontiguousarray(np.broadcast_to(points, (batch, dim)))
     given = np.ascontiguousarray(np.broadcast_to(given, (batch, dim)))
@@ -63,6 +65,11 @@ def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
 
 def frame_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
     """Frame vectors [batch, dim, rank] at ``points`` [batch, dim], or an error that says why there are none."""
+    return defined_frame(bundle, points).vectors
+
+
+def defined_frame(bundle: Subbundle, points: FloatArray) -> Frame:
+    """The frame at ``points`` [batch, dim], or an error that says why there is none."""
     frame = bundle.frame(points)
     bad = np.flatnonzero(frame.status != Status.OK)
     if bad.size:
@@ -74,17 +81,23 @@ def frame_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
             f"typical of the data; relative eigenvalue gap {frame.gap[row]:.3g}). Use a point nearer the data, or "
             "carry this one there with sb.carry_to_ridge(bundle, base_point)."
         )
-    return frame.vectors
+    return frame
 
 
-def covectors_from_coordinates(vectors: FloatArray, coordinates: FloatArray) -> FloatArray:
-    """η = F (FᵀF)⁻¹ v for ``vectors`` [batch or 1, dim, rank] and ``coordinates`` [batch or 1, rank]."""
-    gram = np.einsum("bdi,bdj->bij", vectors, vectors)
-    dual = np.einsum("bdi,bij->bjd", vectors, np.linalg.inv(gram))
+def covectors_from_coordinates(
+    vectors: FloatArray, coordinates: FloatArray, duals: FloatArray | None = None
+) -> FloatArray:
+    """η = Σ v_i f^i for ``coordinates`` [batch or 1, rank], ``vectors`` and ``duals`` [batch or 1, dim, rank].
+
+    Without ``duals`` (`Frame.duals` of a bundle that names none) they are F (FᵀF)⁻¹.
+    """
+    if duals is None:
+        gram = np.einsum("bdi,bdj->bij", vectors, vectors)
+        duals = np.einsum("bdi,bij->bdj", vectors, np.linalg.inv(gram))
     covectors = np.zeros((max(len(vectors), len(coordinates)), vectors.shape[1]))
     # Column by column, in this order for every row, so that a row's bits do not depend on the batch.
     for i in range(vectors.shape[2]):
-        covectors += coordinates[:, i, None] * dual[:, i]
+        covectors += coordinates[:, i, None] * duals[:, :, i]
     return covectors
 
 

@@ -23,7 +23,7 @@ from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
 from subbundle.geodesics._paths import HasLandmarks, PathGraph
 from subbundle.geodesics._shooting import Shots, shoot
-from subbundle.geodesics._start import covectors_from_coordinates, frame_at
+from subbundle.geodesics._start import covectors_from_coordinates, defined_frame, frame_at
 
 # A residual above this part of the length scale may be a search gone astray, and is worth another start.
 _DOUBTFUL = 0.3
@@ -169,7 +169,8 @@ class _Problem:
     def searched(self) -> FloatArray:
         """Directions of the search [n, m, dim]: the dual frame, and its complement for the full search."""
         rank = self.frames.shape[2]
-        dual = [covectors_from_coordinates(self.frames, np.eye(rank)[[i]]) for i in range(rank)]
+        duals = defined_frame(self.bundle, self.bases).duals
+        dual = [covectors_from_coordinates(self.frames, np.eye(rank)[[i]], duals) for i in range(rank)]
         directions = np.stack(dual, axis=1)
         if self.search == "dual":
             return directions

@@ -19,9 +19,6 @@ from subbundle.flow import integrate
 from subbundle.geodesics._start import covectors_from_coordinates
 
 BoolArray = NDArray[np.bool_]
-# A stage is this part of the whole distance.
-_STAGES = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Fan:
@@ -71,39 +68,39 @@ def trace(
     step: float,
     n_steps: int,
     tol: float,
+    *,
+    stage: int | None = None,
     useful: Callable[[Fan], BoolArray] | None = None,
 ) -> Fan:
     """Follow the geodesics in ``directions`` [L, k] of the ``frame`` [dim, k] for up to ``n_steps`` steps.
 
-    ``useful(fan)`` says after each stage which of them [L] are worth following further.
+    After every ``stage`` steps, ``useful(fan)`` says which of them [L] are worth following further.
     """
     n, dim = len(directions), len(base_point)
-    points, velocities = np.full((2, n, n_steps + 1, dim), np.nan)
     positions = np.repeat(base_point[None], n, axis=0)
     covectors = covectors_from_coordinates(frame[None], directions)
-    velocity = np.full((n, dim), np.nan)
-    reached, status = np.zeros(n), np.zeros(n, np.int8)
+    velocity, reached, status = np.full((n, dim), np.nan), np.zeros(n), np.zeros(n, np.int8)
+    nodes = np.empty((2, n, 0, dim))
     going = np.arange(n)
-    length = n_steps if useful is None else -(-n_steps // _STAGES)
-    for first in range(0, n_steps, length):
-        last = min(first + length, n_steps)
-        run = integrate(
-            bundle, positions[going], covectors[going], step * np.arange(last - first + 1), unit_speed=True, tol=tol
-        )
-        points[going, first : last + 1] = run.points
-        velocities[going, first : last + 1] = _velocities(bundle, run.points, run.covectors)
+    stage = n_steps if stage is None else stage
+    for first in range(0, n_steps, stage):
+        last = min(first + stage, n_steps)
+        times = step * np.arange(last - first + 1)
+        run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         velocity[going] = _velocities(bundle, run.end_points[:, None], run.end_covectors[:, None])[:, 0]
-        reached[going], status[going] = step * first + run.reached, run.status
-        arrived = status == Status.OK
-        reached[going[run.status == Status.OK]] = step * last
-        fan = Fan(
-            directions, step, points[:, : last + 1] - base_point, velocities[:, : last + 1], reached,
-            positions - base_point, velocity, status,
-        )  # fmt: skip
-        if useful is not None and last < n_steps:
-            arrived &= useful(fan)
-        going = np.flatnonzero(arrived & (reached == step * last))
+        status[going] = run.status
+        reached[going] = np.where(run.status == Status.OK, step * last, step * first + run.reached)
+        new = np.full((2, n, len(times), dim), np.nan)
+        new[0, going] = run.points - base_point
+        new[1, going] = _velocities(bundle, run.points, run.covectors)
+        # The first node of a stage is the last of the one before, and known for more geodesics there.
+        nodes = np.concatenate([nodes, new[:, :, 1 if first else 0 :]], axis=2)
+        fan = Fan(directions, step, nodes[0], nodes[1], reached, positions - base_point, velocity, status)
+        still = (status == Status.OK) & (reached == step * last)
+        if useful is not None and last < n_steps and still.any():
+            still &= useful(fan)
+        going = np.flatnonzero(still)
         if going.size == 0:
             break
     return fan

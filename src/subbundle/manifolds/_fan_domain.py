@@ -56,20 +56,24 @@ class Domain:
     def border(self, scale: float) -> FloatArray:
         """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions.
 
-        Beside a fold or a cut the shorter geodesic decides: what lies beyond is not one-to-one.
+        Beside a fold the shorter geodesic decides: what lies beyond is not one-to-one.
         """
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
         least = ends.min(axis=1, keepdims=True)
         ends = np.minimum(ends, least + _RISE * scale)
-        sharp = (self.cut | np.roll(self.cut, -1))[:, None]
+        folded = self.endings == Ending.FOLDED
+        sharp = (folded | np.roll(folded, -1))[:, None]
         return np.where(sharp, least, ends)
 
 
-def domain_of(fan: Fan, scale: float) -> Domain:
-    """Cut the geodesics of ``fan`` where exp stops being one-to-one."""
+def domain_of(fan: Fan, scale: float, limit: float) -> Domain:
+    """Cut the geodesics of ``fan`` where exp stops being one-to-one.
+
+    A geodesic that was given up before the ``limit`` without leaving the data had met others in a coarser fan.
+    """
     fold, shortcut = folds(fan), shortcuts(fan, scale)
     extents = np.minimum(fan.reached, np.minimum(fold, shortcut))
-    endings = fan.status.copy()
+    endings = np.where((fan.status == Status.OK) & (fan.reached < limit), np.int8(Ending.FOLDED), fan.status)
     endings[shortcut <= np.minimum(fan.reached, fold)] = Ending.SHORTCUT
     endings[(fold < shortcut) & (fold <= fan.reached)] = Ending.FOLDED
     cuts = extents[endings >= min(Ending)]

@@ -4,11 +4,12 @@
 conjugate point, beyond which exp folds back. A geodesic is cut where the smallest singular value of W falls below a small
 part of r, or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
 
-*Shortcuts.* Where another geodesic has arrived near a node x on a way that is shorter, r′ + |x − x′| < r by a margin, the
-geodesic has passed its cut point: on a cylinder, half way around. At x the other one's distance is r′ + γ̇′·(x − x′) to
-first order, so along this geodesic the lead of the other grows at the rate 1 − γ̇·γ̇′, and it was nil at
+*Shortcuts.* Another geodesic may reach the place of a node x sooner: on a cylinder, beyond half way around. Let x′ be one
+of its nodes nearby, at a distance r′. It belongs to another part of the fan if its coordinates are much further from those
+of x than x′ is from x. To first order the other distance at x is r′ + γ̇′·(x − x′); where that is less than r, the geodesic
+has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was nil at
 
-    r − (r − r′ − γ̇′·(x − x′)) / (1 − γ̇·γ̇′).
+    r − (r − r′ − γ̇′·(x − x′)) / (1 − γ̇·γ̇′),        not further back than the node before x.
 """
 
 from __future__ import annotations
@@ -16,16 +17,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
-from subbundle.manifolds._fan import Fan
+from subbundle._types import FloatArray, IntArray
+from subbundle.manifolds._fan import BoolArray, Fan
 from subbundle.manifolds._fan_derivatives import jacobi_fields
 
 # Smallest spread of neighbouring geodesics, relative to the flat one: coordinates blow noise up by its inverse.
 _LEAST_SPREAD = 0.1
 # In length scales: how near another geodesic must pass to be compared, and the lead it must have.
-_NEAR = 1.0
-_LEAD = 0.25
-_NEIGHBOURS = 32
+_NEAR = 0.75
+_LEAD = 0.05
+_NEIGHBOURS = 24
+# Two nodes belong to different parts of the fan when their coordinates are this many times further apart than they are,
+# and half a length scale more.
+_APART = 3.0
+_MORE = 0.5
 
 
 def folds(fan: Fan) -> FloatArray:
@@ -39,9 +44,10 @@ def folds(fan: Fan) -> FloatArray:
     gram[~known] = np.eye(gram.shape[2])
     least = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[:, :, 0], 0.0)) / distances
     least[~known] = np.inf
-    turned = np.linalg.det(np.einsum("lmdi,lmdj->lmij", fields[:, :-1], fields[:, 1:])) < 0.0
+    overlap = np.einsum("lmdi,lmdj->lmij", fields[:, :-1], fields[:, 1:])
+    overlap[~(known[:, 1:] & known[:, :-1])] = 0.0
     narrow = least < _LEAST_SPREAD
-    narrow[:, 1:] |= turned
+    narrow[:, 1:] |= np.linalg.det(overlap) < 0.0
     first = np.where(narrow.any(axis=1), narrow.argmax(axis=1), -1)
     return np.array([_crossing(distances, least[ray], i) if i >= 0 else np.inf for ray, i in enumerate(first)])
 
@@ -57,35 +63,42 @@ def _crossing(distances: FloatArray, spread: FloatArray, node: int) -> float:
 
 
 def shortcuts(fan: Fan, scale: float) -> FloatArray:
-    """Distance [L] at which another geodesic arrives as soon; infinite where none does. ``scale`` is the length scale."""
+    """Distance [L] at which another geodesic arrives as soon; infinite where none does. ``scale`` is a length."""
     cut = np.full(len(fan.directions), np.inf)
-    ray, node = _thinned(fan, scale)
-    known_points, known_distances = fan.points[ray, node], fan.distances[node]
-    known_velocities = fan.velocities[ray, node]
     rays, nodes = np.nonzero(fan.real & (fan.distances > 2.0 * scale))
     if rays.size == 0:
         return cut
-    points, distances, velocities = fan.points[rays, nodes], fan.distances[nodes], fan.velocities[rays, nodes]
-    count = min(_NEIGHBOURS, len(known_points))
-    apart, found = cKDTree(known_points).query(points, k=count, distance_upper_bound=_NEAR * scale)
-    apart, found = apart.reshape(len(points), count), found.reshape(len(points), count)
-    missing = found == len(known_points)
-    found = np.where(missing, 0, found)
-    other = np.where(missing, np.inf, known_distances[found])
-    lead = distances[:, None] - other - apart
-    best = lead.argmax(axis=1)
-    row = np.arange(len(points))
-    late = np.flatnonzero(lead[row, best] > _LEAD * scale)
-    chosen = found[late, best[late]]
-    lag = distances[late] - known_distances[chosen]
-    lag -= np.einsum("nd,nd->n", known_velocities[chosen], points[late] - known_points[chosen])
-    rate = 1.0 - np.einsum("nd,nd->n", velocities[late], known_velocities[chosen])
-    met = distances[late] - np.clip(lag / np.maximum(rate, 0.05), 0.0, 2.0 * scale)
-    np.minimum.at(cut, rays[late], met)
+    other_rays, other_nodes = _thinned(fan, scale)
+    points = fan.points[rays, nodes]
+    tree = cKDTree(fan.points[other_rays, other_nodes])
+    count = min(_NEIGHBOURS, len(other_rays))
+    apart, found = tree.query(points, k=np.arange(1, count + 1), distance_upper_bound=_NEAR * scale)
+    row, column = np.nonzero(np.isfinite(apart))
+    apart, found = apart[row, column], found[row, column]
+    here, there = (rays[row], nodes[row]), (other_rays[found], other_nodes[found])
+    between = fan.distances[here[1], None] * fan.directions[here[0]]
+    between -= fan.distances[there[1], None] * fan.directions[there[0]]
+    elsewhere = differ(np.linalg.norm(between, axis=1), apart, scale)
+    row, here, there = row[elsewhere], _at(here, elsewhere), _at(there, elsewhere)
+    lead = fan.distances[here[1]] - fan.distances[there[1]]
+    lead -= np.einsum("nd,nd->n", fan.velocities[there], fan.points[here] - fan.points[there])
+    rate = 1.0 - np.einsum("nd,nd->n", fan.velocities[here], fan.velocities[there])
+    back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, fan.step)
+    late = lead > _LEAD * scale
+    np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])
     return cut
 
 
-def _thinned(fan: Fan, scale: float) -> tuple[FloatArray, FloatArray]:
+def differ(between: FloatArray, apart: FloatArray, scale: float) -> BoolArray:
+    """Whether pairs whose coordinates are ``between`` [n] and whose points are ``apart`` [n] lie in different parts."""
+    return np.asarray(between > _APART * apart + _MORE * scale)
+
+
+def _at(index: tuple[IntArray, IntArray], kept: BoolArray) -> tuple[IntArray, IntArray]:
+    return index[0][kept], index[1][kept]
+
+
+def _thinned(fan: Fan, scale: float) -> tuple[IntArray, IntArray]:
     """Rays and nodes of the fan, leaving out what lies closer together than a third of the length scale."""
     ray, node = np.nonzero(fan.real)
     if fan.directions.shape[1] != 2:

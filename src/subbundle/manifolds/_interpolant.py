@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,12 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.manifolds import _interpolant_kernels as kernels
 from subbundle.manifolds._fan import BoolArray, Fan
 from subbundle.manifolds._fan_derivatives import angular
+from subbundle.manifolds._fold import differ
 
 # Rows that are worth a thread of their own.
 _GRAIN = 2000
+# Near nodes among which another part of the chart is looked for.
+_CANDIDATES = 6
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
 # Coordinates this near to the border, in length scales, are still inside: rounding.
@@ -90,7 +94,8 @@ class Interpolant:
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     @cached_property
-    def _tree(self) -> cKDTree:
+    def tree(self) -> cKDTree:
+        """Tree of the nodes' points."""
         return cKDTree(self.nodes[0])
 
     @cached_property
@@ -102,10 +107,17 @@ class Interpolant:
         coordinates = np.empty((rays.size, self.rank))
         for row, ray in enumerate(rays):
             kernels.border_coordinates(self.border, ray, starts[row], coordinates[row])
-        return cKDTree(self.evaluate(coordinates)[0]), rays, starts
+        return cKDTree(self.evaluate(coordinates)), rays, starts
 
-    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points [n, dim], relative to the base point, and Jacobians [n, dim, k] at ``coordinates`` [n, k]."""
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[0]
+
+    def jacobians(self, coordinates: FloatArray) -> FloatArray:
+        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[1]
+
+    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         n, dim = len(coordinates), self.points.shape[2]
         points, jacobians, table = np.empty((n, dim)), np.empty((n, dim, self.rank)), self.table
 
@@ -121,16 +133,42 @@ class Interpolant:
         kernels.inside_batch(self.border, coordinates, _SLACK * self.scale, result)
         return result
 
-    def nearest(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    def nearest(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
 
-        From the nearest node; of several sheets it chooses the one that passes nearest. Coordinates may end up outside
-        the domain.
+        From the nearest node, which chooses the sheet; where nodes of another part of the chart are near as well, as
+        beside a cut, the better of two searches counts. Coordinates may end up outside the domain.
         """
-        n = len(targets)
-        coordinates = self.nodes[1][self._tree.query(targets)[1]]
+        starts, others = self._starts(targets)
+        found = self._search(targets, starts)
+        rows = np.flatnonzero(others >= 0)
+        if rows.size:
+            again = self._search(targets[rows], self.nodes[1][others[rows]])
+            covered, covered_again = (self.inside(part[0]) & part[3] for part in (_take(found, rows), again))
+            better = np.where(covered == covered_again, again[2] < found[2][rows], covered_again)
+            for old, new in zip(found, again, strict=True):
+                old[rows[better]] = new[better]
+        return found
+
+    def _starts(self, targets: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Coordinates of the nearest nodes [n, k], and the nearest node [n] of another part of the chart (-1: none)."""
+        points, coordinates = self.nodes
+        count = min(_CANDIDATES, len(points))
+        _, near = self.tree.query(targets, k=np.arange(1, count + 1))
+        first = coordinates[near[:, 0]]
+        others = np.full(len(targets), -1)
+        for column in range(count - 1, 0, -1):
+            candidate = near[:, column]
+            apart = _length(points[candidate] - points[near[:, 0]])
+            away = differ(_length(coordinates[candidate] - first), apart, self.scale)
+            others[away] = candidate[away]
+        return first, others
+
+    def _search(
+        self, targets: FloatArray, starts: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+        n, table, coordinates = len(targets), self.table, starts.copy()
         points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
-        table = self.table
 
         def work(i: int, j: int) -> None:
             kernels.search_batch(
@@ -151,6 +189,15 @@ class Interpolant:
             coordinates, points, residuals,
         )  # fmt: skip
         return coordinates, points, residuals
+
+
+def _take(found: tuple[NDArray[Any], ...], rows: IntArray) -> tuple[NDArray[Any], ...]:
+    return tuple(part[rows] for part in found)
+
+
+def _length(vectors: FloatArray) -> FloatArray:
+    length: FloatArray = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    return length
 
 
 def interpolate(fan: Fan, extents: FloatArray, border: FloatArray, scale: float, n_jobs: int) -> Interpolant:

@@ -21,11 +21,14 @@ from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
 from subbundle.geodesics import Geodesics, geodesic
-from subbundle.geodesics._start import covectors_from_coordinates, frame_at
+from subbundle.geodesics._start import covectors_from_coordinates, defined_frame
 from subbundle.manifolds.directions import directions
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
+
+
+_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,8 @@ def submanifold(
     n_geodesics : int, optional
         L. Unless given 2 for rank 1 (there are no more), 100 for rank 2, and twice as many for each further dimension.
     method, tol, max_steps
-        As in `subbundle.flow.integrate`.
+        As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
+        below what noise and curvature leave undecided, and costs half of the default's evaluations.
 
     Examples
     --------
@@ -118,7 +122,7 @@ def submanifold(
     >>> half = submanifold(SphereTangent(2), [0, 0, 1.0], np.pi / 2, step=0.05)
     >>> half.points.shape
     (3101, 3)
-    >>> bool(np.allclose(half.points[:, 2], np.cos(half.distances), atol=1e-5))
+    >>> bool(np.allclose(half.points[:, 2], np.cos(half.distances), atol=1e-3))
     True
     """
     base_point = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
@@ -136,11 +140,13 @@ def submanifold(
     else:
         as_integer(n_geodesics, "n_geodesics", low=1)
     unit = directions(bundle.rank, n_geodesics)
-    frame = frame_at(bundle, base_point[None])
+    frame = defined_frame(bundle, base_point[None])
     # 0.3 / 0.1 is a little less than 3 and means 3.
     n_steps = int(np.floor(radius / step * (1.0 + 1e-9)))
     distances = step * np.arange(n_steps + 1)
-    covectors = covectors_from_coordinates(frame, unit)
+    covectors = covectors_from_coordinates(frame.vectors, unit, frame.duals)
+    if method == "dopri5" and tol is None:
+        tol = _TOLERANCE
     curves = geodesic(
         bundle, base_point, covectors,
         times=distances, method=method, tol=tol, step=None if method == "dopri5" else step, max_steps=max_steps,
@@ -155,7 +161,7 @@ def submanifold(
         valid=np.isfinite(points[:, 0]),
         status=curves.status,
         base_point=base_point,
-        frame=frame[0],
+        frame=frame.vectors[0],
         radius=radius,
         step=step,
         n_geodesics=n_geodesics,

@@ -1,0 +1,219 @@
+"""Evaluator for any space: frames from its log, exp and transport; the force by central differences of H.
+
+    dH[W] = ( H(exp_x(εW), η) − H(exp_x(−εW), η) ) / 2ε,        force = −Σ_W dH[W] W,
+
+over a Euclidean-orthonormal basis W of the tangent space and, for a quotient, of the directions along the orbit. The
+2 (dim + m) neighbours of a point see the same observations, so all their logs are one broadcast call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, Status, StatusArray
+from subbundle.bundles._riemannian_geometry import (
+    flattened,
+    orthonormal_bases,
+    shaped,
+    tangent_rows,
+    vertical_rows,
+)
+from subbundle.bundles._riemannian_local import Local, concatenate, judge
+from subbundle.bundles._riemannian_sums import tangent_moments
+from subbundle.bundles._settings import LOCAL, RECENTRED, Settings
+from subbundle.kernels import gaussian_reach
+from subbundle.spaces._linalg import eigh
+from subbundle.spaces.base import BoolArray, Space
+
+# Neighbours stand this many bandwidths away, where the errors of the difference, ε² H‴/6 and 1e-16 H/ε, are balanced.
+_SPACING = 1e-5
+# Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """Observations [n, D] that may have weight at some points, and at the means of these points."""
+
+    here: FloatArray
+    at_mean: FloatArray
+
+
+class Differences:
+    """Frames, fields and masses of observations [N, D] on a space known only through its protocol."""
+
+    def __init__(self, space: Space, observations: FloatArray, n_jobs: int) -> None:
+        self._space = space
+        self._observations = observations
+        self._n_jobs = n_jobs
+
+    def frame(self, settings: Settings, points: FloatArray) -> Local:
+        """Subspaces at points of N [batch, D]."""
+        found: dict[int, Local] = {}
+
+        def work(start: int, stop: int) -> None:
+            groups = [points[rows] for rows in self._groups(start, stop, 1)]
+            found[start] = concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
+
+        run_rows(work, len(points), self._n_jobs, grain=1)
+        return concatenate([found[start] for start in sorted(found)])
+
+    def field(
+        self, settings: Settings, points: FloatArray, covectors: FloatArray
+    ) -> tuple[FloatArray, FloatArray, StatusArray]:
+        """Velocity [batch, D], force [batch, D] and status [batch] at points of N and ``covectors`` [batch, D]."""
+        velocity, force = np.full((2, *points.shape), np.nan)
+        status = np.empty(len(points), np.int8)
+
+        def work(start: int, stop: int) -> None:
+            for rows in self._groups(start, stop, 1 + 2 * self._space.dim):
+                x, sight = points[rows], self._sight(settings, points[rows])
+                here = self._local(settings, x, sight)
+                status[rows] = here.status
+                good = np.flatnonzero(here.status == Status.OK)
+                if good.size:
+                    which = np.arange(rows.start, rows.stop)[good]
+                    speeds = np.einsum("bkd,bd->bk", here.vectors[good], covectors[which])
+                    velocity[which] = np.einsum("bkd,bk->bd", here.vectors[good], speeds)
+                    force[which] = -self._gradient(settings, x[good], covectors[which], sight)
+
+        run_rows(work, len(points), self._n_jobs, grain=1)
+        status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
+        return velocity, force, status
+
+    def mass(
+        self, settings: Settings, points: FloatArray, apart: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, StatusArray]:
+        """m(p) [batch, D], log masses, effective neighbours and status at points of N [batch, D].
+
+        Observations with distance²/a² up to ``apart`` are left out; −1 leaves nothing out. The status is NOT_FINITE
+        where an observation in reach is on the cut locus.
+        """
+        mean, (log_mass, effective) = np.empty_like(points), np.empty((2, len(points)))
+        status = np.zeros(len(points), np.int8)
+
+        def work(start: int, stop: int) -> None:
+            for rows in self._groups(start, stop, 1):
+                x = points[rows]
+                bases, logs = orthonormal_bases(self._space, x), self._logs(x, self._observations)
+                first, _, log_mass[rows], effective[rows] = _moments(settings, logs, bases.covectors, apart)
+                status[rows][self._cut(settings, x, self._observations, logs)] = Status.NOT_FINITE
+                mean[rows] = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), x)
+
+        run_rows(work, len(points), self._n_jobs, grain=1)
+        return mean, log_mass, effective, status
+
+    def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:
+        """Rows that are treated together: as many as fill a chunk with their logs."""
+        size = max(1, _CHUNK // (neighbours * self._observations.size))
+        return (slice(first, min(first + size, stop)) for first in range(start, stop, size))
+
+    def _sight(self, settings: Settings, points: FloatArray) -> _Sight:
+        """What is in reach of at least one of ``points``. What has no weight changes no bit, so more does no harm.
+
+        If the mean is ρ away and the nearest observation d, an observation in reach of the mean is by the triangle
+        inequality at most √((d + ρ)² + reach a²) + ρ away.
+        """
+        distance = self._space.dist(shaped(self._space, self._observations)[None], shaped(self._space, points)[:, None])
+        nearest = distance.min(axis=1)
+        reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
+        margin = 10.0 * _SPACING * settings.bandwidth
+        here = self._observations[(distance <= (np.hypot(nearest, reach) + margin)[:, None]).any(axis=0)]
+        if settings.centering != RECENTRED:
+            return _Sight(here, here)
+        covectors = orthonormal_bases(self._space, points).covectors
+        mean = _moments(settings, self._logs(points, here), covectors)[0]
+        rho = np.sqrt(np.einsum("ba,ba->b", mean, mean)) + margin
+        limit = np.hypot(nearest + rho, reach) + rho
+        return _Sight(here, self._observations[(distance <= limit[:, None]).any(axis=0)])
+
+    def _local(self, settings: Settings, points: FloatArray, sight: _Sight) -> Local:
+        """Subspaces at points of N, in chunks that bound the memory for the logs."""
+        widest = max(len(sight.here), len(sight.at_mean), 1) * self._space.ambient_dim
+        size = max(1, _CHUNK // widest)
+        chunks = (points[first : first + size] for first in range(0, len(points), size))
+        return concatenate([self._chunk(settings, chunk, sight) for chunk in chunks])
+
+    def _chunk(self, settings: Settings, points: FloatArray, sight: _Sight) -> Local:
+        space, centre = self._space, points
+        bases = orthonormal_bases(space, points)
+        logs = self._logs(points, sight.here)
+        first, second, log_mass, _ = _moments(settings, logs, bases.covectors)
+        cut = self._cut(settings, points, sight.here, logs)
+        mean = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), points)
+        if settings.centering == RECENTRED:
+            centre, bases = mean, orthonormal_bases(space, mean)
+            logs = self._logs(centre, sight.at_mean)
+            _, second, _, _ = _moments(settings, logs, bases.covectors)
+            cut |= self._cut(settings, centre, sight.at_mean, logs)
+        values, eigenvectors = eigh(second)
+        values, eigenvectors = np.maximum(values[:, ::-1], 0.0), eigenvectors[:, :, ::-1]
+        top = np.ascontiguousarray(np.swapaxes(eigenvectors, 1, 2)[:, : settings.rank])
+        vectors = np.einsum("bka,bad->bkd", top, bases.vectors)
+        end = shaped(space, points)[:, None]
+        if settings.centering == RECENTRED:
+            start = shaped(space, centre)[:, None]
+            vectors = flattened(space, space.parallel_transport(shaped(space, vectors), start, end))
+        duals = flattened(space, space.flat(shaped(space, vectors), end))
+        cut |= ~np.isfinite(duals).all(axis=(1, 2))
+        return Local(values, vectors, duals, mean, log_mass, judge(settings, values, log_mass, cut))
+
+    def _gradient(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
+        """Σ dH[W] W, [batch, D]."""
+        space = self._space
+        horizontal, vertical = tangent_rows(space, points), vertical_rows(space, points)
+        x = shaped(space, points)[:, None]
+        size = space.inner_product(shaped(space, horizontal), shaped(space, horizontal), x)
+        length = np.concatenate([np.sqrt(size), np.ones(vertical.shape[:2])], axis=1)
+        directions = np.concatenate([horizontal, vertical], axis=1)
+        spacing = _SPACING * settings.bandwidth / length
+        steps = spacing[:, :, None] * directions
+        both = np.stack([steps, -steps], axis=1)
+        neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))
+        energy = self._energy(settings, neighbours, np.broadcast_to(covectors[:, None, None], both.shape), sight)
+        slope = (energy[:, 0] - energy[:, 1]) / (2.0 * spacing)
+        return np.einsum("bw,bwd->bd", slope, directions)
+
+    def _energy(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
+        """H [...] at points of N and covectors [..., D]; in full rank no observation is needed for it."""
+        flat, forms = points.reshape(-1, points.shape[-1]), covectors.reshape(-1, points.shape[-1])
+        if settings.rank == self._space.dim:
+            vectors = orthonormal_bases(self._space, flat).vectors
+        else:
+            vectors = self._local(settings, flat, sight).vectors
+        speeds = np.einsum("bkd,bd->bk", vectors, forms)
+        return np.asarray(0.5 * np.einsum("bk,bk->b", speeds, speeds).reshape(points.shape[:-1]))
+
+    def _logs(self, points: FloatArray, observations: FloatArray) -> FloatArray:
+        """log_p(x_n) as [batch, n, D]."""
+        space = self._space
+        return flattened(space, space.log(shaped(space, observations)[None], shaped(space, points)[:, None]))
+
+    def _exp(self, vectors: FloatArray, points: FloatArray) -> FloatArray:
+        return flattened(self._space, self._space.exp(shaped(self._space, vectors), shaped(self._space, points)))
+
+    def _cut(self, settings: Settings, points: FloatArray, observations: FloatArray, logs: FloatArray) -> BoolArray:
+        """Whether an observation in reach of each point has no log there."""
+        undefined = np.isnan(logs).any(axis=2)
+        if not undefined.any():
+            return np.zeros(len(points), bool)
+        distance = self._space.dist(shaped(self._space, observations)[None], shaped(self._space, points)[:, None])
+        reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
+        limit = np.hypot(distance.min(axis=1), reach)
+        return np.asarray((undefined & (distance < limit[:, None])).any(axis=1))
+
+
+def _moments(
+    settings: Settings, logs: FloatArray, covectors: FloatArray, apart: float = -1.0
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Mean log, second moment, log mass and effective neighbours; see `tangent_moments`."""
+    rows, dim = covectors.shape[:2]
+    mean, second = np.empty((rows, dim)), np.empty((rows, dim, dim))
+    log_mass, effective = np.empty((2, rows))
+    centred = settings.centering == LOCAL
+    tangent_moments(logs, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
+    return mean, second, log_mass, effective

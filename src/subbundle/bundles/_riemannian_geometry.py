@@ -1,0 +1,104 @@
+"""Between a space and the flat arrays [batch, D] that flow and geodesics work with: bases, retraction, gauge.
+
+Points off N (the stages of an integrator) are first carried onto it, so frame and field are constant along the normals.
+For the force to be the gradient of H in R^D, the way back must be orthogonal to N in the Euclidean sense, to first
+order. `Space.projection` need not be (hyperbolic space keeps the space part); one step along N corrects it:
+
+    p = projection(x),        retract(x) = exp_p( P_T (x − p) ),        P_T orthogonal on T_pN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.spaces.base import Space
+
+# Relative size of x − p, or of its tangent part, below which it is rounding.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """Orthonormal bases of tangent spaces in the metric h.
+
+    Attributes
+    ----------
+    vectors : [batch, dim, D]
+        b_1..b_dim with h(b_i, b_j) = δ_ij.
+    covectors : [batch, dim, D]
+        h b_i, tangent arrays too: the coordinates of a tangent vector v are its products with these.
+    """
+
+    vectors: FloatArray
+    covectors: FloatArray
+
+
+def shaped(space: Space, rows: FloatArray) -> FloatArray:
+    """[..., D] as [..., *shape]."""
+    return rows.reshape(*rows.shape[:-1], *space.shape)
+
+
+def flattened(space: Space, points: FloatArray) -> FloatArray:
+    """[..., *shape] as [..., D]."""
+    return points.reshape(*points.shape[: points.ndim - len(space.shape)], space.ambient_dim)
+
+
+def tangent_rows(space: Space, points: FloatArray) -> FloatArray:
+    """Euclidean-orthonormal tangent bases [batch, dim, D] at ``points`` [batch, D]."""
+    return flattened(space, space.tangent_basis(shaped(space, points)))
+
+
+def vertical_rows(space: Space, points: FloatArray) -> FloatArray:
+    """Euclidean-orthonormal bases [batch, m, D] of the directions along the orbit at ``points`` [batch, D]."""
+    return flattened(space, space.vertical_basis(shaped(space, points)))
+
+
+def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
+    """Bases at ``points`` [batch, D], from the Cholesky factor LLᵀ of the Gram matrix of `Space.tangent_basis`.
+
+    With U the Euclidean-orthonormal basis as rows, h(U, U) = LLᵀ: vectors L⁻¹ U, covectors Lᵀ U.
+    """
+    basis = tangent_rows(space, points)
+    x = shaped(space, points)[:, None]
+    flat = flattened(space, space.flat(shaped(space, basis), x))
+    gram = np.einsum("bid,bjd->bij", basis, flat)
+    # A point without a metric (a singular shape, an overflow) must not stop LAPACK for the others.
+    good = np.isfinite(gram).all(axis=(1, 2))
+    gram[~good] = np.eye(space.dim)
+    gram = 0.5 * (gram + np.swapaxes(gram, 1, 2))
+    factor = np.linalg.cholesky(gram)
+    vectors = np.einsum("bij,bjd->bid", np.linalg.inv(factor), basis)
+    covectors = np.einsum("bji,bjd->bid", factor, basis)
+    vectors[~good], covectors[~good] = np.nan, np.nan
+    return Bases(vectors, covectors)
+
+
+def retract(space: Space, points: FloatArray) -> FloatArray:
+    """Points of N [batch, D] near ``points`` [batch, D]; points of N stay where they are, up to rounding."""
+    near = flattened(space, space.projection(shaped(space, points)))
+    offset = points - near
+    away = np.abs(offset).max(axis=1) > _ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
+    # Rows with NaN compare false and stay NaN.
+    rows = np.flatnonzero(away)
+    if rows.size:
+        near[rows] = _correct(space, near[rows], offset[rows])
+    return near
+
+
+def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
+    """Move points of N [n, D] by the tangent part of ``offset`` [n, D], where it is more than rounding."""
+    basis = np.concatenate([tangent_rows(space, near), vertical_rows(space, near)], axis=1)
+    step = np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, offset))
+    size = np.abs(step).max(axis=1)
+    moved = flattened(space, space.exp(shaped(space, step), shaped(space, near)))
+    rounding = size <= _ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
+    return np.where(rounding[:, None], near, moved)
+
+
+def tangent_part(space: Space, points: FloatArray, covectors: FloatArray) -> FloatArray:
+    """Euclidean-orthogonal projection of ``covectors`` [batch, D] on the (horizontal) tangent spaces at ``points``."""
+    basis = tangent_rows(space, points)
+    return np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, covectors))

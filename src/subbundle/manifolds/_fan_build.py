@@ -1,0 +1,122 @@
+"""Building the fan of a chart: as many geodesics as its interpolant needs.
+
+The number of directions is doubled until independent geodesics, half way between those of the fan and sampled half way
+between its nodes, agree with the interpolant. What they still disagree by is the error the chart states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.bundles.base import Subbundle
+from subbundle.manifolds._fan import BoolArray, Fan, interleave, trace
+from subbundle.manifolds._fan_domain import Domain, domain_of
+from subbundle.manifolds._interpolant import Interpolant, interpolate
+from subbundle.manifolds.directions import directions
+
+# Geodesics to begin with: powers of two between these, so that they are this many length scales apart where the data ends.
+_FEWEST, _START_MOST = 64, 256
+_APART = 0.75
+# Independent geodesics that check the others.
+_CHECKS = 32
+# Part of the checked positions that lie within the stated error. The rest sits in the narrow cells beside folds.
+_STATED = 0.99
+# Bytes the table of an interpolant may take.
+_MOST_BYTES = 2**29
+
+
+@dataclass(frozen=True, slots=True)
+class Tracer:
+    """How the geodesics of one chart are followed: ``n_steps`` of length ``step``, at ``tol``, in stages.
+
+    ``extent`` is the size of the data, or of the chart where there is none.
+    """
+
+    bundle: Subbundle
+    base_point: FloatArray
+    frame: FloatArray
+    step: float
+    n_steps: int
+    tol: float
+    stage: int
+    extent: float
+
+    def fan(self, unit: FloatArray) -> Fan:
+        """Geodesics in the directions ``unit`` [L, k], none much further than exp is one-to-one."""
+        return trace(
+            self.bundle, self.base_point, self.frame, unit, self.step, self.n_steps, self.tol,
+            stage=self.stage, useful=self._uncut,
+        )  # fmt: skip
+
+    def domain(self, fan: Fan) -> Domain:
+        """Where exp is one-to-one along ``fan``."""
+        return domain_of(fan, self.bundle.length_scale, self.step * self.n_steps)
+
+    def halved(self, unit: FloatArray, radius: float) -> Fan:
+        """Geodesics at half the step, all the way to ``radius``."""
+        n_steps = 2 * min(self.n_steps, int(np.ceil(radius / self.step)))
+        half = 0.5 * self.step
+        return trace(self.bundle, self.base_point, self.frame, unit, half, n_steps, self.tol)
+
+    def _uncut(self, fan: Fan) -> BoolArray:
+        return ~domain_of(fan, self.bundle.length_scale, 0.0).cut
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A fan, its domain and its interpolant, with the error of the latter, a length."""
+
+    fan: Fan
+    domain: Domain
+    interpolant: Interpolant
+    error: float
+
+
+def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_jobs: int) -> Built:
+    """Interpolate exp for rank 1 or 2, with ``n_geodesics`` or as many up to ``most`` as give an error of ``tol``."""
+    scale = float(tracer.bundle.length_scale)
+    if tracer.bundle.rank == 1:
+        return _checked(tracer, tracer.fan(directions(1, 2)), n_jobs)
+    if n_geodesics is not None:
+        return _checked(tracer, tracer.fan(directions(2, n_geodesics)), n_jobs)
+    count = _first_count(tracer.extent / scale)
+    fan = tracer.fan(directions(2, count))
+    while True:
+        built = _checked(tracer, fan, n_jobs)
+        may_double = 2 * count <= most and 2 * built.interpolant.table.nbytes <= _MOST_BYTES
+        if built.error <= tol * scale or not may_double:
+            return built
+        fan = interleave(fan, tracer.fan(_between(count)))
+        count *= 2
+
+
+def _first_count(extent: float) -> int:
+    """Directions to begin with, for data of this many length scales."""
+    needed = 2.0 * np.pi * extent / _APART
+    return int(np.clip(2 ** np.ceil(np.log2(needed)), _FEWEST, _START_MOST))
+
+
+def _between(count: int) -> FloatArray:
+    """The ``count`` directions half way between those of a circle."""
+    return directions(2, 2 * count)[1::2]
+
+
+def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
+    domain, scale = tracer.domain(fan), float(tracer.bundle.length_scale)
+    interpolant = interpolate(fan, domain.extents, domain.border(scale), scale, n_jobs)
+    if fan.directions.shape[1] == 1:
+        unit = fan.directions
+    else:
+        count = len(fan.directions)
+        unit = _between(count)[np.arange(min(_CHECKS, count)) * count // min(_CHECKS, count)]
+    check = tracer.halved(unit, float(domain.extents.max()))
+    truth = check.points[:, 1::2]
+    coordinates = check.distances[1::2, None] * unit[:, None, :]
+    held = check.real[:, 1::2].copy()
+    held[held] = interpolant.inside(coordinates[held])
+    errors = np.linalg.norm(interpolant.evaluate(coordinates[held]) - truth[held], axis=1)
+    return Built(fan, domain, interpolant, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
+

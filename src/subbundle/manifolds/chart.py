@@ -1,0 +1,273 @@
+"""Normal coordinates: exp restricted to the dual subspace at a base point, as a map that can be inverted.
+
+    v ∈ R^k  ↦  exp_μ(F v) ∈ R^D,        |v| = length of the geodesic from μ,
+
+on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data, where
+it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not one-to-one.
+For k ≤ 2 an interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 every point is a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._validation import as_choice, as_points
+from subbundle.bundles.base import Subbundle
+from subbundle.manifolds import _chart_data
+from subbundle.manifolds._chart_survey import survey
+from subbundle.manifolds._fan import BoolArray
+from subbundle.manifolds._fan_domain import count_endings
+from subbundle.manifolds._fan_search import Search
+from subbundle.manifolds._interpolant import Interpolant
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Points seen in a chart. A single point has no batch axis.
+
+    Attributes
+    ----------
+    coordinates : [batch, rank]
+        Normal coordinates of the projection.
+    points : [batch, dim]
+        The projection: the point of the chart that is nearest, on the sheet that passes nearest.
+    residuals : [batch]
+        Distance from each point to its projection.
+    status : [batch]
+        OK; LEFT_SUPPORT: the point lies beyond the border of the chart, or further than ``chart.max_residual`` from it;
+        NOT_CONVERGED: the search did not come to rest.
+    """
+
+    coordinates: FloatArray
+    points: FloatArray
+    residuals: FloatArray
+    status: StatusArray
+
+
+class Chart:
+    """Normal coordinates around ``base_point`` [dim], in both directions.
+
+    Parameters
+    ----------
+    radius : float or "auto"
+        Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
+    n_geodesics : int, optional
+        Directions of the fan. Unless given, for rank 2 as many (64, 128, … 512) as the tolerance needs; 2 for rank 1;
+        50·2^(k−1) for higher ranks, where they only say where to start a search.
+    tol : float, optional
+        Error allowed to the interpolant (k ≤ 2), or to the searches (k ≥ 3), relative to the bundle's length scale. Unless
+        given, 1e-3 as far as 512 geodesics reach it (see ``interpolation_error``), or 1e-6.
+    max_radius : float, optional
+        Bound for ``"auto"``. Needed where there is no data to end at.
+
+    Attributes
+    ----------
+    base_point : [dim]
+    frame : [dim, rank]
+        Directions of the coordinate axes at the base point.
+    radius : float
+        Distance of the outermost point covered.
+    injectivity_radius : float
+        Radius of the largest ball in which exp was seen to be one-to-one; infinite if no fold or cut was met.
+    interpolation_error : float
+        Distance between the interpolant and independent geodesics; 99 % of the positions compared lie within it. 0 for
+        k ≥ 3, where nothing is interpolated.
+    max_residual : float
+        Points further away than this are not part of the chart: three times √(a² + s²), a the bandwidth and s² the
+        variance of the data across the subspaces.
+    endings : dict
+        How many of the geodesics ended for which reason.
+
+    Examples
+    --------
+    On the sphere the coordinates are the polar angle times the direction, up to the neighbourhood of the antipode:
+
+    >>> import numpy as np
+    >>> from subbundle.bundles.analytic import SphereTangent
+    >>> chart = Chart(SphereTangent(2), [0, 0, 1.0], max_radius=4.0)
+    >>> np.round(chart.transform([0.0, 1.0, 0.0]) / np.pi, 5) + 0.0
+    array([0. , 0.5])
+    >>> np.round(chart.inverse_transform([[np.pi / 2, 0.0]]), 5) + 0.0
+    array([[1., 0., 0.]])
+    >>> bool(2.5 < chart.injectivity_radius < np.pi)
+    True
+    """
+
+    def __init__(
+        self,
+        bundle: Subbundle,
+        base_point: Any,
+        radius: float | str = "auto",
+        *,
+        n_geodesics: int | None = None,
+        tol: float | None = None,
+        max_radius: float | None = None,
+    ) -> None:
+        self._bundle: Subbundle | None = bundle
+        self._data = survey(bundle, base_point, radius, n_geodesics, tol, max_radius)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
+        """The chart that `to_arrays` described. Ranks above 2 need the bundle."""
+        chart = cls.__new__(cls)
+        chart._bundle, chart._data = bundle, _chart_data.from_arrays(arrays)
+        chart._data.model(bundle)
+        return chart
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the chart knows, as arrays that `numpy.savez` can keep."""
+        return self._data.to_arrays()
+
+    @cached_property
+    def _model(self) -> Interpolant | Search:
+        return self._data.model(self._bundle)
+
+    @property
+    def base_point(self) -> FloatArray:
+        """μ [dim]."""
+        return self._data.base_point
+
+    @property
+    def frame(self) -> FloatArray:
+        """F [dim, rank]."""
+        return self._data.frame
+
+    @property
+    def rank(self) -> int:
+        """k."""
+        return self._data.rank
+
+    @property
+    def radius(self) -> float:
+        """Distance of the outermost point covered."""
+        return float(self._data.extents.max())
+
+    @property
+    def injectivity_radius(self) -> float:
+        """Radius of the largest ball in which exp was seen to be one-to-one."""
+        return self._data.injectivity_radius
+
+    @property
+    def interpolation_error(self) -> float:
+        """Stated error of the interpolant, a length."""
+        return self._data.interpolation_error
+
+    @property
+    def max_residual(self) -> float:
+        """Distance from the submanifold up to which points belong to the chart."""
+        return self._data.max_residual
+
+    @property
+    def directions(self) -> FloatArray:
+        """Unit coordinates [L, rank] of the geodesics of the fan."""
+        return self._data.directions
+
+    @property
+    def extents(self) -> FloatArray:
+        """How far [L] the chart reaches along each geodesic of the fan."""
+        return self._data.extents
+
+    @property
+    def endings(self) -> dict[str, int]:
+        """How many geodesics of the fan ended for which reason, commonest first."""
+        return count_endings(self._data.endings)
+
+    def __repr__(self) -> str:
+        return (
+            f"Chart(rank {self.rank} in R^{len(self.base_point)}, radius={self.radius:.4g}, "
+            f"{len(self.extents)} geodesics, injectivity_radius={self.injectivity_radius:.4g})"
+        )
+
+    def locate(self, points: Any, *, outside: str = "nan") -> Located:
+        """Project ``points`` [batch, dim] or [dim] to the chart.
+
+        Parameters
+        ----------
+        outside : {"nan", "nearest"}
+            Points that the chart does not cover get NaN, or the nearest point on its border. Their status is not OK.
+        """
+        outside = as_choice(outside, "outside", ("nan", "nearest"))
+        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
+        targets = np.atleast_2d(given) - self.base_point
+        if targets.ndim != 2:
+            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
+        coordinates, found, residuals, resting = self._model.nearest(targets)
+        beyond = ~self._model.inside(coordinates)
+        status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
+        status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
+        if outside == "nan":
+            bad = status != Status.OK
+            coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
+        elif beyond.any():
+            coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
+        found += self.base_point
+        if given.ndim == 1:
+            return Located(coordinates[0], found[0], residuals[0], Status(int(status[0])))  # type: ignore[arg-type]
+        return Located(coordinates, found, residuals, status)
+
+    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
+        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
+        return self.locate(points, outside=outside).coordinates
+
+    def project(
+        self, points: Any, *, method: str = "continuous", outside: str = "nearest"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Projections [batch, dim] of ``points`` [batch, dim], and the distances [batch] to them.
+
+        Parameters
+        ----------
+        method : {"continuous", "discrete"}
+            The nearest point of the chart, through its logarithm; or the nearest of the points generated for it.
+        outside : {"nan", "nearest"}
+            As in `locate`, for the continuous projection; the discrete one always exists.
+        """
+        if as_choice(method, "method", ("continuous", "discrete")) == "continuous":
+            located = self.locate(points, outside=outside)
+            return located.points, located.residuals
+        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
+        residuals, found = self._model.tree.query(given - self.base_point)
+        return self._model.nodes[0][found] + self.base_point, residuals
+
+    def residual(self, points: Any, *, outside: str = "nearest") -> FloatArray:
+        """Distances [batch] of ``points`` [batch, dim] from the chart; see `locate`."""
+        return self.locate(points, outside=outside).residuals
+
+    def inside(self, coordinates: Any) -> BoolArray:
+        """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
+        given, known = self._as_coordinates(coordinates)
+        result = known.copy()
+        result[known] = self._model.inside(given[known])
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def inverse_transform(self, coordinates: Any) -> FloatArray:
+        """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
+        given, known = self._as_coordinates(coordinates)
+        known[known] = self._model.inside(given[known])
+        result = np.full((len(given), len(self.base_point)), np.nan)
+        result[known] = self._model.evaluate(given[known]) + self.base_point
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def jacobian(self, coordinates: Any) -> FloatArray:
+        """∂exp/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
+        given, known = self._as_coordinates(coordinates)
+        known[known] = self._model.inside(given[known])
+        result = np.full((len(given), len(self.base_point), self.rank), np.nan)
+        result[known] = self._model.jacobians(given[known])
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def _as_coordinates(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
+        """Coordinates [batch, rank], and which rows are finite: those of points outside are NaN, and stay so."""
+        given = np.array(coordinates, dtype=np.float64, ndmin=2)
+        if given.ndim != 2 or given.shape[1] != self.rank:
+            raise ValueError(
+                f"coordinates must have shape (batch, {self.rank}), one column per coordinate; got shape "
+                f"{np.shape(coordinates)}."
+            )
+        return given, np.isfinite(given).all(axis=1)
