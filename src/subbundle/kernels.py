@@ -3,7 +3,7 @@
 =============  ==================  =======================  ======================
 name           φ(t)                ψ(t) = −2 φ′(t)          reach
 =============  ==================  =======================  ======================
-``gaussian``   exp(−t / 2) − c     exp(−t / 2)              t < t_nearest + reach
+``gaussian``   exp(−t / 2)         φ(t)                     t < t_nearest + reach
 ``compact``    (1 − t/8)⁴ or 0     (1 − t/8)³ or 0          t < 8
 =============  ==================  =======================  ======================
 
@@ -12,10 +12,10 @@ the profile follows near the point. The compact profile is three times continuou
 exponential; it sees a ball of radius 2.83 a.
 
 The Gaussian is taken relative to the nearest observation, φ(t − t_nearest): normalised weights are the same, and far
-from the data, or in high dimension where all squared distances share a large noise term, nothing underflows. Where
-it has fallen to c = exp(−reach/2), 1.0e-10 of its largest value in up to three dimensions and 1.4e-11 above (more of
-a cloud can lie in the tail there), it ends: φ = exp(−t/2) − c up to the reach and 0 beyond. Subtracting c keeps φ,
-and with it H, continuous as observations come into reach; a plain cut makes H jump and drift along geodesics.
+from the data, or in high dimension where all squared distances share a large noise term, nothing underflows. It is cut
+where it has fallen to 1e-10 of its largest value in up to three dimensions, and to 1e-11 above, where more of a
+cloud can lie in the tail. A cut at 1e-8 (six bandwidths) is a quarter cheaper, but then H jumps as observations come
+into reach, and drifts along geodesics by 1e-6.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ import numba as nb
 GAUSSIAN, COMPACT = 0, 1
 CODES = {"gaussian": GAUSSIAN, "compact": COMPACT}
 COMPACT_REACH = 8.0
+
+# t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would not
+# tell observations apart, and rounding could make exp(−(t − t_nearest)/2) overflow.
+TOO_FAR = 1e12
 
 
 @nb.njit(nogil=True, cache=True)

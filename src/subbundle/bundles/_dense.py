@@ -21,6 +21,8 @@ from subbundle.cloud import Cloud
 
 # Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
 _TILE = 512
+# A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
+_FULL = 8
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class Dense:
         self._rows, self._boxes, self._n_jobs = cloud.rows, cloud.boxes, n_jobs
         width = min(rank + 3, cloud.dim)
         # Any fixed block in general position will do; the same one for every point keeps results reproducible.
-        self._start = np.random.default_rng(0).standard_normal((cloud.dim, width))
+        self._start = np.random.default_rng(0).standard_normal((width, cloud.dim))
 
     def field(
         self, settings: Settings, points: FloatArray, covectors: FloatArray
@@ -52,8 +54,9 @@ class Dense:
         status = np.empty(points.shape[0], np.int8)
 
         def work(start: int, stop: int) -> None:
-            for b in range(start, stop):
-                status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what has overflowed
+                for b in range(start, stop):
+                    status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
 
         run_rows(work, points.shape[0], self._n_jobs, grain=1)
         return velocity, force, status
@@ -111,7 +114,9 @@ class Dense:
         centre, about = self._centre(settings, p, near)
         matrix, factored = self._second_moment(settings, centre, about)
         rank = settings.rank
-        converged, values, vectors = leading(matrix, factored, self._start, rank)
+        converged = False
+        if factored or p.size > _FULL * len(self._start):
+            converged, values, vectors = leading(matrix, factored, self._start, rank)
         if not converged:
             values, vectors = _decompose(matrix, factored)
             vectors = np.ascontiguousarray(vectors[:, :rank])

@@ -14,30 +14,53 @@ _TOLERANCE = 1e-13
 
 
 @nb.njit(nogil=True, cache=True)
-def multiply(matrix, factored, block):
-    """Return Σ @ block for block [d, b]; ``matrix`` is Σ itself, or Z when ``factored``."""
+def multiply(matrix, factored, rows):
+    """Return the rows Σ v for vectors v given as rows [b, d]; ``matrix`` is Σ itself, or Z when ``factored``."""
     if factored:
-        return np.dot(np.ascontiguousarray(matrix.T), np.dot(matrix, block))
-    return np.dot(matrix, block)
+        return np.dot(np.dot(rows, np.ascontiguousarray(matrix.T)), matrix)
+    return np.dot(rows, matrix)
 
 
-@nb.njit(nogil=True, cache=True)
-def _orthonormalise(block, basis, size):
-    """Orthonormal basis of ``block`` [d, b] against the first ``size`` columns of ``basis``; twice is enough."""
-    for _ in range(2):
-        if size > 0:
-            known = np.ascontiguousarray(basis[:, :size])
-            block = block - np.dot(known, np.dot(np.ascontiguousarray(known.T), block))
-        block, _r = np.linalg.qr(block)
-        block = np.ascontiguousarray(block)
-    return block
+@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _orthonormalise(basis, size, width):
+    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before; twice is enough.
+
+    A row that vanishes, because the space is exhausted, is replaced by a coordinate vector.
+    """
+    dim = basis.shape[1]
+    for i in range(size, size + width):
+        spare = 0
+        done = 0
+        while done < 2:
+            before = 0.0
+            for c in range(dim):
+                before += basis[i, c] * basis[i, c]
+            for j in range(i):
+                overlap = 0.0
+                for c in range(dim):
+                    overlap += basis[i, c] * basis[j, c]
+                for c in range(dim):
+                    basis[i, c] -= overlap * basis[j, c]
+            after = 0.0
+            for c in range(dim):
+                after += basis[i, c] * basis[i, c]
+            if after <= 1e-26 * before or after == 0.0:
+                for c in range(dim):
+                    basis[i, c] = 1.0 if c == spare else 0.0
+                spare += 1
+                done = 0
+                continue
+            scale = 1.0 / np.sqrt(after)
+            for c in range(dim):
+                basis[i, c] *= scale
+            done += 1
 
 
 @nb.njit(nogil=True, cache=True)
 def leading(matrix, factored, start, rank):
     """Leading ``rank + 1`` eigenpairs of Σ by block Lanczos with full reorthogonalisation.
 
-    ``start`` [d, b], b > rank, is any block in general position. Equal eigenvalues are found because the block is at
+    ``start`` [b, d], b > rank, is any block in general position. Equal eigenvalues are found because the block is at
     least as wide as the space wanted.
 
     Returns
@@ -46,26 +69,27 @@ def leading(matrix, factored, start, rank):
     values : [rank + 1] descending (the last one to a few digits: it only decides whether the gap is open)
     vectors : [d, rank]
     """
-    dim, width = start.shape
+    width, dim = start.shape
     limit = min(dim, 14 * width)
-    basis = np.empty((dim, limit))
-    image = np.empty((dim, limit))
-    block = _orthonormalise(multiply(matrix, factored, start), basis, 0)
+    basis, image = np.empty((limit, dim)), np.empty((limit, dim))
+    basis[:width] = multiply(matrix, factored, start)
     size = 0
     while size + width <= limit:
-        basis[:, size : size + width] = block
-        image[:, size : size + width] = multiply(matrix, factored, block)
+        _orthonormalise(basis, size, width)
+        image[size : size + width] = multiply(matrix, factored, basis[size : size + width])
         size += width
-        known = np.ascontiguousarray(basis[:, :size])
-        images = np.ascontiguousarray(image[:, :size])
-        small = np.dot(np.ascontiguousarray(known.T), images)
-        values, mix = np.linalg.eigh(0.5 * (small + small.T))
-        top = np.ascontiguousarray(mix[:, ::-1][:, :rank])
-        vectors = np.dot(known, top)
-        residual = np.dot(images, top) - vectors * values[::-1][:rank]
-        if np.sqrt((residual * residual).sum()) <= _TOLERANCE * values[-1] or size == dim:
-            return True, values[::-1][: rank + 1].copy(), vectors
-        block = _orthonormalise(np.ascontiguousarray(image[:, size - width : size]), basis, size)
+        # The first two blocks never suffice, and looking costs more than going on.
+        if size > 2 * width or size == dim:
+            known, images = basis[:size], image[:size]
+            small = np.dot(known, np.ascontiguousarray(images.T))
+            values, mix = np.linalg.eigh(0.5 * (small + small.T))
+            top = np.ascontiguousarray(mix[:, ::-1][:, :rank].T)
+            vectors = np.dot(top, known)
+            residual = np.dot(top, images) - vectors * values[::-1][:rank].copy().reshape(rank, 1)
+            if np.sqrt((residual * residual).sum()) <= _TOLERANCE * values[-1] or size == dim:
+                return True, values[::-1][: rank + 1].copy(), np.ascontiguousarray(vectors.T)
+        if size + width <= limit:
+            basis[size : size + width] = image[size - width : size]
     return False, np.empty(0), np.empty((0, 0))
 
 
@@ -89,7 +113,7 @@ def partners(matrix, factored, values, vectors, covector):
     size = 0
     while True:
         basis[size] = vector
-        product = multiply(matrix, factored, vector.reshape(dim, 1)).reshape(dim)
+        product = multiply(matrix, factored, vector.reshape(1, dim)).reshape(dim)
         diagonal[size] = np.dot(vector, product)
         size += 1
         known = basis[:size]

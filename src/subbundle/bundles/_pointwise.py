@@ -24,7 +24,7 @@ from subbundle.bundles._eigen import eigh
 from subbundle.bundles._settings import LOCAL, NONE, RECENTRED
 from subbundle.bundles._sums import contracted, moments
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
-from subbundle.bundles._weights import weigh
+from subbundle.bundles._weights import profile, weigh
 from subbundle.cloud._build import LEAF
 
 
@@ -112,11 +112,12 @@ def mass_batch(tree, bandwidth, kernel, apart, points, mean, log_mass, effective
     second = np.empty((dim, dim))
     for b in range(points.shape[0]):
         count, nearest = weigh(tree, points[b], bandwidth, kernel, apart, found, phi, psi)
-        mass = moments(tree[0], found, count, phi, points[b], first, second)
+        weights = profile(kernel, phi, psi)
+        mass = moments(tree[0], found, count, weights, points[b], first, second)
         squares = 0.0
         for c in range(count):
             for i in range(LEAF):
-                squares += phi[c, i] * phi[c, i]
+                squares += weights[c, i] * weights[c, i]
         for i in range(dim):
             mean[b, i] = points[b, i] + first[i] / mass if squares > 0.0 else np.nan
         log_mass[b] = np.log(mass) - 0.5 * nearest if squares > 0.0 else -np.inf
@@ -147,7 +148,7 @@ def _second_moment(tree, p, bandwidth, kernel, centering, found, phi, psi, centr
     """
     dim = p.size
     count, nearest = weigh(tree, p, bandwidth, kernel, -1.0, found, phi, psi)
-    mass = moments(tree[0], found, count, phi, p, shift, sigma)
+    mass = moments(tree[0], found, count, profile(kernel, phi, psi), p, shift, sigma)
     if mass <= 0.0:
         return -np.inf, 0.0, 0
     log_mass = np.log(mass) - 0.5 * nearest
@@ -157,7 +158,7 @@ def _second_moment(tree, p, bandwidth, kernel, centering, found, phi, psi, centr
     if centering == RECENTRED:
         _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
         count, nearest = weigh(tree, centre, bandwidth, kernel, -1.0, found, phi, psi)
-        mass = moments(tree[0], found, count, phi, centre, shift, sigma)
+        mass = moments(tree[0], found, count, profile(kernel, phi, psi), centre, shift, sigma)
         if mass <= 0.0:
             return -np.inf, 0.0, 0
         for i in range(dim):

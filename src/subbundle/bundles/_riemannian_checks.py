@@ -83,5 +83,5 @@ def check_bandwidth(space: Space, bandwidth: float, rank: int, rows: FloatArray,
             f"bandwidth={bandwidth:g} is larger than the whole cloud (diameter {size:.3g}): every point sees all "
             f"observations alike, and the subspaces are those of one tangent PCA. Try a bandwidth below {0.1 * size:.3g}.",
             SubbundleWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray
+from subbundle.spaces import Euclidean, Kendall, Sphere
 from subbundle.spaces.base import Space
 
+# Spaces whose metric is that of R^D on their tangent arrays, and whose projection is orthogonal.
+_AMBIENT = (Euclidean, Kendall, Sphere)
 # Relative size of x − p, or of its tangent part, below which it is rounding.
 _ROUNDING = 1e-14
 
@@ -62,6 +65,8 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
     With U the Euclidean-orthonormal basis as rows, h(U, U) = LLᵀ: vectors L⁻¹ U, covectors Lᵀ U.
     """
     basis = tangent_rows(space, points)
+    if isinstance(space, _AMBIENT):
+        return Bases(basis, basis)
     x = shaped(space, points)[:, None]
     flat = flattened(space, space.flat(shaped(space, basis), x))
     gram = np.einsum("bid,bjd->bij", basis, flat)
@@ -79,6 +84,8 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
 def retract(space: Space, points: FloatArray) -> FloatArray:
     """Points of N [batch, D] near ``points`` [batch, D]; points of N stay where they are, up to rounding."""
     near = flattened(space, space.projection(shaped(space, points)))
+    if isinstance(space, _AMBIENT):
+        return near
     offset = points - near
     away = np.abs(offset).max(axis=1) > _ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
     # Rows with NaN compare false and stay NaN.

@@ -6,9 +6,9 @@ give
 
     ∇_u v_n = −(r_n u + s_n (v_n·u) v_n),        r = θ cot θ,  s = (1 − r)/θ²       (coth for κ = −1; r = 1 for κ = 0)
 
-so that with A and ψ as in R^d, S = Σ φ_n, q_n = z_nᵀ A z_n, z_n = v_n − μ (`local`) or v_n (`none`), μ = Σ w_n v_n,
+so that with A as in R^d, q_n = z_nᵀ A z_n, z_n = v_n − μ (`local`) or v_n (`none`), μ = Σ w_n v_n, for the Gaussian
 
-    d⟨A, Σ⟩(u) = Σ ψ_n q_n (v_n·u) / (a² S) − 2 Σ w_n (r_n A z_n·u + s_n (v_n·A z_n)(v_n·u)).
+    d⟨A, Σ⟩(u) = Σ w_n q_n (v_n·u)/a² − 2 Σ w_n (r_n A z_n·u + s_n (v_n·A z_n)(v_n·u)).
 
 `recentred` takes this at m = exp_p(μ), ρ = |μ|. When p moves by u, m moves by the Jacobi field
 
@@ -32,7 +32,7 @@ import numpy as np
 @nb.njit(nogil=True, cache=True)
 def mean_log(scratch, count, mean):
     """Write μ = Σ φ_n v_n / Σ φ_n; return Σ φ and Σ φ²."""
-    vectors, weights = scratch[2], scratch[3]
+    vectors, weights = scratch[1], scratch[2]
     dim = mean.size
     mass = squares = 0.0
     for a in range(dim):
@@ -51,7 +51,7 @@ def mean_log(scratch, count, mean):
 @nb.njit(nogil=True, cache=True)
 def second_moment(scratch, count, mean, centred, sigma):
     """Write Σ w_n z_n z_nᵀ, z_n = v_n − μ if ``centred`` else v_n; return Σ φ."""
-    vectors, weights = scratch[2], scratch[3]
+    vectors, weights = scratch[1], scratch[2]
     dim = mean.size
     mass = 0.0
     for i in range(dim):
@@ -92,14 +92,14 @@ def carry(point, basis, mean, curvature, centre, carried):
 
 @nb.njit(nogil=True, cache=True)
 def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
-    """Write Σ ψ q v/(a² S) − 2 Σ w (r A z + s (v·A z) v), with ``scale`` = 1/a² and ``turn`` = A."""
-    vectors, weights = scratch[2], scratch[3]
+    """Write Σ w q v/a² − 2 Σ w (r A z + s (v·A z) v), with ``scale`` = 1/a² and ``turn`` = A."""
+    vectors, weights = scratch[1], scratch[2]
     dim = mean.size
     turned = np.empty(dim)
     for i in range(dim):
         gradient[i] = 0.0
     for n in range(count):
-        phi, psi, r, s = weights[n, 0], weights[n, 1], weights[n, 2], weights[n, 3]
+        phi, r, s = weights[n, 0], weights[n, 1], weights[n, 2]
         q = along = 0.0
         for i in range(dim):
             turned[i] = 0.0
@@ -107,7 +107,7 @@ def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
                 turned[i] += turn[i, j] * (vectors[n, j] - mean[j] if centred else vectors[n, j])
             along += turned[i] * vectors[n, i]
             q += turned[i] * (vectors[n, i] - mean[i] if centred else vectors[n, i])
-        factor = psi * q * scale - 2.0 * phi * s * along
+        factor = phi * (q * scale - 2.0 * s * along)
         for i in range(dim):
             gradient[i] += factor * vectors[n, i] - 2.0 * phi * r * turned[i]
     for i in range(dim):
@@ -120,7 +120,7 @@ def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, vel
 
     η·Ω_u(velocity) = b·(u + M u), where b is κ (tan(ρ/2)/ρ) ((μ·velocity) η − (μ·η) velocity) across μ.
     """
-    vectors, weights = scratch[2], scratch[3]
+    vectors, weights = scratch[1], scratch[2]
     dim = mean.size
     squared = product(mean, mean)
     cosine, sine_ratio, strip_ratio = _strip(math.sqrt(squared), curvature)
@@ -139,14 +139,14 @@ def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, vel
         across = pulled[a] - along * mean[a]
         gradient[a] = strip[a] + cosine * across + along * mean[a]
         pulled[a] = sine_ratio * across + along * mean[a]
-    # What is left of Mᵀ: the transpose of ∇μ = Σ ψ_n (v_n − μ) v_nᵀ/(a² S) + Σ w_n ∇v_n.
+    # What is left of Mᵀ: the transpose of ∇μ = Σ w_n (v_n − μ) v_nᵀ/a² + Σ w_n ∇v_n.
     offset = product(mean, pulled)
     for n in range(count):
-        w, slope, r, s = weights[n, 0] / mass, weights[n, 1] * scale / mass, weights[n, 2], weights[n, 3]
+        w, r, s = weights[n, 0] / mass, weights[n, 1], weights[n, 2]
         along = 0.0
         for a in range(dim):
             along += vectors[n, a] * pulled[a]
-        factor = slope * (along - offset) - w * s * along
+        factor = w * (scale * (along - offset) - s * along)
         for a in range(dim):
             gradient[a] += factor * vectors[n, a] - w * r * pulled[a]
 

@@ -1,8 +1,9 @@
 """Logs and kernel weights of the observations in reach of a point, on a space of constant curvature κ = 1, 0 or −1.
 
-With an orthonormal basis b_1..b_d of T_pN, the raw coordinates ⟨b_a, x_n − p⟩ (Minkowski product for κ = −1) of an
-observation are those of (sin θ/θ) log_p(x_n) (θ/θ, sinh θ/θ), θ its distance. Their length and, on the sphere, the sign
-of cos θ order the observations, so that an arc function and an exponential are taken only for those in reach.
+The squared chord ⟨x_n − p, x_n − p⟩ (Minkowski product for κ = −1) is 2 (1 − cos θ), θ² or 2 (cosh θ − 1), θ the
+distance; it orders the observations, and costs so little that no search tree is needed. For those in reach, with an
+orthonormal basis b_1..b_d of T_pN, the products ⟨b_a, x_n − p⟩ are the coordinates of log_p(x_n) times sin θ/θ, 1 or
+sinh θ/θ.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _CUT = 1e-12
 
 @nb.njit(nogil=True, cache=True)
 def scratch_for(observations, dim):
-    """Room for `look`: raw coordinates [dim, N], keys [3, N], v [N, dim], and φ, ψ, r, s [N, 4]."""
+    """Room for `look`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
     n = observations.shape[1]
-    return np.empty((dim, n)), np.empty((3, n)), np.empty((n, dim)), np.empty((n, 4))
+    return np.empty(n), np.empty((n, dim)), np.empty((n, 3))
 
 
 @nb.njit(nogil=True, cache=True)
 def look(observations, curvature, point, basis, bandwidth, apart, scratch):
-    """Write v_n, φ_n, ψ_n, r_n, s_n of the observations [D, N] in reach of ``point`` into the scratch.
+    """Write v_n, φ_n, r_n, s_n of the observations [D, N] in reach of ``point`` into the scratch.
 
     Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out.
 
@@ -38,99 +39,99 @@ def look(observations, curvature, point, basis, bandwidth, apart, scratch):
     count : int
         Observations in reach.
     nearest : float
-        θ²/a² of the nearest one, to which φ and ψ are relative.
+        θ²/a² of the nearest one, to which φ is relative.
     lost : bool
         Whether one in reach is on the cut locus: its log is undefined, and it is left out.
     """
-    raw, keys, vectors, weights = scratch
-    dim, n_points = raw.shape
-    _raw_coordinates(observations, curvature, point, basis, raw, keys)
+    chords, vectors, weights = scratch
+    dim = basis.shape[0]
+    _squared_chords(observations, curvature, point, chords)
     scale = 1.0 / (bandwidth * bandwidth)
-    first = -1
-    for n in range(n_points):
-        if (first < 0 or keys[0, n] < keys[0, first]) and (apart < 0.0 or _angle(keys, n, curvature) ** 2 * scale > apart):
-            first = n
-    if first < 0:
+    shortest = _chord_beyond(chords, _chord_of_angle(bandwidth * math.sqrt(max(apart, 0.0)), curvature), apart >= 0.0)
+    if not np.isfinite(shortest):
         return 0, 0.0, False
-    nearest = _angle(keys, first, curvature) ** 2 * scale
+    nearest = _angle_of_chord(shortest, curvature) ** 2 * scale
     reach = gaussian_reach(dim)
-    limit = _key(math.sqrt((nearest + reach) / scale), curvature)
-    floor = exp_minus(0.5 * reach)
+    # Far out in hyperbolic space chords are differences of squares of the size of x_0².
+    limit = _chord_of_angle(math.sqrt((nearest + reach) / scale), curvature) + 1e-12 * point[0] ** 2
     count, lost = 0, False
-    for n in range(n_points):
-        if keys[0, n] > limit:
+    for n in range(chords.size):
+        if chords[n] > limit:
             continue
-        angle, sine = _angle(keys, n, curvature), math.sqrt(keys[1, n])
+        angle, sine = _raw_log(observations, n, curvature, point, basis, chords[n], vectors[count])
         t = angle * angle * scale
-        if t - nearest >= reach or t <= apart:
+        if t - nearest >= reach or (apart >= 0.0 and chords[n] < shortest):
             continue
         if curvature == 1 and sine <= _CUT and angle > 1.0:
             lost = True
             continue
         stretch = angle / sine if sine > 0.0 else 1.0
         for a in range(dim):
-            vectors[count, a] = stretch * raw[a, n]
-        psi = exp_minus(0.5 * (t - nearest))
-        weights[count, 0], weights[count, 1] = psi - floor, psi
-        weights[count, 2], weights[count, 3] = _bending(angle, curvature)
+            vectors[count, a] *= stretch
+        weights[count, 0] = exp_minus(0.5 * (t - nearest))
+        weights[count, 1], weights[count, 2] = _bending(angle, curvature)
         count += 1
     return count, nearest, lost
 
 
 @nb.njit(nogil=True, cache=True, fastmath={"contract"})
-def _raw_coordinates(observations, curvature, point, basis, raw, keys):
-    """⟨b_a, x_n − p⟩ [dim, N], and keys [3, N]: a number that grows with θ; sin² θ, θ² or sinh² θ; cos θ if κ = 1."""
-    dim, ambient = basis.shape
-    n_points = observations.shape[1]
-    order, squares, cosines = keys[0], keys[1], keys[2]
-    for a in range(dim):
-        row = raw[a]
-        for n in range(n_points):
-            row[n] = 0.0
-        for j in range(ambient):
-            factor = -basis[a, j] if curvature == -1 and j == 0 else basis[a, j]
-            column, offset = observations[j], point[j]
-            for n in range(n_points):
-                row[n] += factor * (column[n] - offset)
-    for n in range(n_points):
-        squares[n] = 0.0
-        cosines[n] = 1.0
-    for a in range(dim):
-        row = raw[a]
-        for n in range(n_points):
-            squares[n] += row[n] * row[n]
-    if curvature != 1:
-        for n in range(n_points):
-            order[n] = squares[n]
-        return
-    for j in range(ambient):
+def _squared_chords(observations, curvature, point, chords):
+    sign = -1.0 if curvature == -1 else 1.0
+    column, offset = observations[0], point[0]
+    for n in range(chords.size):
+        chords[n] = sign * (column[n] - offset) ** 2
+    for j in range(1, point.size):
         column, offset = observations[j], point[j]
-        for n in range(n_points):
-            cosines[n] += offset * (column[n] - offset)
-    for n in range(n_points):
-        order[n] = squares[n] if cosines[n] > 0.0 else 2.0 - squares[n]
+        for n in range(chords.size):
+            chords[n] += (column[n] - offset) ** 2
 
 
 @nb.njit(nogil=True, cache=True)
-def _angle(keys, n, curvature):
-    """θ of observation n."""
-    root = math.sqrt(keys[1, n])
+def _raw_log(observations, n, curvature, point, basis, chord, raw):
+    """Write ⟨b_a, x_n − p⟩; return θ and the length of the raw vector: sin θ, θ or sinh θ."""
+    dim, ambient = basis.shape
+    squares = 0.0
+    for a in range(dim):
+        value = 0.0
+        for j in range(ambient):
+            value += basis[a, j] * (observations[j, n] - point[j])
+        if curvature == -1:
+            value -= 2.0 * basis[a, 0] * (observations[0, n] - point[0])
+        raw[a] = value
+        squares += value * value
+    length = math.sqrt(squares)
     if curvature == 1:
-        return math.atan2(root, keys[2, n])
-    return root if curvature == 0 else math.asinh(root)
+        return math.atan2(length, 1.0 - 0.5 * chord), length
+    return (length if curvature == 0 else math.asinh(length)), length
 
 
 @nb.njit(nogil=True, cache=True)
-def _key(angle, curvature):
-    """The ordering key of θ, a little enlarged, so that rounding leaves nobody out; infinite beyond the cut locus."""
+def _angle_of_chord(squared, curvature):
+    half = 0.5 * math.sqrt(max(squared, 0.0))
+    if curvature == 0:
+        return 2.0 * half
+    return 2.0 * (math.asin(min(half, 1.0)) if curvature == 1 else math.asinh(half))
+
+
+@nb.njit(nogil=True, cache=True)
+def _chord_of_angle(angle, curvature):
+    """The squared chord of θ, a little enlarged, so that rounding leaves nobody out; infinite beyond the cut locus."""
     angle *= 1.0 + 1e-7
     if curvature == 0:
         return angle * angle
-    if curvature == -1:
-        return math.sinh(angle) ** 2 if angle < 300.0 else np.inf
-    if angle >= math.pi:
-        return np.inf
-    return math.sin(angle) ** 2 if angle <= 0.5 * math.pi else 2.0 - math.sin(angle) ** 2
+    if curvature == 1:
+        return 4.0 * math.sin(0.5 * angle) ** 2 if angle < math.pi else np.inf
+    return 4.0 * math.sinh(0.5 * angle) ** 2 if angle < 300.0 else np.inf
+
+
+@nb.njit(nogil=True, cache=True)
+def _chord_beyond(chords, excluded, excludes):
+    """The smallest squared chord; if ``excludes``, of those above ``excluded``."""
+    smallest = np.inf
+    for n in range(chords.size):
+        if chords[n] < smallest and (chords[n] > excluded or not excludes):
+            smallest = chords[n]
+    return smallest
 
 
 @nb.njit(nogil=True, cache=True)

@@ -1,7 +1,8 @@
 """Weights and moments of logs given as arrays: what the bundle on a general manifold sums over the observations.
 
 Sums run over the observations in order and pass over those without weight, so a row's result does not depend on how
-many of these come along with it.
+many of these come along with it. The Gaussian is lowered by its value at the reach: it then ends continuously, where a
+jump by 1e-10 would be one by 1e-5 in a difference quotient.
 """
 
 from __future__ import annotations

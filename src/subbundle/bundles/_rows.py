@@ -7,7 +7,7 @@ import numpy as np
 
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import box_distance_sq
-from subbundle.kernels import COMPACT_REACH, GAUSSIAN, exp_minus, gaussian_reach
+from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
@@ -29,8 +29,9 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
     area = bandwidth * bandwidth
     reach = gaussian_reach(point.size) if kernel == GAUSSIAN else COMPACT_REACH
     count, best = _collect(rows, boxes, point, reach * area, kernel == GAUSSIAN, apart, places, psi)
+    if not best < TOO_FAR * area:
+        return 0, 0.0
     shift = best / area if kernel == GAUSSIAN else 0.0
-    floor = exp_minus(0.5 * reach)
     kept = 0
     for n in range(count):
         t = psi[n] / area - shift
@@ -38,7 +39,7 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
             places[kept] = places[n]
             if kernel == GAUSSIAN:
                 psi[kept] = exp_minus(0.5 * t)
-                phi[kept] = psi[kept] - floor
+                phi[kept] = psi[kept]
             else:
                 u = 1.0 - t / COMPACT_REACH
                 psi[kept] = u * u * u

@@ -7,7 +7,16 @@ import numpy as np
 
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within, nearest_sq
-from subbundle.kernels import COMPACT_REACH, GAUSSIAN, exp_minus, gaussian_reach, reach_sq
+from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach, reach_sq
+
+# A weight of the nearest observation above which distances are not taken relative to it: t_nearest < 4.6.
+_NEAR = 0.1
+
+
+@nb.njit(nogil=True, cache=True)
+def profile(kernel, phi, psi):
+    """The array that holds φ_n."""
+    return psi if kernel == GAUSSIAN else phi
 
 
 @nb.njit(nogil=True, cache=True)
@@ -20,7 +29,8 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
     found : [leaves] int64, phi, psi : [leaves, LEAF]
-        Scratch. The first ``count`` entries are filled: leaf numbers, φ_n and ψ_n = −2 φ′_n of their points.
+        Scratch. The first ``count`` entries are filled: leaf numbers, ψ_n = −2 φ′_n of their points, and φ_n, but
+        only for the compact kernel: the Gaussian's is ψ_n itself (see `profile`).
 
     Returns
     -------
@@ -30,20 +40,17 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
         t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
     """
     blocks, boxes, n_points = tree
-    near = nearest_sq(blocks, boxes, n_points, point, apart)
-    if not np.isfinite(near):
-        return 0, 0.0
-    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, point.size), found)
-    scale = 1.0 / (bandwidth * bandwidth)
-    shift = near * scale if kernel == GAUSSIAN else 0.0
-    if kernel == GAUSSIAN and point.size == 3:
-        _gaussian3(blocks, found, count, point, scale, shift, gaussian_reach(3), phi, psi)
-    else:
-        _squared_distances(blocks, found, count, point, psi)
-        if kernel == GAUSSIAN:
-            _gaussian(count, scale, shift, gaussian_reach(point.size), phi, psi)
-        else:
-            _compact(count, scale, phi, psi)
+    count, shift, peak = 0, 0.0, 0.0
+    if kernel == GAUSSIAN and apart < 0.0:
+        # On the data the nearest observation is so near that it need not be looked for.
+        count = _fill(blocks, boxes, point, bandwidth, kernel, 0.0, found, phi, psi)
+        peak = _largest(count, psi)
+    if peak < _NEAR:
+        near = nearest_sq(blocks, boxes, n_points, point, apart)
+        if not near < TOO_FAR * bandwidth * bandwidth:
+            return 0, 0.0
+        shift = near / (bandwidth * bandwidth) if kernel == GAUSSIAN else 0.0
+        count = _fill(blocks, boxes, point, bandwidth, kernel, near, found, phi, psi)
     if apart >= 0.0:
         _leave_out(blocks, found, count, point, apart, phi, psi)
     last = blocks.shape[0] - 1
@@ -54,23 +61,47 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     return count, shift
 
 
+@nb.njit(nogil=True, cache=True)
+def _fill(blocks, boxes, point, bandwidth, kernel, near, found, phi, psi):
+    """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
+    dim = point.size
+    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, dim), found)
+    scale = 1.0 / (bandwidth * bandwidth)
+    if kernel == GAUSSIAN and dim == 3:
+        _gaussian3(blocks, found, count, point, scale, near * scale, gaussian_reach(3), psi)
+        return count
+    _squared_distances(blocks, found, count, point, psi)
+    if kernel == GAUSSIAN:
+        _gaussian(count, scale, near * scale, gaussian_reach(dim), psi)
+    else:
+        _compact(count, scale, phi, psi)
+    return count
+
+
 # Only finite numbers reach these loops, so the compiler may assume it; that is what lets it vectorise the comparisons.
 # They index whole arrays: a view of a leaf would count its references, and threads would wait for one another.
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _gaussian3(blocks, found, count, point, scale, shift, reach, phi, psi):
-    """ψ = exp(−(t − shift)/2), φ = ψ − c, zero beyond the reach; unrolled, as this is half of the time of a field."""
-    floor = exp_minus(0.5 * reach)
+def _gaussian3(blocks, found, count, point, scale, shift, reach, psi):
+    """ψ = φ = exp(−(t − shift)/2), zero beyond the reach; unrolled, as this is half of the time of a field."""
     p0, p1, p2 = point[0], point[1], point[2]
     for c in range(count):
         leaf = found[c]
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             t = (y0 * y0 + y1 * y1 + y2 * y2) * scale - shift
-            value = exp_minus(0.5 * min(t, reach))
-            phi[c, i] = value - floor
+            value = exp_minus(0.5 * max(min(t, reach), 0.0))
             psi[c, i] = value if t < reach else 0.0
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _largest(count, psi):
+    peak = 0.0
+    for c in range(count):
+        for i in range(LEAF):
+            peak = max(peak, psi[c, i])
+    return peak
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
@@ -86,14 +117,12 @@ def _squared_distances(blocks, found, count, point, out):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)
-def _gaussian(count, scale, shift, reach, phi, psi):
-    """Turn squared distances in ``psi`` into ψ = exp(−(t − shift)/2) and φ = ψ − c, zero beyond the reach."""
-    floor = exp_minus(0.5 * reach)
+def _gaussian(count, scale, shift, reach, psi):
+    """Turn squared distances in ``psi`` into ψ = φ = exp(−(t − shift)/2), zero beyond the reach."""
     for c in range(count):
         for i in range(LEAF):
             t = psi[c, i] * scale - shift
-            value = exp_minus(0.5 * min(t, reach))
-            phi[c, i] = value - floor
+            value = exp_minus(0.5 * max(min(t, reach), 0.0))
             psi[c, i] = value if t < reach else 0.0
 
 

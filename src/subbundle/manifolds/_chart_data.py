@@ -102,7 +102,7 @@ def from_arrays(arrays: Mapping[str, Any]) -> ChartData:
         axes = _AXES.get(name, "")
         if value.dtype.kind not in "fiu" or value.ndim != len(axes):
             raise ValueError(
-                f"arrays[{name!r}] must be a {len(axes)}-dimensional array of numbers; got shape {value.shape} of dtype "
+                f"arrays[{name!r}] must hold numbers along {len(axes)} axes; got shape {value.shape} and dtype "
                 f"{value.dtype}. The arrays are damaged, or not those of Chart.to_arrays()."
             )
         for axis, size in zip(axes, value.shape, strict=True):

@@ -28,12 +28,17 @@ _FLOW_TOL = 1e-6
 # No geodesic is followed further than this many diagonals of the data: all have long left it or been cut.
 _FARTHEST = 32.0
 _LANDMARKS = 1000
-# A point further from the submanifold than this many bandwidths, or typical distances of the data from it, is no part of it.
+# A point is no part of the submanifold when it is this many times further away than the data typically is.
 _BESIDE = 3.0
 
 
 def survey(
-    bundle: Subbundle, base_point: Any, radius: Any, n_geodesics: int | None, tol: float | None, max_radius: float | None
+    bundle: Subbundle,
+    base_point: Any,
+    radius: Any,
+    n_geodesics: int | None,
+    tol: float | None,
+    max_radius: float | None,
 ) -> ChartData:
     """Trace the fan of a chart; the arguments are those of `Chart`."""
     base = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
@@ -62,7 +67,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     scale = float(tracer.bundle.length_scale)
     if tol is not None and built.error > tol * scale:
         warnings.warn(
-            f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, more than tol={tol:g}. "
+            f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, above tol={tol:g}. "
             "Pass a larger n_geodesics, a smaller radius, or accept it: chart.interpolation_error states it.",
             SubbundleWarning,
             stacklevel=4,

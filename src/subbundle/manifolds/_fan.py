@@ -1,8 +1,8 @@
 """A fan of geodesics: from one base point in many directions, sampled at equal distances, with exact velocities.
 
-All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its velocity is
-∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that are of no further
-use can be left out, so that a closed surface is not wound around again and again.
+All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its
+velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that are
+of no further use can be left out, so that a closed surface is not wound around again and again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from subbundle.flow import integrate
 from subbundle.geodesics._start import covectors_from_coordinates
 
 BoolArray = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True)
 class Fan:
@@ -52,7 +53,7 @@ class Fan:
     @property
     def distances(self) -> FloatArray:
         """Distances [R + 1] of the nodes from the base point."""
-        return self.step * np.arange(self.points.shape[1])
+        return np.asarray(self.step * np.arange(self.points.shape[1]), dtype=np.float64)
 
     @property
     def real(self) -> BoolArray:
@@ -85,7 +86,7 @@ def trace(
     stage = n_steps if stage is None else stage
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
-        times = step * np.arange(last - first + 1)
+        times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         velocity[going] = _velocities(bundle, run.end_points[:, None], run.end_covectors[:, None])[:, 0]

@@ -14,10 +14,12 @@ from subbundle._types import FloatArray
 from subbundle.bundles.base import Subbundle
 from subbundle.manifolds._fan import BoolArray, Fan, interleave, trace
 from subbundle.manifolds._fan_domain import Domain, domain_of
-from subbundle.manifolds._interpolant import Interpolant, interpolate
+from subbundle.manifolds._interpolant import Interpolant
+from subbundle.manifolds._interpolant_table import continued
 from subbundle.manifolds.directions import directions
 
-# Geodesics to begin with: powers of two between these, so that they are this many length scales apart where the data ends.
+# Geodesics to begin with: a power of two between these, so that at the size of the data they are this far apart, in
+# length scales.
 _FEWEST, _START_MOST = 64, 256
 _APART = 0.75
 # Independent geodesics that check the others.
@@ -106,8 +108,13 @@ def _between(count: int) -> FloatArray:
 
 def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     domain, scale = tracer.domain(fan), float(tracer.bundle.length_scale)
-    interpolant = interpolate(fan, domain.extents, domain.border(scale), scale, n_jobs)
-    if fan.directions.shape[1] == 1:
+    n_nodes = int(np.ceil(domain.extents.max() / fan.step)) + 3
+    points, velocities = continued(fan, n_nodes)
+    counts = np.minimum(fan.real.sum(axis=1), n_nodes)
+    rank = fan.directions.shape[1]
+    border = domain.border(scale) if rank == 2 else np.repeat(domain.extents[:, None], 2, axis=1)
+    interpolant = Interpolant(points, velocities, counts, border, fan.step, scale, rank, n_jobs)
+    if rank == 1:
         unit = fan.directions
     else:
         count = len(fan.directions)
@@ -119,4 +126,3 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     held[held] = interpolant.inside(coordinates[held])
     errors = np.linalg.norm(interpolant.evaluate(coordinates[held]) - truth[held], axis=1)
     return Built(fan, domain, interpolant, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
-

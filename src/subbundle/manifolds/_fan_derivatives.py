@@ -1,6 +1,6 @@
 """How a fan of geodesics spreads: derivatives of exp(r u) with respect to the direction u.
 
-On a circle of L directions the derivative in the angle is the derivative of the polynomial through the node and up to three
+On a circle of L directions the derivative in the angle is that of the polynomial through the node and up to three
 neighbours on either side, as many as there are: order 6 inside, one-sided where neighbours ended earlier. In higher
 dimension the neighbours lie scattered, and the derivatives come from a least-squares fit to the nearest ones. The part
 across the velocity is the *Jacobi field* of the fan,
@@ -21,7 +21,7 @@ _SIDE = 3
 
 
 def angular(values: FloatArray, real: BoolArray) -> FloatArray:
-    """Derivatives in the angle of ``values`` [L, m, dim], from the nodes where ``real`` [L, m]; NaN where there is none."""
+    """Derivatives in the angle of ``values`` [L, m, dim] from the nodes that are ``real`` [L, m]; else NaN."""
     n = len(values)
     side = min(_SIDE, (n - 1) // 2)
     before, after = _run_length(real, 1, side), _run_length(real, -1, side)
@@ -59,10 +59,8 @@ def _weights(left: int, right: int) -> FloatArray:
 
 def jacobi_fields(fan: Fan) -> FloatArray:
     """W [L, R + 1, dim, k − 1]; NaN where there are too few neighbours."""
-    if fan.directions.shape[1] == 2:
-        spread = angular(fan.points, fan.real)[:, :, :, None]
-    else:
-        spread = _scattered(fan)
+    planar = fan.directions.shape[1] == 2
+    spread = angular(fan.points, fan.real)[:, :, :, None] if planar else _scattered(fan)
     speed = np.einsum("lmd,lmd->lm", fan.velocities, fan.velocities)
     along = np.einsum("lmd,lmdi->lmi", fan.velocities, spread) / speed[:, :, None]
     return np.asarray(spread - fan.velocities[:, :, :, None] * along[:, :, None, :])

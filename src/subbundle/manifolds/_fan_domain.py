@@ -12,8 +12,11 @@ from subbundle.manifolds._fan import BoolArray, Fan
 from subbundle.manifolds._fold import folds, shortcuts
 
 # The border between two geodesics that end at different distances is straight, but rises no more than this (in length
-# scales) above the shorter one: further on there is nothing to interpolate with.
+# scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
+# next geodesics may go another way, and beside a fold the shorter one decides.
 _RISE = 4.0
+_RISE_AT_CUT = 0.5
+_RISE_AT_FOLD = 0.0
 
 
 class Ending(IntEnum):
@@ -54,16 +57,11 @@ class Domain:
         return np.asarray(self.endings >= min(Ending))
 
     def border(self, scale: float) -> FloatArray:
-        """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions.
-
-        Beside a fold the shorter geodesic decides: what lies beyond is not one-to-one.
-        """
+        """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions."""
+        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, _RISE_AT_FOLD, _RISE_AT_CUT), _RISE) * scale
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
-        least = ends.min(axis=1, keepdims=True)
-        ends = np.minimum(ends, least + _RISE * scale)
-        folded = self.endings == Ending.FOLDED
-        sharp = (folded | np.roll(folded, -1))[:, None]
-        return np.where(sharp, least, ends)
+        rise = np.minimum(rise, np.roll(rise, -1))[:, None]
+        return np.asarray(np.minimum(ends, ends.min(axis=1, keepdims=True) + rise))
 
 
 def domain_of(fan: Fan, scale: float, limit: float) -> Domain:

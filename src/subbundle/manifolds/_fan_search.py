@@ -1,8 +1,8 @@
 """The map v ↦ exp(v) for k ≥ 3 and its inverse, by shooting: the nodes of a coarse fan are where the searches start.
 
-An interpolant of exp would need a number of geodesics that grows like a power of k; a search from the nearest node needs
-the fan only to come near. The domain is star-shaped, {r u : r ≤ ρ(u)}, with ρ(u) the mean over the k nearest directions of
-the fan, weighted by their inverse distance; where one of them ends at a fold or a cut, the smallest.
+An interpolant of exp would need a number of geodesics that grows like a power of k; a search from the nearest node
+needs the fan only to come near. The domain is star-shaped, {r u : r ≤ ρ(u)}, with ρ(u) the mean over the k nearest
+directions of the fan, weighted by their inverse distance; where one of them ends at a fold or a cut, the smallest.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Where exp stops being one-to-one along the geodesics of a fan.
 
-*Folds.* The Jacobi field W of the fan (see `_fan_derivatives`) starts as r and vanishes where neighbouring geodesics meet: a
-conjugate point, beyond which exp folds back. A geodesic is cut where the smallest singular value of W falls below a small
-part of r, or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
+*Folds.* The Jacobi field W of the fan (see `_fan_derivatives`) starts as r and vanishes where neighbouring geodesics
+meet: a conjugate point, beyond which exp folds back. A geodesic is cut where the smallest singular value of W falls
+below a small part of r, or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
 
-*Shortcuts.* Another geodesic may reach the place of a node x sooner: on a cylinder, beyond half way around. Let x′ be one
-of its nodes nearby, at a distance r′. It belongs to another part of the fan if its coordinates are much further from those
-of x than x′ is from x. To first order the other distance at x is r′ + γ̇′·(x − x′); where that is less than r, the geodesic
-has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was nil at
+*Shortcuts.* Another geodesic may reach the place of a node x sooner: on a cylinder, beyond half way around. Let x′ be
+one of its nodes nearby, at a distance r′. It belongs to another part of the fan if its coordinates are much further
+from those of x than x′ is from x. To first order the other distance at x is r′ + γ̇′·(x − x′); where that is less than
+r, the geodesic has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was nil at
 
-    r − (r − r′ − γ̇′·(x − x′)) / (1 − γ̇·γ̇′),        not further back than the node before x.
+    r − (r − r′ − γ̇′·(x − x′)) / (1 − γ̇·γ̇′),        but no further back than one length scale.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from subbundle.manifolds._fan_derivatives import jacobi_fields
 _LEAST_SPREAD = 0.1
 # In length scales: how near another geodesic must pass to be compared, and the lead it must have.
 _NEAR = 0.75
-_LEAD = 0.05
+_LEAD = 0.2
 _NEIGHBOURS = 24
+# How far back, in length scales, the cut may be set from where it was noticed.
+_BACK = 1.0
 # Two nodes belong to different parts of the fan when their coordinates are this many times further apart than they are,
 # and half a length scale more.
 _APART = 3.0
@@ -46,9 +48,12 @@ def folds(fan: Fan) -> FloatArray:
     least[~known] = np.inf
     overlap = np.einsum("lmdi,lmdj->lmij", fields[:, :-1], fields[:, 1:])
     overlap[~(known[:, 1:] & known[:, :-1])] = 0.0
-    narrow = least < _LEAST_SPREAD
-    narrow[:, 1:] |= np.linalg.det(overlap) < 0.0
+    turned = np.zeros(least.shape, bool)
+    turned[:, 1:] = np.linalg.det(overlap) < 0.0
+    narrow = turned | (least < _LEAST_SPREAD)
     first = np.where(narrow.any(axis=1), narrow.argmax(axis=1), -1)
+    # Up to the first fold, a field that has turned over is the negative of its size.
+    least = np.where(turned, -least, least)
     return np.array([_crossing(distances, least[ray], i) if i >= 0 else np.inf for ray, i in enumerate(first)])
 
 
@@ -56,10 +61,8 @@ def _crossing(distances: FloatArray, spread: FloatArray, node: int) -> float:
     """Where the spread falls below the least allowed, linearly between ``node`` and the one before."""
     if node == 0 or not np.isfinite(spread[node - 1]):
         return float(distances[node])
-    # A field that has turned over is as good as negative.
-    here = min(spread[node], 2.0 * _LEAST_SPREAD - spread[node])
-    fraction = (spread[node - 1] - _LEAST_SPREAD) / max(spread[node - 1] - here, 1e-300)
-    return float(distances[node - 1] + np.clip(fraction, 0.0, 1.0) * (distances[node] - distances[node - 1]))
+    fraction = (spread[node - 1] - _LEAST_SPREAD) / (spread[node - 1] - spread[node])
+    return float(distances[node - 1] + fraction * (distances[node] - distances[node - 1]))
 
 
 def shortcuts(fan: Fan, scale: float) -> FloatArray:
@@ -79,11 +82,13 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     between = fan.distances[here[1], None] * fan.directions[here[0]]
     between -= fan.distances[there[1], None] * fan.directions[there[0]]
     elsewhere = differ(np.linalg.norm(between, axis=1), apart, scale)
-    row, here, there = row[elsewhere], _at(here, elsewhere), _at(there, elsewhere)
+    # Neighbours come by distance; the nearest of another part says most exactly how far away that part has come.
+    nearest = np.flatnonzero(elsewhere)[np.unique(row[elsewhere], return_index=True)[1]]
+    here, there = _at(here, nearest), _at(there, nearest)
     lead = fan.distances[here[1]] - fan.distances[there[1]]
     lead -= np.einsum("nd,nd->n", fan.velocities[there], fan.points[here] - fan.points[there])
     rate = 1.0 - np.einsum("nd,nd->n", fan.velocities[here], fan.velocities[there])
-    back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, fan.step)
+    back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, _BACK * scale)
     late = lead > _LEAD * scale
     np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])
     return cut
@@ -94,7 +99,7 @@ def differ(between: FloatArray, apart: FloatArray, scale: float) -> BoolArray:
     return np.asarray(between > _APART * apart + _MORE * scale)
 
 
-def _at(index: tuple[IntArray, IntArray], kept: BoolArray) -> tuple[IntArray, IntArray]:
+def _at(index: tuple[IntArray, IntArray], kept: IntArray) -> tuple[IntArray, IntArray]:
     return index[0][kept], index[1][kept]
 
 

@@ -1,31 +1,28 @@
 """A smooth map v ↦ exp(v) for k ≤ 2 from the nodes of a fan, its inverse, and the star-shaped domain where it holds.
 
-Bicubic Hermite in (r, θ): the radial derivatives are the exact velocities, the angular ones sixth-order differences between
-the geodesics. The error is of fourth order in both spacings. The domain is {r u(θ) : r ≤ ρ(θ)}, ρ linear between the
-geodesics. Beyond the end of a geodesic the table goes on along its last tangent: the cells on the border need a corner
-there, and a search that strays over the border must find its way back.
+Bicubic Hermite in (r, θ): the radial derivatives are the exact velocities, the angular ones sixth-order differences
+between the geodesics. The error is of fourth order in both spacings. The domain is {r u(θ) : r ≤ ρ(θ)} with ρ linear
+between the geodesics.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.manifolds import _interpolant_kernels as kernels
-from subbundle.manifolds._fan import BoolArray, Fan
-from subbundle.manifolds._fan_derivatives import angular
+from subbundle.manifolds._fan import BoolArray
 from subbundle.manifolds._fold import differ
+from subbundle.manifolds._interpolant_table import build_table
 
 # Rows that are worth a thread of their own.
 _GRAIN = 2000
-# Near nodes among which another part of the chart is looked for.
+# Near nodes from which a search may start.
 _CANDIDATES = 6
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
@@ -63,17 +60,7 @@ class Interpolant:
     @cached_property
     def table(self) -> FloatArray:
         """Points and scaled derivatives [L, R + 1, 4, dim]; see `_interpolant_kernels`."""
-        n_rays, n_nodes, dim = self.points.shape
-        table = np.zeros((n_rays, n_nodes, 4, dim))
-        table[:, :, 0] = self.points
-        table[:, :, 1] = self.step * self.velocities
-        if self.rank == 2:
-            real = np.arange(n_nodes) < self.counts[:, None]
-            width = 2.0 * np.pi / n_rays
-            table[:, :, 2] = width * _everywhere(self.points, real)
-            table[:, :, 3] = width * self.step * _everywhere(self.velocities, real)
-            table[:, 0, 2] = 0.0
-        return table
+        return build_table(self.points, self.velocities, self.counts, self.step, self.rank)
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
@@ -136,37 +123,29 @@ class Interpolant:
     def nearest(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
 
-        From the nearest node, which chooses the sheet; where nodes of another part of the chart are near as well, as
-        beside a cut, the better of two searches counts. Coordinates may end up outside the domain.
+        From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another part of
+        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts.
+        Coordinates may end up outside the domain.
         """
-        starts, others = self._starts(targets)
-        found = self._search(targets, starts)
-        rows = np.flatnonzero(others >= 0)
-        if rows.size:
-            again = self._search(targets[rows], self.nodes[1][others[rows]])
-            covered, covered_again = (self.inside(part[0]) & part[3] for part in (_take(found, rows), again))
-            better = np.where(covered == covered_again, again[2] < found[2][rows], covered_again)
+        nodes, at = self.nodes
+        _, near = self.tree.query(targets, k=np.arange(1, min(_CANDIDATES, len(nodes)) + 1))
+        first = near[:, 0]
+        found = self._search(targets, at[first])
+        covered = self.inside(found[0]) & found[3]
+        beside = np.zeros(len(targets), bool)
+        for other in near.T[1:]:
+            away = differ(_length(at[other] - at[first]), _length(nodes[other] - nodes[first]), self.scale)
+            rows = np.flatnonzero(~covered | (away & ~beside))
+            beside |= away
+            again = self._search(targets[rows], at[other[rows]])
+            covered_again = self.inside(again[0]) & again[3]
+            better = np.where(covered[rows] == covered_again, again[2] < found[2][rows], covered_again)
+            covered[rows] |= covered_again
             for old, new in zip(found, again, strict=True):
                 old[rows[better]] = new[better]
         return found
 
-    def _starts(self, targets: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Coordinates of the nearest nodes [n, k], and the nearest node [n] of another part of the chart (-1: none)."""
-        points, coordinates = self.nodes
-        count = min(_CANDIDATES, len(points))
-        _, near = self.tree.query(targets, k=np.arange(1, count + 1))
-        first = coordinates[near[:, 0]]
-        others = np.full(len(targets), -1)
-        for column in range(count - 1, 0, -1):
-            candidate = near[:, column]
-            apart = _length(points[candidate] - points[near[:, 0]])
-            away = differ(_length(coordinates[candidate] - first), apart, self.scale)
-            others[away] = candidate[away]
-        return first, others
-
-    def _search(
-        self, targets: FloatArray, starts: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    def _search(self, targets: FloatArray, starts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
         n, table, coordinates = len(targets), self.table, starts.copy()
         points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
 
@@ -191,62 +170,6 @@ class Interpolant:
         return coordinates, points, residuals
 
 
-def _take(found: tuple[NDArray[Any], ...], rows: IntArray) -> tuple[NDArray[Any], ...]:
-    return tuple(part[rows] for part in found)
-
-
 def _length(vectors: FloatArray) -> FloatArray:
     length: FloatArray = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     return length
-
-
-def interpolate(fan: Fan, extents: FloatArray, border: FloatArray, scale: float, n_jobs: int) -> Interpolant:
-    """The interpolant of ``fan`` out to ``extents`` [L]."""
-    n_nodes = int(np.ceil(extents.max() / fan.step)) + 3
-    points, velocities = _continued(fan, n_nodes)
-    counts = np.minimum(fan.real.sum(axis=1), n_nodes)
-    return Interpolant(points, velocities, counts, border, fan.step, scale, fan.directions.shape[1], n_jobs)
-
-
-def _continued(fan: Fan, n_nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and velocities [L, n_nodes, dim], along the last tangent beyond the end of each geodesic.
-
-    The first node beyond the end lies on the cubic through the end and the node before the last: it is a corner of the
-    last cell, whose error it would otherwise rule.
-    """
-    n_rays, _, dim = fan.points.shape
-    points, velocities = np.full((2, n_rays, n_nodes, dim), np.nan)
-    width = min(n_nodes, fan.points.shape[1])
-    points[:, :width], velocities[:, :width] = fan.points[:, :width], fan.velocities[:, :width]
-    counts = fan.real.sum(axis=1)
-    for ray in np.flatnonzero(counts < n_nodes):
-        count = counts[ray]
-        before = max(count - 2, 0)
-        start, length = fan.step * before, fan.reached[ray] - fan.step * before
-        point, velocity = fan.ends[ray], fan.end_velocities[ray]
-        beyond = fan.step * count
-        if length > 0.0:
-            point, velocity = _cubic(
-                points[ray, before], velocities[ray, before], point, velocity, length, beyond - start
-            )
-        further = fan.step * np.arange(n_nodes - count)[:, None]
-        points[ray, count:] = point + further * velocity
-        velocities[ray, count:] = velocity
-    return points, velocities
-
-
-def _cubic(
-    x0: FloatArray, v0: FloatArray, x1: FloatArray, v1: FloatArray, length: float, at: float
-) -> tuple[FloatArray, FloatArray]:
-    """Value and derivative at ``at`` of the cubic with ends x0, x1 at 0 and ``length``, and slopes v0, v1 there."""
-    t = at / length
-    p, dp = t * t * (3.0 - 2.0 * t), 6.0 * t * (1.0 - t) / length
-    point = x0 + p * (x1 - x0) + length * (t * (1.0 - t) ** 2 * v0 + t * t * (t - 1.0) * v1)
-    return point, dp * (x1 - x0) + (1.0 - t) * (1.0 - 3.0 * t) * v0 + t * (3.0 * t - 2.0) * v1
-
-
-def _everywhere(values: FloatArray, real: BoolArray) -> FloatArray:
-    """Angular derivatives [L, m, dim]: from real neighbours where there are any, else by plain central differences."""
-    result = angular(values, real)
-    plain = (np.roll(values, -1, axis=0) - np.roll(values, 1, axis=0)) * (len(values) / (4.0 * np.pi))
-    return np.where(np.isfinite(result), result, plain)

@@ -5,9 +5,9 @@ h Δ X_rθ. Inside a cell, with t = (r − r_i)/h and s = (θ − θ_j)/Δ,
 
     X(r, θ) = Σ_{a,b ∈ {0,1}}  p_a(t) p_b(s) X + q_a(t) p_b(s) h X_r + p_a(t) q_b(s) Δ X_θ + q_a(t) q_b(s) h Δ X_rθ
 
-with the cubic Hermite basis p_0 = 1 − p_1, p_1 = t²(3 − 2t), q_0 = t(1 − t)², q_1 = t²(t − 1). In Cartesian coordinates
-v = r u(θ) the Jacobian is X_r uᵀ + (X_θ/r) u_⊥ᵀ. Points are relative to the base point, so X and X_θ vanish at r = 0 exactly
-and X_θ/r keeps its digits there. In one dimension the two rays are the two sides of v = 0, and there is no s.
+with the cubic Hermite basis p_0 = 1 − p_1, p_1 = t²(3 − 2t), q_0 = t(1 − t)², q_1 = t²(t − 1). In Cartesian
+coordinates v = r u(θ) the Jacobian is X_r uᵀ + (X_θ/r) u_⊥ᵀ. Points are relative to the base point, so X and X_θ vanish
+exactly at r = 0, and X_θ/r keeps its digits there. In one dimension the two rays are the two sides of v = 0, without s.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy as np
 _ROUNDS = 100
 _REST = 1e-11
 _ROUNDING = 1e-6
-# No angle is defined below this part of a step.
-_CENTRE = 1e-9
+# At r = 0 itself X_θ/r is a limit; this part of a step away it is a number, and the point the same.
+_CENTRE = 1e-100
+_CORNER = 1e-6
 
 
 @nb.njit(nogil=True, cache=True)
@@ -182,15 +183,22 @@ def _step(jacobian, point, target, damping, longest, step):
 
 @nb.njit(nogil=True, cache=True)
 def border_search_batch(table, step, border, targets, rays, starts, width, coordinates, points, residuals):
-    """Nearest point on the border, within ``width`` of position ``starts`` [n] of the cells ``rays`` [n]: golden section."""
+    """Nearest point on the border within ``width`` of the positions ``starts`` [n] in the cells ``rays`` [n].
+
+    By golden section; the ends of a cell are left to its neighbours, whose border may be another.
+    """
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     jacobian = np.empty((table.shape[3], coordinates.shape[1]))
     for i in range(targets.shape[0]):
-        low, high = max(starts[i] - width, 0.0), min(starts[i] + width, 1.0)
+        low, high = max(starts[i] - width, _CORNER), min(starts[i] + width, 1.0 - _CORNER)
         for _ in range(40):
             left, right = high - golden * (high - low), low + golden * (high - low)
-            nearer = _border_distance(table, step, border, targets[i], rays[i], left, coordinates[i], points[i], jacobian)
-            other = _border_distance(table, step, border, targets[i], rays[i], right, coordinates[i], points[i], jacobian)
+            nearer = _border_distance(
+                table, step, border, targets[i], rays[i], left, coordinates[i], points[i], jacobian
+            )
+            other = _border_distance(
+                table, step, border, targets[i], rays[i], right, coordinates[i], points[i], jacobian
+            )
             if nearer <= other:
                 high = right
             else:

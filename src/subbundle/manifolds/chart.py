@@ -2,22 +2,22 @@
 
     v ∈ R^k  ↦  exp_μ(F v) ∈ R^D,        |v| = length of the geodesic from μ,
 
-on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data, where
-it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not one-to-one.
-For k ≤ 2 an interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 every point is a search.
+on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data,
+where it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not
+one-to-one. For k ≤ 2 an interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 every point is
+a search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.manifolds import _chart_data
@@ -26,29 +26,9 @@ from subbundle.manifolds._fan import BoolArray
 from subbundle.manifolds._fan_domain import count_endings
 from subbundle.manifolds._fan_search import Search
 from subbundle.manifolds._interpolant import Interpolant
+from subbundle.manifolds._located import Located
 
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """Points seen in a chart. A single point has no batch axis.
-
-    Attributes
-    ----------
-    coordinates : [batch, rank]
-        Normal coordinates of the projection.
-    points : [batch, dim]
-        The projection: the point of the chart that is nearest, on the sheet that passes nearest.
-    residuals : [batch]
-        Distance from each point to its projection.
-    status : [batch]
-        OK; LEFT_SUPPORT: the point lies beyond the border of the chart, or further than ``chart.max_residual`` from it;
-        NOT_CONVERGED: the search did not come to rest.
-    """
-
-    coordinates: FloatArray
-    points: FloatArray
-    residuals: FloatArray
-    status: StatusArray
+__all__ = ["Chart", "Located"]
 
 
 class Chart:
@@ -59,31 +39,13 @@ class Chart:
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
     n_geodesics : int, optional
-        Directions of the fan. Unless given, for rank 2 as many (64, 128, … 512) as the tolerance needs; 2 for rank 1;
+        Directions of the fan. Unless given: 2 for rank 1; for rank 2 as many, up to 512, as the tolerance needs;
         50·2^(k−1) for higher ranks, where they only say where to start a search.
     tol : float, optional
-        Error allowed to the interpolant (k ≤ 2), or to the searches (k ≥ 3), relative to the bundle's length scale. Unless
-        given, 1e-3 as far as 512 geodesics reach it (see ``interpolation_error``), or 1e-6.
+        Error allowed to the interpolant (k ≤ 2), or to the searches (k ≥ 3), relative to the bundle's length scale.
+        Unless given, 1e-3 as far as 512 geodesics reach it (see ``interpolation_error``), or 1e-6.
     max_radius : float, optional
         Bound for ``"auto"``. Needed where there is no data to end at.
-
-    Attributes
-    ----------
-    base_point : [dim]
-    frame : [dim, rank]
-        Directions of the coordinate axes at the base point.
-    radius : float
-        Distance of the outermost point covered.
-    injectivity_radius : float
-        Radius of the largest ball in which exp was seen to be one-to-one; infinite if no fold or cut was met.
-    interpolation_error : float
-        Distance between the interpolant and independent geodesics; 99 % of the positions compared lie within it. 0 for
-        k ≥ 3, where nothing is interpolated.
-    max_residual : float
-        Points further away than this are not part of the chart: three times √(a² + s²), a the bandwidth and s² the
-        variance of the data across the subspaces.
-    endings : dict
-        How many of the geodesics ended for which reason.
 
     Examples
     --------
@@ -92,9 +54,9 @@ class Chart:
     >>> import numpy as np
     >>> from subbundle.bundles.analytic import SphereTangent
     >>> chart = Chart(SphereTangent(2), [0, 0, 1.0], max_radius=4.0)
-    >>> np.round(chart.transform([0.0, 1.0, 0.0]) / np.pi, 5) + 0.0
+    >>> np.round(chart.transform([0.0, 1.0, 0.0]) / np.pi, 4) + 0.0
     array([0. , 0.5])
-    >>> np.round(chart.inverse_transform([[np.pi / 2, 0.0]]), 5) + 0.0
+    >>> np.round(chart.inverse_transform([[np.pi / 2, 0.0]]), 4) + 0.0
     array([[1., 0., 0.]])
     >>> bool(2.5 < chart.injectivity_radius < np.pi)
     True
@@ -136,7 +98,7 @@ class Chart:
 
     @property
     def frame(self) -> FloatArray:
-        """F [dim, rank]."""
+        """F [dim, rank]: the directions of the coordinate axes at the base point."""
         return self._data.frame
 
     @property
@@ -151,17 +113,23 @@ class Chart:
 
     @property
     def injectivity_radius(self) -> float:
-        """Radius of the largest ball in which exp was seen to be one-to-one."""
+        """Radius of the largest ball in which exp was seen to be one-to-one; infinite if no fold or cut was met."""
         return self._data.injectivity_radius
 
     @property
     def interpolation_error(self) -> float:
-        """Stated error of the interpolant, a length."""
+        """Distance between the interpolant and independent geodesics: 99 % of the positions compared lie within it.
+
+        0 for k ≥ 3, where nothing is interpolated.
+        """
         return self._data.interpolation_error
 
     @property
     def max_residual(self) -> float:
-        """Distance from the submanifold up to which points belong to the chart."""
+        """Distance up to which points belong to the chart: 3 √(a² + s²).
+
+        a is the bandwidth, s² the variance of the data across the subspaces; in high dimension s is the larger.
+        """
         return self._data.max_residual
 
     @property
@@ -241,33 +209,31 @@ class Chart:
 
     def inside(self, coordinates: Any) -> BoolArray:
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
-        given, known = self._as_coordinates(coordinates)
-        result = known.copy()
-        result[known] = self._model.inside(given[known])
-        return result if np.ndim(coordinates) == 2 else result[0]
+        held = self._held(coordinates)[1]
+        return held if np.ndim(coordinates) == 2 else held[0]
 
     def inverse_transform(self, coordinates: Any) -> FloatArray:
         """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
-        given, known = self._as_coordinates(coordinates)
-        known[known] = self._model.inside(given[known])
+        given, held = self._held(coordinates)
         result = np.full((len(given), len(self.base_point)), np.nan)
-        result[known] = self._model.evaluate(given[known]) + self.base_point
+        result[held] = self._model.evaluate(given[held]) + self.base_point
         return result if np.ndim(coordinates) == 2 else result[0]
 
     def jacobian(self, coordinates: Any) -> FloatArray:
         """∂exp/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
-        given, known = self._as_coordinates(coordinates)
-        known[known] = self._model.inside(given[known])
+        given, held = self._held(coordinates)
         result = np.full((len(given), len(self.base_point), self.rank), np.nan)
-        result[known] = self._model.jacobians(given[known])
+        result[held] = self._model.jacobians(given[held])
         return result if np.ndim(coordinates) == 2 else result[0]
 
-    def _as_coordinates(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
-        """Coordinates [batch, rank], and which rows are finite: those of points outside are NaN, and stay so."""
+    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
+        """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
         given = np.array(coordinates, dtype=np.float64, ndmin=2)
         if given.ndim != 2 or given.shape[1] != self.rank:
             raise ValueError(
                 f"coordinates must have shape (batch, {self.rank}), one column per coordinate; got shape "
                 f"{np.shape(coordinates)}."
             )
-        return given, np.isfinite(given).all(axis=1)
+        held = np.asarray(np.isfinite(given).all(axis=1))
+        held[held] = self._model.inside(given[held])
+        return given, held

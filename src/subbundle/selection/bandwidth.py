@@ -8,8 +8,8 @@ ladder. With c_A, c_B where they come to rest and W the mean of values clipped a
     R_j  = V_j + max(0, B²_j).
 
 Two halves share no noise: their difference is variance, and the product across halves of what a change of bandwidth moves is
-squared bias, of order a⁴ on the corrected ridge, without a variance term. The chosen rung is the lowest before the minimum of R
-whose neighbours all lie within 6 % of it.
+squared bias, of order a⁴ on the corrected ridge, without a variance term. The minimum of R is taken from the parabola through
+log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to rung.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ _FEWEST = 1.0
 # … and ends at this part of the size of the cloud, or when the risk has clearly risen.
 _WIDEST = 0.2
 _RISEN, _AT_LEAST = 4.0, 7
-_FLAT = 1.06
 _FINITE = 0.9
 _CLIP = 0.98
 # With fewer observations two halves say nothing of each other.
@@ -74,10 +73,8 @@ def choose_bandwidth(points: FloatArray | Cloud, rank: int, *, n_jobs: int | Non
         queries, halves = _split(observations)
         ladder, risks = _climb(queries, halves, rank, cloud.size, cloud.n_points, n_jobs)
         if np.isfinite(risks).any():
-            chosen = _lowest_good(risks)
-            return BandwidthChoice(
-                float(ladder[chosen]), float(np.sqrt(risks[chosen])), ladder, risks, "split-sample risk"
-            )
+            width, risk = _least(ladder, risks)
+            return BandwidthChoice(width, float(np.sqrt(risk)), ladder, risks, "split-sample risk")
     count = min(4 * (rank + 1), cloud.n_points - 1)
     apart = cKDTree(observations).query(cloud.at(cloud.sample(_QUERIES)), k=count + 1)[0][:, -1]
     # Duplicates can leave no distance at all.
@@ -171,8 +168,12 @@ def _clipped_mean(values: FloatArray) -> float:
     return float(np.clip(values, -bound, bound).mean())
 
 
-def _lowest_good(risks: FloatArray) -> int:
-    chosen = int(np.argmin(risks))
-    while chosen > 0 and risks[chosen - 1] <= _FLAT * risks.min():
-        chosen -= 1
-    return chosen
+def _least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:
+    """Bandwidth and risk at the bottom of the parabola in log a and log R; those of the lowest rung where there is none."""
+    j = int(np.argmin(risks))
+    if not 0 < j < len(risks) - 1 or not np.isfinite(risks[j - 1 : j + 2]).all() or risks[j] <= 0.0:
+        return float(ladder[j]), float(risks[j])
+    before, here, after = np.log(risks[j - 1 : j + 2])
+    bend = before - 2.0 * here + after
+    offset = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
+    return float(ladder[j] * _RATIO**offset), float(np.exp(here - 0.25 * (before - after) * offset))

@@ -1,0 +1,30 @@
+"""What a chart says about points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from subbundle._types import FloatArray, StatusArray
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Points seen in a chart. A single point has no batch axis.
+
+    Attributes
+    ----------
+    coordinates : [batch, rank]
+        Normal coordinates of the projection.
+    points : [batch, dim]
+        The projection: the point of the chart that is nearest, on the sheet that passes nearest.
+    residuals : [batch]
+        Distance from each point to its projection.
+    status : [batch]
+        OK; LEFT_SUPPORT: the point lies beyond the border of the chart, or further than ``chart.max_residual`` from it;
+        NOT_CONVERGED: the search did not come to rest.
+    """
+
+    coordinates: FloatArray
+    points: FloatArray
+    residuals: FloatArray
+    status: StatusArray
