@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 
 from benchmarks._extras import MissingExtraError
-from benchmarks._machine import describe
+from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
 NAMES = ("startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head")
@@ -22,6 +22,7 @@ def main() -> None:
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}. Choose from: {', '.join(NAMES)}")
+    state = source()
     for name in names:
         print(f"\n--- {name} ---", flush=True)
         start = time.perf_counter()
@@ -31,7 +32,9 @@ def main() -> None:
             print(f"left out: {missing}")
             continue
         seconds = time.perf_counter() - start
-        write(name, result, machine=describe(), date=datetime.now(UTC).date().isoformat(), seconds=seconds)
+        measured = state if source() == state else f"{state}, edited during the run"
+        date = datetime.now(UTC).date().isoformat()
+        write(name, result, machine=describe(), source=measured, date=date, seconds=seconds)
         print(markdown(result), f"\n\n({seconds:.0f} s)", flush=True)
     print(f"\nwrote {write_summary(NAMES)}")
 

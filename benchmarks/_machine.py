@@ -1,10 +1,12 @@
-"""What the figures were measured on: processor, cores, memory, versions. No host name, no paths."""
+"""What the figures were measured on: processor, cores, memory, versions, source. No host name, no paths."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
@@ -24,6 +26,18 @@ def describe() -> str:
         *blas,
     ]
     return "; ".join(parts)
+
+
+def source() -> str:
+    """A short fingerprint of the library's source, so that figures of different states are not taken for one."""
+    spec = find_spec("subbundle")
+    assert spec is not None
+    assert spec.origin is not None
+    root = Path(spec.origin).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:8]
 
 
 def _processor() -> str:

@@ -46,9 +46,9 @@ class Result:
     bars: Sequence[Bar] = field(default_factory=tuple)
 
 
-def write(name: str, result: Result, *, machine: str, date: str, seconds: float) -> None:
+def write(name: str, result: Result, *, machine: str, source: str, date: str, seconds: float) -> None:
     """Write ``results/<name>.json``."""
-    record = asdict(result) | {"machine": machine, "date": date, "seconds": round(seconds, 1)}
+    record = asdict(result) | {"machine": machine, "source": source, "date": date, "seconds": round(seconds, 1)}
     for entry, bar in zip(record["bars"], result.bars, strict=True):
         entry["reached"] = bar.reached
     FOLDER.mkdir(exist_ok=True)
@@ -67,7 +67,7 @@ def write_summary(order: Sequence[str]) -> Path:
     for name, record in records.items():
         where = "" if len(machines) == 1 else f", on {record['machine']}"
         lines += [f"## {name}: {record['title']}", "", markdown_body(record), ""]
-        lines += [f"*Measured {record['date']} in {record['seconds']:g} s{where}.*", ""]
+        lines += [f"*Measured {record['date']} in {record['seconds']:g} s, source {record['source']}{where}.*", ""]
     path = FOLDER / "RESULTS.md"
     path.write_text("\n".join(lines))
     return path

@@ -1,9 +1,9 @@
 """The paper's recipe for a principal submanifold, as its text describes it, in JAX.
 
-At every step of every geodesic the kernel is evaluated at all N observations; the frame comes from `eigh` of the
-weighted covariance; ∂H/∂p and ∂H/∂η come from automatic differentiation of H = ½ |Fᵀη|², through the eigensolver; and
-the Hamiltonian equations are integrated by Euler's method with the step Δ of Algorithm 1. float64, jitted, vmapped over
-the geodesics, the loop over the steps compiled (`lax.scan`). Of several equal ways to write the sums, the fastest one.
+At every step of every geodesic the kernel is evaluated at all N observations; the frame F comes from `eigh` of the
+weighted covariance; ∂H/∂p comes from automatic differentiation of H = ½ |Fᵀη|² through the eigensolver, while
+∂H/∂η = F Fᵀη is at hand; and the Hamiltonian equations are integrated by Euler's method with the step Δ of Algorithm 1.
+float64, jitted, vmapped over the geodesics, the loop over the steps compiled (`lax.scan`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def euler_geodesics(
 ) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
     """Return ``run(base_point [d], covectors [batch, d], n_steps) -> (points, covectors) [batch, n_steps + 1, d]``."""
     jax, jnp = jax_in_double()
-    x = jnp.asarray(points.T)  # each coordinate contiguous: XLA is 1.5 times faster than with rows
+    x = jnp.asarray(points.T)  # each coordinate contiguous: XLA is about 1.5 times faster than with rows
 
     def hamiltonian(p, eta):
         weights = jnp.exp(-0.5 * jnp.sum((x - p[:, None]) ** 2, axis=0) / bandwidth**2)
@@ -28,7 +28,6 @@ def euler_geodesics(
         centred = x - (x @ weights)[:, None]
         frame = jnp.linalg.eigh((centred * weights) @ centred.T)[1][:, -rank:]
         inside = eta @ frame
-        # ∂H/∂η = F Fᵀη, which is at hand: differentiating for it as well would only cost time.
         return 0.5 * inside @ inside, frame @ inside
 
     def advance(state, _):

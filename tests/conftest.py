@@ -1,5 +1,7 @@
 """What all tests share: fresh kernels, and the principal subbundle computed a second time, with NumPy alone."""
 
+import ast
+import json
 from functools import cache
 from hashlib import sha256
 from itertools import pairwise
@@ -7,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 import subbundle
 
+_BLAS = ThreadpoolController()
+
 
 def pytest_configure(config):
-    """Throw compiled kernels away when any of their sources has changed.
+    """Throw compiled kernels away when a source that they are made of has changed.
 
     Numba stamps a cached kernel with the text of its own file, not with that of the kernels it calls. After a change in
     one of those the old machine code would go on being used.
@@ -20,15 +25,34 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         return
     package = Path(subbundle.__path__[0])
-    sources = [path.read_bytes() for path in sorted(package.rglob("*.py"))]
-    digest = sha256(b"".join(text for text in sources if b"njit" in text)).hexdigest()
-    stamp = package / "__pycache__" / "kernels.sha256"
-    if stamp.exists() and stamp.read_text() == digest:
-        return
-    for index in package.rglob("*.nbi"):
-        index.unlink(missing_ok=True)
+    stamp = package / "__pycache__" / "kernels.json"
+    known = json.loads(stamp.read_text()) if stamp.exists() else {}
+    current = {}
+    for path in package.rglob("*.py"):
+        if "njit" in path.read_text(encoding="utf-8"):
+            name = str(path.relative_to(package))
+            current[name] = sha256(b"".join(file.read_bytes() for file in sorted(_made_of(path, package)))).hexdigest()
+            if known.get(name) != current[name]:
+                for index in (path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"):
+                    index.unlink(missing_ok=True)
     if stamp.parent.exists():
-        stamp.write_text(digest)
+        stamp.write_text(json.dumps(current, indent=1))
+
+
+def _made_of(path, package):
+    """The file and all files of the package that it imports, directly or through others."""
+    found, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        if file in found or not file.exists():
+            continue
+        found.add(file)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("subbundle."):
+                module = package.joinpath(*node.module.split(".")[1:])
+                waiting += [module.with_suffix(".py"), module / "__init__.py"]
+                waiting += [module / f"{alias.name}.py" for alias in node.names]
+    return found
 
 
 class Reference:
@@ -68,10 +92,11 @@ class Reference:
     def eigen(self, point):
         """All eigenvalues, descending, and the eigenvectors of those that can be other than zero, as columns."""
         factor = self.factor(point)
-        if len(factor) >= point.size:
-            values, vectors = np.linalg.eigh(factor.T @ factor)
-            return values[::-1], vectors[:, ::-1]
-        _, singular, rows = np.linalg.svd(factor, full_matrices=False)
+        with _BLAS.limit(limits=1, user_api="blas"):  # on busy machines threads wait for each other for seconds
+            if len(factor) >= point.size:
+                values, vectors = np.linalg.eigh(factor.T @ factor)
+                return values[::-1], vectors[:, ::-1]
+            _, singular, rows = np.linalg.svd(factor, full_matrices=False)
         return np.pad(singular**2, (0, point.size - len(factor))), rows.T
 
     def projector(self, point):

@@ -12,13 +12,17 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Carried": "subbundle.manifolds.ridge",
+    "Chart": "subbundle.manifolds.chart",
     "Cloud": "subbundle.cloud",
     "Field": "subbundle.bundles.base",
     "Frame": "subbundle.bundles.base",
+    "GeodesicDistance": "subbundle.estimators.geodesic_distance",
     "Geodesics": "subbundle.geodesics.geodesic",
     "Log": "subbundle.geodesics.log",
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
+    "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
+    "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
     "SubbundleWarning": "subbundle._types",
@@ -29,14 +33,18 @@ _HOME = {
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
     "geodesic_between": "subbundle.geodesics.between",
+    "load": "subbundle.saving",
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
+    "save": "subbundle.saving",
     "submanifold": "subbundle.manifolds.submanifold",
 }
 _MODULES = (
     "bundles",
     "cloud",
+    "comparisons",
     "datasets",
+    "estimators",
     "flow",
     "geodesics",
     "io",
@@ -52,7 +60,9 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 if TYPE_CHECKING:
     from subbundle import bundles as bundles
     from subbundle import cloud as cloud
+    from subbundle import comparisons as comparisons
     from subbundle import datasets as datasets
+    from subbundle import estimators as estimators
     from subbundle import flow as flow
     from subbundle import geodesics as geodesics
     from subbundle import io as io
@@ -67,7 +77,10 @@ if TYPE_CHECKING:
     from subbundle.bundles.base import Frame as Frame
     from subbundle.bundles.base import Subbundle as Subbundle
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
+    from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
+    from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
+    from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.geodesics.between import geodesic_between as geodesic_between
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
@@ -78,10 +91,13 @@ if TYPE_CHECKING:
     from subbundle.geodesics.log import log as log
     from subbundle.geodesics.parts import Parts as Parts
     from subbundle.geodesics.parts import connected_parts as connected_parts
+    from subbundle.manifolds.chart import Chart as Chart
     from subbundle.manifolds.ridge import Carried as Carried
     from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
     from subbundle.manifolds.submanifold import Submanifold as Submanifold
     from subbundle.manifolds.submanifold import submanifold as submanifold
+    from subbundle.saving import load as load
+    from subbundle.saving import save as save
 
 
 def __getattr__(name: str) -> Any:

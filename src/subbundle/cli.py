@@ -9,9 +9,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
+
+# Name: module, keyword for the number of data sets (if it repeats), how many usually, help.
+_EXPERIMENTS = {
+    "sphere": ("sphere", "n_seeds", 1, "75 geodesics around a sphere, without and with noise"),
+    "bundle": ("illustrations", "", 0, "what a principal subbundle looks like, in the plane and in space"),
+    "s-surface": ("s_surface", "n_seeds", 5, "unfold the S-surface from R^100"),
+    "r50": ("r50", "n_seeds", 20, "the distance between two points of a 4-sphere in R^50"),
+    "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
+    "sphere-curves": ("sphere_curves", "n_datasets", 20, "curves through data on the sphere S²"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,15 +74,23 @@ def _parser() -> argparse.ArgumentParser:
         "Principal subbundles for dimension reduction (arXiv:2307.03128).",
     )
     experiments = paper.add_subparsers(required=True, metavar="EXPERIMENT", dest="experiment")
-    sphere = experiments.add_parser("sphere", help="75 geodesics around a sphere, without and with noise")
-    sphere.add_argument(
-        "--seeds", type=_positive_integer, default=1, metavar="N", help="also repeat on N clouds, counted from --seed"
-    )
-    sphere.set_defaults(run=_paper_sphere)
-    bundle = experiments.add_parser("bundle", help="what a principal subbundle looks like, in the plane and in space")
-    bundle.set_defaults(run=_paper_bundle)
-    for experiment in (sphere, bundle):
+    for name, (module, keyword, usual, text) in _EXPERIMENTS.items():
+        experiment = experiments.add_parser(name, help=text)
+        if keyword:
+            experiment.add_argument(
+                "--seeds",
+                type=_positive_integer,
+                default=usual,
+                metavar="N",
+                help=f"repeat on N data sets, counted from --seed (default {usual})",
+            )
+        experiment.set_defaults(run=partial(_paper, module, keyword))
         _add_common(experiment, "subbundle-paper")
+    for command in ("embed", "distance"):
+        own = import_module(f"subbundle.commands.{command}")
+        own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
+        own.add_arguments(own_parser)
+        own_parser.set_defaults(run=own.run)
     return parser
 
 
@@ -99,13 +119,6 @@ def _demo(options: argparse.Namespace) -> None:
     demo.run(n=options.n, seed=options.seed, out=options.out)
 
 
-def _paper_sphere(options: argparse.Namespace) -> None:
-    from subbundle.experiments import sphere
-
-    sphere.run(seed=options.seed, out=options.out, n_seeds=options.seeds)
-
-
-def _paper_bundle(options: argparse.Namespace) -> None:
-    from subbundle.experiments import illustrations
-
-    illustrations.run(seed=options.seed, out=options.out)
+def _paper(module: str, keyword: str, options: argparse.Namespace) -> None:
+    repeats = {keyword: options.seeds} if keyword else {}
+    import_module(f"subbundle.experiments.{module}").run(seed=options.seed, out=options.out, **repeats)

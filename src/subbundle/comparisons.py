@@ -20,8 +20,8 @@ from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
 
-# Steps of the Fréchet mean shorter than this part of the spread of the data end the iteration.
-_SETTLED = 1e-12
+# A step of the Fréchet mean shorter than this part of the spread of the data ends the iteration.
+_SETTLED = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,25 @@ def central_observation(points: Any, *, space: Space) -> int:
 def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> FloatArray:
     """The point [*shape] with the least sum of squared distances to ``points`` [N, *shape], Σ log(x_n) = 0 there.
 
-    Found by x ← exp_x(mean of log_x(x_n)), from the central one of up to 64 observations.
+    Found by x ← exp_x(mean of log_x(x_n)), with shorter steps where that overshoots, from the central one of up to 64
+    observations.
     """
     points = space.validate(points)
     some = points[(np.arange(min(64, len(points))) * len(points)) // min(64, len(points))]
     mean = some[central_observation(some, space=space)]
+    value, reach = float(np.mean(space.dist(points, mean) ** 2)), 1.0
     for _ in range(as_integer(max_iterations, "max_iterations", low=1)):
-        logs = _logs(points, mean, space)
-        step = logs.mean(axis=0)
-        mean = space.exp(step, mean)
-        spread = float(np.mean(space.inner_product(logs, logs, mean)))
-        if float(space.inner_product(step, step, mean)) <= _SETTLED**2 * spread:
+        step = _logs(points, mean, space).mean(axis=0)
+        if float(space.inner_product(step, step, mean)) <= _SETTLED**2 * value:
+            return mean
+        # The full step is Newton's on a flat space; on a curved one it may overshoot.
+        tried = space.projection(space.exp(reach * step, mean))
+        now = float(np.mean(space.dist(points, tried) ** 2))
+        if now <= value:
+            mean, value, reach = tried, now, min(1.0, 1.5 * reach)
+        else:
+            reach *= 0.5
+        if reach < 1e-6:
             return mean
     raise ValueError(
         f"points must have one Fréchet mean to be found; the iteration did not settle in {max_iterations} steps. Data "
@@ -181,19 +189,32 @@ def principal_curve(
         base = space.validate(base_point, "base_point")
     if length is None:
         length = 8.0 * float(space.dist(observations, base).max())
-    n_points = as_integer(n_points, "n_points", low=2)
-    halves = geodesic(
-        bundle, flattened(space, base), [[-1.0], [1.0]], length=as_positive(length, "length"), n_points=n_points
-    )
-    curve = np.concatenate([halves.points[0, :0:-1], halves.points[1]])
-    positions = np.concatenate([-halves.times[:0:-1], halves.times])
-    reached = np.isfinite(curve).all(axis=1)
-    return Curve(shaped(space, curve[reached]), positions[reached], base, np.asarray(halves.status, np.int8))
+    return curves_through(bundle, base[None], length=length, n_points=n_points)[0]
 
 
 def principal_flow(points: Any, bandwidth: float, **options: Any) -> Curve:
     """`principal_curve` with the second moment taken around the current point instead of the local mean."""
     return principal_curve(points, bandwidth, centering="none", **options)
+
+
+def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: float, n_points: int) -> list[Curve]:
+    """The geodesics of a bundle of rank 1 through each of ``base_points`` [m, *shape], both ways, up to ``length``."""
+    if bundle.rank != 1:
+        raise ValueError(f"bundle must have rank 1, to have one geodesic through each point; got rank {bundle.rank}.")
+    space = bundle.space
+    bases = space.validate(base_points, "base_points")
+    start = np.repeat(flattened(space, bases), 2, axis=0)
+    way = np.tile([[-1.0], [1.0]], (len(bases), 1))
+    n_points = as_integer(n_points, "n_points", low=2)
+    halves = geodesic(bundle, start, way, length=as_positive(length, "length"), n_points=n_points)
+    status = np.asarray(halves.status, np.int8).reshape(-1, 2)
+    positions = np.concatenate([-halves.times[:0:-1], halves.times])
+    curves = []
+    for base, (back, ahead), ends in zip(bases, halves.points.reshape(-1, 2, *halves.points.shape[1:]), status, strict=True):
+        points = np.concatenate([back[:0:-1], ahead])
+        reached = np.isfinite(points).all(axis=1)
+        curves.append(Curve(shaped(space, points[reached]), positions[reached], base, ends))
+    return curves
 
 
 def ridge_point(bundle: RiemannianSubbundle, point: Any, *, max_steps: int = 100) -> FloatArray:

@@ -26,8 +26,8 @@ GAUSSIAN, COMPACT = 0, 1
 CODES = {"gaussian": GAUSSIAN, "compact": COMPACT}
 COMPACT_REACH = 8.0
 
-# t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would not
-# tell observations apart, and rounding could make exp(−(t − t_nearest)/2) overflow.
+# t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would
+# not tell observations apart, and rounding could make exp(−(t − t_nearest)/2) overflow.
 TOO_FAR = 1e12
 
 

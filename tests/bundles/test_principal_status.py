@@ -46,6 +46,19 @@ def test_points_at_every_distance_have_a_status(wavy_cloud, dim, centering, kern
     np.testing.assert_array_equal(status[distances > 20.0], Status.LEFT_SUPPORT)
 
 
+@pytest.mark.parametrize(("centering", "kernel"), CHOICES)
+@pytest.mark.parametrize(("dim", "n"), [(9, 150), (60, 30)])
+def test_points_at_every_distance_from_a_flat_cloud_have_a_status(wavy_cloud, dim, n, centering, kernel):
+    data = wavy_cloud(5, n, seed=dim) @ np.random.default_rng(1).normal(size=(5, dim)) / np.sqrt(5.0)
+    bundle = PrincipalSubbundle(
+        data, 1, 0.25 * np.linalg.norm(np.ptp(data, axis=0)), centering=centering, kernel=kernel
+    )
+    distances = np.r_[0.0, np.geomspace(0.01, 1e9, 20), 1e12, 1e13, 1e100, 1e155, 1e200, 1e308]
+    points = data[0] + distances[:, None] * np.resize([1.0, -1.0, 0.3], dim)
+    assert_no_silent_nan(bundle, points, np.ones_like(points))
+    np.testing.assert_array_equal(bundle.frame(points).status[distances > 100.0], Status.LEFT_SUPPORT)
+
+
 @pytest.mark.parametrize("dim", [3, 5])
 def test_every_corner_of_a_far_box_is_off_the_support(wavy_cloud, dim):
     # 201 observations leave empty places in the last leaf; no query, however placed, may see anything there.

@@ -24,8 +24,19 @@ def flat_cloud(dim, span, n, wavy_cloud, seed=0):
 
 @pytest.mark.parametrize(
     ("dim", "span", "n", "working"),
-    [(2, 2, 50, 3), (3, 2, 50, 3), (3, 3, 50, 3), (4, 2, 50, 4), (5, 2, 50, 4), (6, 4, 50, 6), (30, 5, 99, 7)]
-    + [(30, 28, 99, 30), (30, 27, 99, 29), (40, 39, 20, 21), (300, 20, 25, 22)],
+    [
+        (2, 2, 50, 3),
+        (3, 2, 50, 3),
+        (3, 3, 50, 3),
+        (4, 2, 50, 4),
+        (5, 2, 50, 4),
+        (6, 4, 50, 6),
+        (30, 5, 99, 7),
+        (30, 28, 99, 30),
+        (30, 27, 99, 29),
+        (40, 39, 20, 21),
+        (300, 20, 25, 22),
+    ],
 )
 def test_the_working_space_is_the_span_and_two_more(wavy_cloud, dim, span, n, working):
     cloud, coordinates = reduce_cloud(Cloud(flat_cloud(dim, span, n, wavy_cloud)[0]))

@@ -45,16 +45,23 @@ def test_rank_one_without_its_bundle():
     np.testing.assert_array_equal(chart.inverse_transform(v), again.inverse_transform(v))
 
 
-def test_higher_ranks_need_the_bundle():
-    bundle = SphereTangent(3)
-    chart = Chart(bundle, [0.0, 0.0, 0.0, 1.0], 1.0, n_geodesics=40)
-    arrays = chart.to_arrays()
-    with pytest.raises(ValueError, match=r"rank 3 follows geodesics at every use and needs its bundle.*from_arrays\("):
-        Chart.from_arrays(arrays)
-    again = Chart.from_arrays(arrays, bundle)
+def test_rank_three_without_its_bundle():
+    chart = Chart(SphereTangent(3), [0.0, 0.0, 0.0, 1.0], 1.0, n_geodesics=40)
+    again = Chart.from_arrays(chart.to_arrays())
     v = np.array([[0.1, 0.2, -0.3], [0.5, 0.0, 0.4]])
     np.testing.assert_array_equal(chart.inverse_transform(v), again.inverse_transform(v))
     x = chart.inverse_transform(v)
+    np.testing.assert_array_equal(chart.transform(x), again.transform(x))
+
+
+def test_searches_need_the_bundle():
+    bundle = SphereTangent(3)
+    chart = Chart(bundle, [0.0, 0.0, 0.0, 1.0], 1.0, n_geodesics=40, tol=1e-6)
+    arrays = chart.to_arrays()
+    with pytest.raises(ValueError, match=r"rank 3 with a tolerance follows geodesics.*needs its bundle.*from_arrays\("):
+        Chart.from_arrays(arrays)
+    again = Chart.from_arrays(arrays, bundle)
+    x = chart.inverse_transform([[0.1, 0.2, -0.3], [0.5, 0.0, 0.4]])
     np.testing.assert_array_equal(chart.transform(x), again.transform(x))
 
 

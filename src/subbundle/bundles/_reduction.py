@@ -44,6 +44,7 @@ class Coordinates:
         self.padding = max(_LEAST_DIM - used, 0)
         self.span = centre.size if basis is None else basis.shape[1]
 
+    @np.errstate(over="ignore", invalid="ignore")  # a point at 1e308 is just off the support
     def enter(
         self, points: FloatArray, covectors: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:

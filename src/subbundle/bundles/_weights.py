@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numba as nb
-import numpy as np
 
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within, nearest_sq

@@ -15,18 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from subbundle import plot
+from subbundle import datasets, plot
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.bundles import PrincipalSubbundle
-from subbundle.experiments.s_surface import sample
 from subbundle.geodesics import geodesic
 from subbundle.geodesics.log import Log, log
 from subbundle.manifolds.ridge import carry_to_ridge
 
-N, BANDWIDTH = 3000, 0.08
+N, NOISE, BANDWIDTH = 3000, 0.05, 0.25
 # Unrolled positions near which x and y are taken: arc length from the middle of the S, and position across it.
-START, END = (-1.0, 0.3), (0.9, 0.75)
+START, END = (-2.2, 0.5), (2.0, 1.5)
 # name: search, method, penalty
 VARIANTS = {
     "dual subspace": ("dual", "lm", 0.0),
@@ -65,8 +64,10 @@ class Illustration:
 
 def illustrate(*, seed: int = 0, n: int = N) -> Illustration:
     """Learn the bundle and find the logarithms."""
-    sheet = sample(seed, n=n, dim=3)
-    start, end = (int(np.argmin(np.sum((sheet.unrolled - place) ** 2, axis=1))) for place in (START, END))
+    sheet = datasets.s_surface(n, noise=NOISE, seed=seed)
+    assert sheet.coordinates is not None
+    unrolled = sheet.coordinates
+    start, end = (int(np.argmin(np.sum((unrolled - place) ** 2, axis=1))) for place in (START, END))
     bundle = PrincipalSubbundle(sheet.points, rank=2, bandwidth=BANDWIDTH)
     base, target = carry_to_ridge(bundle, sheet.points[start]).points, sheet.points[end]
     logs = {
@@ -76,7 +77,7 @@ def illustrate(*, seed: int = 0, n: int = N) -> Illustration:
     times = np.linspace(0.0, 1.0, 121)
     names = list(VARIANTS)
     way, short = (geodesic(bundle, base, logs[name].covectors, times=times).points for name in (names[0], names[-1]))
-    truth = float(np.linalg.norm(sheet.unrolled[end] - sheet.unrolled[start]))
+    truth = float(np.linalg.norm(unrolled[end] - unrolled[start]))
     return Illustration(sheet.points, base, target, truth, logs, way, short)
 
 

@@ -21,15 +21,14 @@ import numpy as np
 
 from subbundle import plot
 from subbundle._progress import Progress
-from subbundle._types import FloatArray, Status, count_statuses
+from subbundle._types import FloatArray, count_statuses
 from subbundle._validation import as_integer
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.comparisons import (
     Curve,
     central_observation,
+    curves_through,
     distances_to_curve,
-    principal_curve,
-    principal_flow,
     principal_geodesic,
     ridge_point,
 )
@@ -93,12 +92,14 @@ def fit(data: Dataset, *, bandwidth: float = BANDWIDTH) -> Fits:
     """Fit all curves to one data set."""
     points = data.points
     base = points[central_observation(points, space=SPACE)]
-    bundle = RiemannianSubbundle(points, 1, bandwidth, space=SPACE)
-    options: dict[str, Any] = {"space": SPACE, "length": LENGTH, "n_points": N_POINTS}
+    centred, uncentred = (
+        RiemannianSubbundle(points, 1, bandwidth, space=SPACE, centering=centering) for centering in ("recentred", "none")
+    )
+    starts = np.stack([base, ridge_point(centred, base)])
     curves = {"tangent PCA": principal_geodesic(points, space=SPACE, base_point=base)}
-    for suffix, start in (("", base), (", from the ridge", ridge_point(bundle, base))):
-        curves["centred" + suffix] = principal_curve(points, bandwidth, base_point=start, **options)
-        curves["uncentred" + suffix] = principal_flow(points, bandwidth, base_point=start, **options)
+    for name, bundle in (("centred", centred), ("uncentred", uncentred)):
+        both = curves_through(bundle, starts, length=LENGTH, n_points=N_POINTS)
+        curves[name], curves[f"{name}, from the ridge"] = both
     errors = {"true curve": sum_of_squares(points, data.curve)}
     errors |= {name: sum_of_squares(points, curve.points) for name, curve in curves.items()}
     return Fits(curves, {name: errors[name] for name in METHODS})
@@ -168,10 +169,11 @@ def most_telling(fits: list[Fits]) -> int:
 
 def draw_errors(errors: dict[str, FloatArray]) -> Any:
     """A box plot of the SSEs on a logarithmic scale, one dot per data set."""
-    figure, (panel,) = plot.new_figure(1, size=6.4)
+    figure, (panel,) = plot.new_figure(1)
+    figure.set_size_inches(8.0, 4.4)
     panel.set_axis_on()
     panel.set_aspect("auto")
-    panel.set_position((0.12, 0.18, 0.85, 0.76))
+    panel.set_position((0.09, 0.13, 0.9, 0.79))
     rng = np.random.default_rng(0)
     for place, (name, values) in enumerate(errors.items()):
         boxes = panel.boxplot([values], positions=[place], widths=0.55, patch_artist=True, showfliers=False)
@@ -182,7 +184,7 @@ def draw_errors(errors: dict[str, FloatArray]) -> Any:
     panel.set_xticks(range(len(errors)), [name.replace(", ", ",\n") for name in errors], fontsize=9)
     panel.set_ylabel("sum of squared geodesic errors")
     panel.grid(axis="y", alpha=0.3)
-    panel.set_title(f"100 observations around a random curve, {len(next(iter(errors.values())))} data sets", fontsize=11)
+    panel.set_title(f"100 observations around a random curve, {len(errors['centred'])} data sets", fontsize=11)
     return figure
 
 
@@ -190,34 +192,32 @@ def draw_example(data: Dataset, fits: Fits) -> Any:
     """One data set on the sphere with the paper's three curves, and beside it the ones from the ridge."""
     figure, panels = plot.new_figure(2)
     toward = SPACE.projection(data.points.mean(axis=0))
-    view = plot.View(float(np.degrees(np.arctan2(toward[1], toward[0]))), float(np.degrees(np.arcsin(toward[2]))) - 8.0)
+    azimuth, elevation = np.degrees([np.arctan2(toward[1], toward[0]), np.arcsin(toward[2])])
+    view = plot.View(float(azimuth), float(elevation) - 12.0)
     for panel, suffix in zip(panels, ("", ", from the ridge"), strict=True):
-        scene = plot.Scene(view, fog=0.55)
-        _add_globe(scene, view)
+        scene = plot.Scene(view, fog=0.5)
+        scene.add_curves(_globe(view), color="#c9ced6", width=0.6)
         scene.add_points(data.points, color="#2b5d9b", size=9.0, lift=0.02)
-        names = ("tangent PCA", "uncentred" + suffix, "centred" + suffix)
-        for name, colour in zip(names, ("tangent PCA", "uncentred", "centred"), strict=True):
-            curve = fits.curves[name].points
-            scene.add_curves(curve[None], color=COLOURS[colour], width=1.8, lift=0.03 if colour != "centred" else 0.04)
-        scene.add_points(fits.curves[names[2]].base_point[None], color="black", size=30.0, lift=0.06)
+        names = {"tangent PCA": "tangent PCA", "uncentred": f"uncentred{suffix}", "centred": f"centred{suffix}"}
+        for row, (short, name) in enumerate(names.items()):
+            scene.add_curves(fits.curves[name].points[None], color=COLOURS[short], width=1.8, lift=0.03 + 0.01 * row)
+            text = f"{short}: SSE {fits.errors[name]:.3f}"
+            panel.text(-1.03, -1.01 + 0.085 * row, text, color=COLOURS[short], fontsize=9)
+        scene.add_points(fits.curves[f"centred{suffix}"].base_point[None], color="black", size=30.0, lift=0.08)
         scene.draw(panel)
-        plot.fit(panel, 1.05 * np.array([[-1.0, -1.0], [1.0, 1.0]]), margin=0.0)
-        panel.set_title("from the central observation" if not suffix else "from the ridge", fontsize=11)
-        for row, (name, colour) in enumerate(zip(names[::-1], ("centred", "uncentred", "tangent PCA"), strict=True)):
-            text = f"{colour}: SSE {fits.errors[name]:.3f}"
-            panel.text(-1.03, -0.86 - 0.085 * row, text, color=COLOURS[colour], fontsize=9)
+        plot.fit(panel, 1.04 * np.array([[-1.0, -1.0], [1.0, 1.0]]), margin=0.0)
+        panel.set_title("from the ridge" if suffix else "from the central observation", fontsize=11)
     return figure
 
 
-def _add_globe(scene: Any, view: Any) -> None:
-    """Meridians and parallels on the side that is seen."""
+def _globe(view: Any) -> FloatArray:
+    """Meridians, parallels and outline of the side that is seen, [curves, 181, 3]."""
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
-    circles = []
-    for latitude in np.radians(np.arange(-75, 90, 15)):
-        circles.append([np.cos(latitude) * np.cos(angle), np.cos(latitude) * np.sin(angle), np.full(181, np.sin(latitude))])
-    for longitude in np.radians(np.arange(0, 180, 15)):
-        circles.append([np.cos(angle) * np.cos(longitude), np.cos(angle) * np.sin(longitude), np.sin(angle)])
-    curves = np.swapaxes(np.array(circles), 1, 2)
-    hidden = curves @ view.axes[2] < 0.0
-    curves[hidden] = np.nan
-    scene.add_curves(curves, color="#c9ced6", width=0.5)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    latitudes, longitudes = np.radians(np.arange(-75, 90, 15)), np.radians(np.arange(0, 180, 15))
+    parallels = [[np.cos(b) * cosine, np.cos(b) * sine, np.full(181, np.sin(b))] for b in latitudes]
+    meridians = [[cosine * np.cos(c), cosine * np.sin(c), sine] for c in longitudes]
+    grid = np.swapaxes(np.array(parallels + meridians), 1, 2)
+    grid[grid @ view.axes[2] < 0.0] = np.nan
+    outline = cosine[:, None] * view.axes[0] + sine[:, None] * view.axes[1]
+    return np.concatenate([grid, outline[None]])

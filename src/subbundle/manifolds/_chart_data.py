@@ -1,4 +1,4 @@
-"""What a chart knows, as plain arrays: enough to compute with (k ≤ 2) and to save without pickle."""
+"""What a chart knows, as plain arrays: enough to compute with, and to save without pickle."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.manifolds._fan_domain import Ending
-from subbundle.manifolds._fan_search import Search
+from subbundle.manifolds._fan_search import Searched
 from subbundle.manifolds._interpolant import Interpolant
+from subbundle.manifolds._scattered import Scattered
+
+Model = Interpolant | Scattered | Searched
 
 _AXES = {
     "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmd",
@@ -37,13 +40,13 @@ class ChartData:
     endings : [L]
         Why; `Status` or `Ending`.
     points, velocities : [L, m, dim]
-        Nodes relative to the base point; for k ≤ 2 continued beyond the ends.
+        Nodes relative to the base point, continued beyond the ends.
     counts : [L]
         Nodes that the geodesic itself reached.
     border : [L, 2]
         ρ at both sides of the cell after each geodesic; the extents themselves for k ≠ 2.
     step, tol, length_scale, injectivity_radius, interpolation_error, max_residual : float
-        Distance between nodes; tolerance of searches; see `Chart` for the others.
+        Distance between nodes; tolerance of searches, 0 if there are none; see `Chart` for the others.
     """
 
     base_point: FloatArray
@@ -71,22 +74,26 @@ class ChartData:
         """Every field as an array."""
         return {field.name: np.array(getattr(self, field.name)) for field in fields(self)}
 
-    def model(self, bundle: Subbundle | None) -> Interpolant | Search:
-        """The map itself. Searches (k ≥ 3) need the bundle."""
+    def model(self, bundle: Subbundle | None) -> Model:
+        """The map itself. Searches need the bundle."""
+        jobs = resolve_jobs(getattr(bundle, "n_jobs", None))
         if self.rank <= 2:
-            jobs = resolve_jobs(getattr(bundle, "n_jobs", None))
             return Interpolant(
                 self.points, self.velocities, self.counts, self.border, self.step, self.length_scale, self.rank, jobs
             )
+        cut = np.asarray(self.endings >= min(Ending))
+        coarse = Scattered(
+            self.directions, self.points, self.velocities, self.counts, self.extents, cut,
+            self.step, self.length_scale, jobs,
+        )  # fmt: skip
+        if self.tol == 0.0:
+            return coarse
         if bundle is None:
             raise ValueError(
-                f"a chart of rank {self.rank} follows geodesics at every use and needs its bundle; got None. Pass "
-                "Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
+                f"a chart of rank {self.rank} with a tolerance follows geodesics at every use and needs its bundle; "
+                "got None. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
             )
-        return Search(
-            bundle, self.base_point, self.frame, self.directions, self.points, self.extents,
-            np.asarray(self.endings >= min(Ending)), self.step, self.tol,
-        )  # fmt: skip
+        return Searched(bundle, self.base_point, self.frame, coarse, self.tol)
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> ChartData:

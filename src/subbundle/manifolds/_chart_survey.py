@@ -14,12 +14,15 @@ from subbundle.bundles.base import Subbundle
 from subbundle.geodesics._paths import HasLandmarks
 from subbundle.geodesics._start import frame_at
 from subbundle.manifolds._chart_data import ChartData
-from subbundle.manifolds._fan_build import Tracer, build
-from subbundle.manifolds.directions import directions
+from subbundle.manifolds._fan_build import Tracer, build, most_scattered
+from subbundle.manifolds._interpolant import Interpolant
+from subbundle.manifolds._scattered import n_coefficients
 
 # Nodes per length scale at a tolerance of _TOL: fourth order, and below the tolerance by a factor of ten.
 _NODES = 3.0
 _TOL = 1e-3
+# For k ≥ 3, where nodes are half as dense and directions are dear.
+_TOL_SCATTERED = 1e-2
 _MOST_GEODESICS = 512
 # When the caller asks for a tolerance, it may cost more.
 _MOST_ASKED = 4096
@@ -48,48 +51,38 @@ def survey(
     accuracy = None if tol is None else as_positive(tol, "tol")
     count = _count(n_geodesics, rank)
     frame = frame_at(bundle, base[None])[0]
-    finest = scale if rank > 2 else scale / _NODES * min(1.0, (accuracy or _TOL) / _TOL) ** 0.25
+    finest = scale / _NODES * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
     n_steps = max(4, int(np.ceil(limit / finest)))
     size = limit if extent is None else min(extent, limit)
     stage = 0.25 * limit if extent is None else size
     step = limit / n_steps
     flow_tol = _FLOW_TOL if accuracy is None else min(_FLOW_TOL, accuracy)
     tracer = Tracer(bundle, base, frame, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)
-    make = _scattered if rank > 2 else _interpolated
-    return make(tracer, count, accuracy)
+    return _interpolated(tracer, count, accuracy)
 
 
 def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> ChartData:
     jobs = resolve_jobs(getattr(tracer.bundle, "n_jobs", None))
-    most = _MOST_GEODESICS if tol is None else _MOST_ASKED
-    wanted = _TOL if tol is None else tol
+    rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
+    # Above rank 2 a tolerance is met by searches, not by more geodesics.
+    refined = tol is not None and rank <= 2
+    most = (_MOST_ASKED if refined else _MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
+    wanted = tol if tol is not None and refined else (_TOL if rank <= 2 else _TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
-    scale = float(tracer.bundle.length_scale)
-    if tol is not None and built.error > tol * scale:
+    if refined and built.error > wanted * scale:
         warnings.warn(
             f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, above tol={tol:g}. "
             "Pass a larger n_geodesics, a smaller radius, or accept it: chart.interpolation_error states it.",
             SubbundleWarning,
             stacklevel=4,
         )
-    model, domain = built.interpolant, built.domain
+    model, domain = built.model, built.domain
+    border = model.border if isinstance(model, Interpolant) else np.repeat(domain.extents[:, None], 2, axis=1)
+    searched = tol is not None and rank > 2
     return ChartData(
         tracer.base_point, tracer.frame, built.fan.directions, domain.extents, domain.endings,
-        model.points, model.velocities, model.counts, model.border, model.step, tracer.tol, scale,
-        domain.injectivity_radius, built.error, _reach(tracer, model.nodes[0]),
-    )  # fmt: skip
-
-
-def _scattered(tracer: Tracer, count: int | None, tol: float | None) -> ChartData:
-    rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
-    fan = tracer.fan(directions(rank, 50 * 2 ** (rank - 1) if count is None else count))
-    domain = tracer.domain(fan)
-    counts = fan.real.sum(axis=1)
-    border = np.repeat(domain.extents[:, None], 2, axis=1)
-    return ChartData(
-        tracer.base_point, tracer.frame, fan.directions, domain.extents, domain.endings,
-        fan.points, fan.velocities, counts, border, fan.step, tracer.tol, scale,
-        domain.injectivity_radius, 0.0, _reach(tracer, fan.points[fan.real]),
+        model.points, model.velocities, model.counts, border, model.step, tracer.tol if searched else 0.0, scale,
+        domain.injectivity_radius, 0.0 if searched else built.error, _reach(tracer, model.nodes[0]),
     )  # fmt: skip
 
 
@@ -124,7 +117,7 @@ def _count(n_geodesics: int | None, rank: int) -> int | None:
         return None
     if rank == 1:
         return as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
-    return as_integer(n_geodesics, "n_geodesics", low=8 if rank == 2 else 4 * rank)
+    return as_integer(n_geodesics, "n_geodesics", low=8 if rank == 2 else 4 * n_coefficients(rank))
 
 
 def _reach(tracer: Tracer, nodes: FloatArray) -> float:

@@ -16,6 +16,7 @@ from subbundle.manifolds._fan import BoolArray, Fan, interleave, trace
 from subbundle.manifolds._fan_domain import Domain, domain_of
 from subbundle.manifolds._interpolant import Interpolant
 from subbundle.manifolds._interpolant_table import continued
+from subbundle.manifolds._scattered import Scattered
 from subbundle.manifolds.directions import directions
 
 # Geodesics to begin with: a power of two between these, so that at the size of the data they are this far apart, in
@@ -73,30 +74,39 @@ class Built:
 
     fan: Fan
     domain: Domain
-    interpolant: Interpolant
+    model: Interpolant | Scattered
     error: float
 
 
 def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_jobs: int) -> Built:
-    """Interpolate exp for rank 1 or 2, with ``n_geodesics`` or as many up to ``most`` as give an error of ``tol``."""
-    scale = float(tracer.bundle.length_scale)
-    if tracer.bundle.rank == 1:
-        return _checked(tracer, tracer.fan(directions(1, 2)), n_jobs)
-    if n_geodesics is not None:
-        return _checked(tracer, tracer.fan(directions(2, n_geodesics)), n_jobs)
-    count = _first_count(tracer.extent / scale)
-    fan = tracer.fan(directions(2, count))
+    """Interpolate exp, with ``n_geodesics`` or as many up to ``most`` as give an error of ``tol`` length scales."""
+    scale, rank = float(tracer.bundle.length_scale), tracer.bundle.rank
+    if rank == 1 or n_geodesics is not None:
+        return _checked(tracer, tracer.fan(directions(rank, n_geodesics or 2)), n_jobs)
+    count = _first_count(tracer.extent / scale, rank)
+    fan = tracer.fan(directions(rank, count))
     while True:
         built = _checked(tracer, fan, n_jobs)
-        may_double = 2 * count <= most and 2 * built.interpolant.table.nbytes <= _MOST_BYTES
+        may_double = 2 * count <= most and 2 * 4 * built.model.points.nbytes <= _MOST_BYTES
         if built.error <= tol * scale or not may_double:
             return built
-        fan = interleave(fan, tracer.fan(_between(count)))
+        fan = interleave(fan, tracer.fan(_between(count))) if rank == 2 else tracer.fan(directions(rank, 2 * count))
         count *= 2
 
 
-def _first_count(extent: float) -> int:
+def most_scattered(rank: int) -> int:
+    """Directions that a chart of rank ≥ 3 may have unless told otherwise."""
+    return 4 * _fewest_scattered(rank)
+
+
+def _fewest_scattered(rank: int) -> int:
+    return int(50 * 2 ** (rank - 1))
+
+
+def _first_count(extent: float, rank: int) -> int:
     """Directions to begin with, for data of this many length scales."""
+    if rank > 2:
+        return _fewest_scattered(rank)
     needed = 2.0 * np.pi * extent / _APART
     return int(np.clip(2 ** np.ceil(np.log2(needed)), _FEWEST, _START_MOST))
 
@@ -107,22 +117,36 @@ def _between(count: int) -> FloatArray:
 
 
 def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
-    domain, scale = tracer.domain(fan), float(tracer.bundle.length_scale)
+    """The interpolant of ``fan`` and its error on independent geodesics, half way between the nodes."""
+    domain = tracer.domain(fan)
+    model = _interpolate(fan, domain, float(tracer.bundle.length_scale), n_jobs)
+    unit = _check_directions(fan.directions)
+    check = tracer.halved(unit, float(domain.extents.max()))
+    coordinates = check.distances[1::2, None] * unit[:, None, :]
+    held = check.real[:, 1::2].copy()
+    held[held] = model.inside(coordinates[held])
+    errors = np.linalg.norm(model.evaluate(coordinates[held]) - check.points[:, 1::2][held], axis=1)
+    return Built(fan, domain, model, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
+
+
+def _interpolate(fan: Fan, domain: Domain, scale: float, n_jobs: int) -> Interpolant | Scattered:
     n_nodes = int(np.ceil(domain.extents.max() / fan.step)) + 3
     points, velocities = continued(fan, n_nodes)
     counts = np.minimum(fan.real.sum(axis=1), n_nodes)
     rank = fan.directions.shape[1]
-    border = domain.border(scale) if rank == 2 else np.repeat(domain.extents[:, None], 2, axis=1)
-    interpolant = Interpolant(points, velocities, counts, border, fan.step, scale, rank, n_jobs)
+    if rank > 2:
+        return Scattered(
+            fan.directions, points, velocities, counts, domain.extents, domain.cut, fan.step, scale, n_jobs
+        )
+    return Interpolant(points, velocities, counts, domain.border(scale), fan.step, scale, rank, n_jobs)
+
+
+def _check_directions(unit: FloatArray) -> FloatArray:
+    """Directions of independent geodesics: half way on a circle, another even set on a sphere."""
+    count, rank = unit.shape
     if rank == 1:
-        unit = fan.directions
-    else:
-        count = len(fan.directions)
-        unit = _between(count)[np.arange(min(_CHECKS, count)) * count // min(_CHECKS, count)]
-    check = tracer.halved(unit, float(domain.extents.max()))
-    truth = check.points[:, 1::2]
-    coordinates = check.distances[1::2, None] * unit[:, None, :]
-    held = check.real[:, 1::2].copy()
-    held[held] = interpolant.inside(coordinates[held])
-    errors = np.linalg.norm(interpolant.evaluate(coordinates[held]) - truth[held], axis=1)
-    return Built(fan, domain, interpolant, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
+        return unit
+    if rank > 2:
+        return directions(rank, _CHECKS + 5)
+    rows = np.arange(min(_CHECKS, count)) * count // min(_CHECKS, count)
+    return np.asarray(_between(count)[rows])

@@ -57,7 +57,9 @@ class Domain:
         return np.asarray(self.endings >= min(Ending))
 
     def border(self, scale: float) -> FloatArray:
-        """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions."""
+        """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions; of a line, ρ twice."""
+        if len(self.extents) == 2:
+            return np.repeat(self.extents[:, None], 2, axis=1)
         rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, _RISE_AT_FOLD, _RISE_AT_CUT), _RISE) * scale
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
         rise = np.minimum(rise, np.roll(rise, -1))[:, None]

@@ -85,9 +85,12 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     # Neighbours come by distance; the nearest of another part says most exactly how far away that part has come.
     nearest = np.flatnonzero(elsewhere)[np.unique(row[elsewhere], return_index=True)[1]]
     here, there = _at(here, nearest), _at(there, nearest)
+    # γ̇′ is the gradient of the other distance; where the metric is not that of the ambient space, γ̇′/|γ̇′|² is.
+    gradient = fan.velocities[there]
+    gradient = gradient / np.einsum("nd,nd->n", gradient, gradient)[:, None]
     lead = fan.distances[here[1]] - fan.distances[there[1]]
-    lead -= np.einsum("nd,nd->n", fan.velocities[there], fan.points[here] - fan.points[there])
-    rate = 1.0 - np.einsum("nd,nd->n", fan.velocities[here], fan.velocities[there])
+    lead -= np.einsum("nd,nd->n", gradient, fan.points[here] - fan.points[there])
+    rate = 1.0 - np.einsum("nd,nd->n", gradient, fan.velocities[here])
     back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, _BACK * scale)
     late = lead > _LEAD * scale
     np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])

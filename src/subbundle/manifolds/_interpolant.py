@@ -17,13 +17,11 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.manifolds import _interpolant_kernels as kernels
 from subbundle.manifolds._fan import BoolArray
-from subbundle.manifolds._fold import differ
 from subbundle.manifolds._interpolant_table import build_table
+from subbundle.manifolds._nearest import Found, nearest
 
 # Rows that are worth a thread of their own.
 _GRAIN = 2000
-# Near nodes from which a search may start.
-_CANDIDATES = 6
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
 # Coordinates this near to the border, in length scales, are still inside: rounding.
@@ -120,32 +118,12 @@ class Interpolant:
         kernels.inside_batch(self.border, coordinates, _SLACK * self.scale, result)
         return result
 
-    def nearest(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
-        """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
+    def nearest(self, targets: FloatArray) -> Found:
+        """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
+        return nearest(self, targets)
 
-        From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another part of
-        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts.
-        Coordinates may end up outside the domain.
-        """
-        nodes, at = self.nodes
-        _, near = self.tree.query(targets, k=np.arange(1, min(_CANDIDATES, len(nodes)) + 1))
-        first = near[:, 0]
-        found = self._search(targets, at[first])
-        covered = self.inside(found[0]) & found[3]
-        beside = np.zeros(len(targets), bool)
-        for other in near.T[1:]:
-            away = differ(_length(at[other] - at[first]), _length(nodes[other] - nodes[first]), self.scale)
-            rows = np.flatnonzero(~covered | (away & ~beside))
-            beside |= away
-            again = self._search(targets[rows], at[other[rows]])
-            covered_again = self.inside(again[0]) & again[3]
-            better = np.where(covered[rows] == covered_again, again[2] < found[2][rows], covered_again)
-            covered[rows] |= covered_again
-            for old, new in zip(found, again, strict=True):
-                old[rows[better]] = new[better]
-        return found
-
-    def _search(self, targets: FloatArray, starts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
+        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
         n, table, coordinates = len(targets), self.table, starts.copy()
         points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
 
@@ -168,8 +146,3 @@ class Interpolant:
             coordinates, points, residuals,
         )  # fmt: skip
         return coordinates, points, residuals
-
-
-def _length(vectors: FloatArray) -> FloatArray:
-    length: FloatArray = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    return length

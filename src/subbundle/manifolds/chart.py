@@ -4,8 +4,8 @@
 
 on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data,
 where it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not
-one-to-one. For k ≤ 2 an interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 every point is
-a search.
+one-to-one. An interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 searches along geodesics
+can make it exact.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from subbundle.manifolds import _chart_data
 from subbundle.manifolds._chart_survey import survey
 from subbundle.manifolds._fan import BoolArray
 from subbundle.manifolds._fan_domain import count_endings
-from subbundle.manifolds._fan_search import Search
-from subbundle.manifolds._interpolant import Interpolant
 from subbundle.manifolds._located import Located
 
 __all__ = ["Chart", "Located"]
@@ -39,11 +37,12 @@ class Chart:
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
     n_geodesics : int, optional
-        Directions of the fan. Unless given: 2 for rank 1; for rank 2 as many, up to 512, as the tolerance needs;
-        50·2^(k−1) for higher ranks, where they only say where to start a search.
+        Directions of the fan. Unless given: 2 for rank 1; for higher ranks as many as the tolerance needs, up to 512
+        for rank 2 and 200·2^(k−1) above.
     tol : float, optional
-        Error allowed to the interpolant (k ≤ 2), or to the searches (k ≥ 3), relative to the bundle's length scale.
-        Unless given, 1e-3 as far as 512 geodesics reach it (see ``interpolation_error``), or 1e-6.
+        Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
+        as far as the number of geodesics reaches it; ``interpolation_error`` states what was reached. For k ≥ 3 a
+        given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
     max_radius : float, optional
         Bound for ``"auto"``. Needed where there is no data to end at.
 
@@ -77,7 +76,7 @@ class Chart:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
-        """The chart that `to_arrays` described. Ranks above 2 need the bundle."""
+        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, _chart_data.from_arrays(arrays)
         chart._data.model(bundle)
@@ -88,7 +87,7 @@ class Chart:
         return self._data.to_arrays()
 
     @cached_property
-    def _model(self) -> Interpolant | Search:
+    def _model(self) -> _chart_data.Model:
         return self._data.model(self._bundle)
 
     @property
@@ -120,7 +119,7 @@ class Chart:
     def interpolation_error(self) -> float:
         """Distance between the interpolant and independent geodesics: 99 % of the positions compared lie within it.
 
-        0 for k ≥ 3, where nothing is interpolated.
+        0 where every point is a search by geodesics (k ≥ 3 with ``tol``).
         """
         return self._data.interpolation_error
 

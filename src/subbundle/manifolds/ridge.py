@@ -117,7 +117,7 @@ def _normal_shift(bundle: Subbundle, points: FloatArray, order: int) -> tuple[Fl
 def _across(vectors: FloatArray, offsets: FloatArray) -> FloatArray:
     """(I − P) applied to ``offsets`` [batch, dim]."""
     along = np.einsum("bdk,bd->bk", vectors, offsets)
-    return offsets - np.einsum("bdk,bk->bd", vectors, along)
+    return np.asarray(offsets - np.einsum("bdk,bk->bd", vectors, along))
 
 
 def _second_form(bundle: Subbundle, points: FloatArray, vectors: FloatArray, unit: FloatArray) -> FloatArray:

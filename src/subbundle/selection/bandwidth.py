@@ -1,6 +1,6 @@
 """The bandwidth of least estimated risk, from two disjoint halves of the data.
 
-Observations left out of both halves are carried onto the corrected ridge of each, at every bandwidth a_j = a_0 2^(j/4) of a
+Observations left out of both halves are carried onto the second-order ridge of each, at every bandwidth a_j = a_0 2^(j/4) of a
 ladder. With c_A, c_B where they come to rest and W the mean of values clipped at their own 98 % quantile,
 
     V_j  = W(|c_A,j − c_B,j|²) · n/(2N)                                        n observations a half, N in all
@@ -8,7 +8,7 @@ ladder. With c_A, c_B where they come to rest and W the mean of values clipped a
     R_j  = V_j + max(0, B²_j).
 
 Two halves share no noise: their difference is variance, and the product across halves of what a change of bandwidth moves is
-squared bias, of order a⁴ on the corrected ridge, without a variance term. The minimum of R is taken from the parabola through
+squared bias, of order a⁴ on the second-order ridge, without a variance term. The minimum of R is taken from the parabola through
 log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to rung.
 """
 
@@ -22,12 +22,12 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.manifolds.corrected_ridge import normal_step
+from subbundle.manifolds.ridge import carry_to_ridge
 
 _QUERIES = 400
 _RATIO = 2.0**0.25
 _LAGS = (2, 3, 4)
-_STEPS = 3
+_STEPS = 4
 # The ladder starts where a typical observation has so many effective neighbours per direction of the rank, plus one …
 _FEWEST = 1.0
 # … and ends at this part of the size of the cloud, or when the risk has clearly risen.
@@ -47,7 +47,7 @@ class BandwidthChoice:
     ----------
     bandwidth : float
     error : float
-        Estimated root-mean-square error of the corrected ridge at this bandwidth; NaN where it could not be estimated.
+        Estimated root-mean-square error of the second-order ridge at this bandwidth; NaN where it could not be estimated.
     ladder, risks : [m]
         The bandwidths compared, and R; infinite where too few observations had a ridge to go to.
     method : str
@@ -129,20 +129,15 @@ def _first_rung(queries: FloatArray, half: Cloud, rank: int) -> float:
 
 
 def _carried(half: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None) -> FloatArray:
-    """Where the queries [q, d] come to rest on the corrected ridge of ``half``; NaN for those that have none."""
-    points = queries.copy()
+    """Where the queries [q, d] come to rest on the second-order ridge of ``half``; NaN for those that have none."""
     try:
         bundle = PrincipalSubbundle(half, rank, bandwidth, min_density=1e-9, n_jobs=n_jobs)
     except ValueError:
         # A rung on which the bundle refuses, for want of neighbours or directions, is a rung without a ridge.
-        return np.full_like(points, np.nan)
-    for _ in range(_STEPS):
-        alive = np.flatnonzero(np.isfinite(points[:, 0]))
-        if alive.size == 0:
-            break
-        step, status = normal_step(bundle, points[alive], corrected=True)
-        points[alive] += np.where((status == Status.OK)[:, None], step, np.nan)
-    return points
+        return np.full_like(queries, np.nan)
+    carried = carry_to_ridge(bundle, queries, tol=1e-3, max_steps=_STEPS)
+    lost = (carried.status != Status.OK) & (carried.status != Status.NOT_CONVERGED)
+    return np.where(lost[:, None], np.nan, carried.points)
 
 
 def _risk(rungs: list[tuple[FloatArray, FloatArray]], share: float) -> float:

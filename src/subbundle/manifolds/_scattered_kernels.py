@@ -1,0 +1,223 @@
+"""Compiled code of the interpolant over scattered directions (k ≥ 3).
+
+At v = r u the nodes of a geodesic in the direction u_j, interpolated along r by cubic Hermite, give x_j(r). Across the
+directions a quadratic polynomial in τ_j = B(u_j − u)/R, B [k − 1, k] an orthonormal basis across u, is fitted to them
+by least squares with the weights
+
+    w_j = (1 − |u_j − u|²/R²)² g_j        for |u_j − u| < R,
+
+where g_j falls from 1 to almost 0 beyond the end of geodesic j. Its value at τ = 0 is X, its slope X_τ; the Jacobian is
+X_r uᵀ + X_τ B/(r R). With A [n, p] the monomials of τ_j and N = Aᵀ w A, both are linear in the x_j:
+X = Σ_j w_j (A_jᵀ N⁻¹ e_0) x_j.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+_ROUNDS = 60
+_REST = 1e-11
+_ROUNDING = 1e-6
+_CENTRE = 1e-100
+# Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
+_LEAST = 1e-4
+
+
+@nb.njit(nogil=True, cache=True)
+def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
+    """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k].
+
+    ``nodes`` [L, m, 2, dim] hold points and velocities times ``step``; ``ends`` [L] how far each geodesic was followed;
+    ``reach`` is R.
+    """
+    rank, dim = v.size, nodes.shape[3]
+    n_terms = 1 + (rank - 1) + (rank - 1) * rank // 2
+    r, basis = _basis(v, step)
+    near, terms, weights = _near(directions, ends, scale, reach, r, basis, n_terms)
+    columns = _solve(terms, weights, rank)
+    place = min(int(r / step), nodes.shape[1] - 2)
+    t = r / step - place
+    p1, q0, q1 = t * t * (3.0 - 2.0 * t), t * (1.0 - t) * (1.0 - t), t * t * (t - 1.0)
+    dp1, dq0, dq1 = 6.0 * t * (1.0 - t) / step, (1.0 - t) * (1.0 - 3.0 * t) / step, t * (3.0 * t - 2.0) / step
+    slopes = np.zeros((rank, dim))
+    point[:] = 0.0
+    for i in range(near.size):
+        share = np.zeros(rank)
+        for c in range(rank):
+            for m in range(n_terms):
+                share[c] += terms[i, m] * columns[c, m]
+            share[c] *= weights[i]
+        a, b = nodes[near[i], place], nodes[near[i], place + 1]
+        for d in range(dim):
+            x = (1.0 - p1) * a[0, d] + p1 * b[0, d] + q0 * a[1, d] + q1 * b[1, d]
+            point[d] += share[0] * x
+            slopes[0, d] += share[0] * (dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d])
+            for c in range(1, rank):
+                slopes[c, d] += share[c] * x / (reach * r)
+    for d in range(dim):
+        for m in range(rank):
+            jacobian[d, m] = 0.0
+            for c in range(rank):
+                jacobian[d, m] += slopes[c, d] * basis[c, m]
+
+
+@nb.njit(nogil=True, cache=True)
+def _basis(v, step):
+    """Length of ``v`` and an orthonormal basis [k, k] whose first row is its direction: a Householder reflection."""
+    rank = v.size
+    size = 0.0
+    for m in range(rank):
+        size += v[m] * v[m]
+    size = np.sqrt(size)
+    unit = np.zeros(rank)
+    unit[0] = 1.0
+    if size > 0.0:
+        unit[:] = v / size
+    sign = 1.0 if unit[0] >= 0.0 else -1.0
+    mirror = unit.copy()
+    mirror[0] += sign
+    scaled = 2.0 / (mirror**2).sum()
+    basis = np.empty((rank, rank))
+    for i in range(rank):
+        for j in range(rank):
+            basis[i, j] = (1.0 if i == j else 0.0) - scaled * mirror[i] * mirror[j]
+    basis[0] = unit
+    return max(size, _CENTRE * step), basis
+
+
+@nb.njit(nogil=True, cache=True)
+def _near(directions, ends, scale, reach, r, basis, n_terms):
+    """The directions within ``reach``: their rows, the monomials of τ [n, p], and their weights [n]."""
+    n_rays, rank = directions.shape
+    near, terms, weights = np.empty(n_rays, np.int64), np.empty((n_rays, n_terms)), np.empty(n_rays)
+    count = 0
+    for j in range(n_rays):
+        cosine = 0.0
+        for m in range(rank):
+            cosine += directions[j, m] * basis[0, m]
+        # |u_j − u|² = 2 − 2 cos
+        closeness = 1.0 - (2.0 - 2.0 * cosine) / (reach * reach)
+        if closeness <= 0.0:
+            continue
+        left = max(1.0 - max(r - ends[j], 0.0) / scale, 0.0)
+        near[count] = j
+        weights[count] = closeness * closeness * max(left * left, _LEAST)
+        terms[count, 0] = 1.0
+        for a in range(1, rank):
+            along = 0.0
+            for m in range(rank):
+                along += directions[j, m] * basis[a, m]
+            terms[count, a] = along / reach
+        place = rank
+        for a in range(1, rank):
+            for b in range(a, rank):
+                terms[count, place] = terms[count, a] * terms[count, b]
+                place += 1
+        count += 1
+    return near[:count], terms[:count], weights[:count]
+
+
+@nb.njit(nogil=True, cache=True)
+def _solve(terms, weights, n_columns):
+    """The first ``n_columns`` columns of (Aᵀ w A)⁻¹, as rows, by Cholesky."""
+    n, p = terms.shape
+    lower = np.zeros((p, p))
+    for i in range(n):
+        for a in range(p):
+            for b in range(a + 1):
+                lower[a, b] += weights[i] * terms[i, a] * terms[i, b]
+    trace = 0.0
+    for a in range(p):
+        trace += lower[a, a]
+    for a in range(p):
+        lower[a, a] += 1e-13 * trace
+        for b in range(a + 1):
+            for m in range(b):
+                lower[a, b] -= lower[a, m] * lower[b, m]
+            lower[a, b] = np.sqrt(max(lower[a, a], 1e-300)) if a == b else lower[a, b] / lower[b, b]
+    columns = np.zeros((n_columns, p))
+    for c in range(n_columns):
+        x = columns[c]
+        for a in range(p):
+            x[a] = 1.0 if a == c else 0.0
+            for m in range(a):
+                x[a] -= lower[a, m] * x[m]
+            x[a] /= lower[a, a]
+        for a in range(p - 1, -1, -1):
+            for m in range(a + 1, p):
+                x[a] -= lower[m, a] * x[m]
+            x[a] /= lower[a, a]
+    return columns
+
+
+@nb.njit(nogil=True, cache=True)
+def evaluate_batch(directions, nodes, ends, step, scale, reach, coordinates, points, jacobians):
+    """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
+    for i in range(coordinates.shape[0]):
+        evaluate(directions, nodes, ends, step, scale, reach, coordinates[i], points[i], jacobians[i])
+
+
+@nb.njit(nogil=True, cache=True)
+def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinates, points, residuals, resting):
+    """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
+    dim, rank = nodes.shape[3], coordinates.shape[1]
+    jacobian, tried_jacobian = np.empty((2, dim, rank))
+    tried_point, tried = np.empty(dim), np.empty(rank)
+    farthest = step * (nodes.shape[1] - 1)
+    for i in range(targets.shape[0]):
+        v, point, target = coordinates[i], points[i], targets[i]
+        evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian)
+        value = ((point - target) ** 2).sum()
+        damping = 0.0
+        resting[i] = False
+        for _ in range(_ROUNDS):
+            length = _step(jacobian, point, target, damping, scale, tried)
+            tried += v
+            size = np.sqrt((tried**2).sum())
+            if size > farthest:
+                tried *= farthest / size
+            evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
+            now = ((tried_point - target) ** 2).sum()
+            if now <= value:
+                v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
+                value = now
+                damping = 0.1 * damping if damping > 1e-6 else 0.0
+                resting[i] = length <= _REST * scale
+            else:
+                damping = max(10.0 * damping, 1e-3)
+                resting[i] = length <= _ROUNDING * scale
+            if resting[i]:
+                break
+        residuals[i] = np.sqrt(value)
+
+
+@nb.njit(nogil=True, cache=True)
+def _step(jacobian, point, target, damping, longest, step):
+    """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
+    dim, rank = jacobian.shape
+    miss = target - point
+    size = 0.0
+    for m in range(rank):
+        diagonal = 0.0
+        for d in range(dim):
+            diagonal += jacobian[d, m] * jacobian[d, m]
+        size = max(size, diagonal)
+    # The damping as further rows of the least-squares problem, so that one solver serves both.
+    rows, ones = np.zeros((dim + rank, rank)), np.ones(dim + rank)
+    rows[:dim] = jacobian
+    for m in range(rank):
+        rows[dim + m, m] = np.sqrt((damping + 1e-14) * size)
+    inverse = _solve(rows, ones, rank)
+    for m in range(rank):
+        step[m] = 0.0
+        for c in range(rank):
+            gradient = 0.0
+            for d in range(dim):
+                gradient += jacobian[d, c] * miss[d]
+            step[m] += inverse[c, m] * gradient
+    length = np.sqrt((step**2).sum())
+    if length > longest:
+        step *= longest / length
+        length = longest
+    return length

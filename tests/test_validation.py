@@ -1,0 +1,128 @@
+"""The checks at the border: what passes unchanged, what is refused, in what words."""
+
+import re
+
+import numpy as np
+import pytest
+
+from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
+
+
+def test_a_good_array_is_not_copied():
+    points = np.zeros((4, 3))
+    assert as_points(points, "points") is points
+    assert as_real(points, "points") is points
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1, 2], [3, 4]],
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        np.array([[1, 2], [3, 4]], dtype=">f4"),
+        np.array([[1, 3], [2, 4]], dtype=np.float64).T,
+        np.array([[1, 2, 3, 4]], dtype=np.float16).reshape(2, 2),
+        np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=False),
+    ],
+)
+def test_what_holds_real_numbers_becomes_contiguous_float64(value):
+    array = as_points(value, "points")
+    np.testing.assert_array_equal(array, [[1.0, 2.0], [3.0, 4.0]])
+    assert type(array) is np.ndarray
+    assert array.dtype == np.float64
+    assert array.flags.c_contiguous
+
+
+def test_as_real_lets_nan_pass_and_as_points_does_not():
+    value = [[1.0, np.nan], [np.inf, 2.0], [0.0, 0.0]]
+    assert np.isnan(as_real(value, "x")[0, 1])
+    message = "x must be finite; 2 entries are NaN or infinite, first in row 0. Drop such rows with "
+    with pytest.raises(ValueError, match=re.escape(message + "x[np.isfinite(x).all(axis=-1)].")):
+        as_points(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "error", "message"),
+    [
+        (5.0, {"ndim": None}, ValueError, "x must be at least 1-D; got shape ()"),
+        (5.0, {}, ValueError, "x must be a 2-D array, shape (n_points, dim); got shape ()"),
+        ([1.0, 2.0], {}, ValueError, "got shape (2,). For a single point write x[None, :]."),
+        ([[1.0, 2.0]], {"ndim": 1}, ValueError, "x must be one point, shape (dim,); got shape (1, 2)"),
+        ([[1.0, 2.0]], {"ndim": 3}, ValueError, "x must be 3-D; got shape (1, 2)"),
+        ([[1.0, 2.0]], {"dim": 3}, ValueError, "x must have 3 coordinates per point; got shape (1, 2)"),
+        (
+            [["a", "b"]],
+            {},
+            TypeError,
+            "x must hold real numbers; got an array of dtype <U1. Pass np.asarray(x, dtype=float)",
+        ),
+        ([[None, 1.0]], {}, TypeError, "x must hold real numbers; got an array of dtype object"),
+        ([[1j]], {}, TypeError, "dtype complex128. Pass the real and imaginary parts as separate columns."),
+        ([[1.0], [1.0, 2.0]], {}, ValueError, "x must be an array; got rows of unequal length"),
+        (np.array(["2020-01-01"], "M8[D]"), {}, TypeError, "got an array of dtype datetime64[D]"),
+        (
+            np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]]),
+            {},
+            ValueError,
+            "x must have no masked entries; 1 are masked. Drop such rows with np.ma.compress_rows(x).",
+        ),
+    ],
+)
+def test_bad_arrays(value, options, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        as_points(value, "x", **options)
+
+
+@pytest.mark.parametrize("value", [1, np.int32(1), np.uint8(1)])
+def test_integers_of_any_kind(value):
+    result = as_integer(value, "n", low=1)
+    assert result == 1
+    assert type(result) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "error", "message"),
+    [
+        (0, {"low": 1}, ValueError, "n must be an integer >= 1; got 0."),
+        (9, {"low": 1, "high": 4}, ValueError, "n must be an integer in 1..4; got 9."),
+        (
+            9,
+            {"low": 1, "high": 4, "why": "four seasons"},
+            ValueError,
+            "n must be an integer in 1..4 (four seasons); got 9.",
+        ),
+        (2.0, {"low": 1}, TypeError, "n must be an integer >= 1; got 2.0."),
+        (True, {"low": 1}, TypeError, "n must be an integer >= 1; got True."),
+        ("2", {"low": 1}, TypeError, "n must be an integer >= 1; got '2'."),
+        (None, {"low": 1}, TypeError, "n must be an integer >= 1; got None."),
+    ],
+)
+def test_bad_integers(value, options, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        as_integer(value, "n", **options)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int64(2)])
+def test_positive_numbers_of_any_kind(value):
+    result = as_positive(value, "a")
+    assert result == 2.0
+    assert type(result) is float
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf])
+def test_numbers_that_are_not_positive(value):
+    with pytest.raises(ValueError, match=re.escape(f"a must be positive and finite; got {float(value)!r}. Try 1.")):
+        as_positive(value, "a", hint="Try 1.")
+
+
+@pytest.mark.parametrize("value", ["1", None, True, [1.0], 1j])
+def test_things_that_are_no_numbers(value):
+    with pytest.raises(TypeError, match=re.escape(f"a must be a positive number; got {value!r}.")):
+        as_positive(value, "a")
+
+
+def test_choices():
+    assert as_choice("b", "letter", ("a", "b")) == "b"
+    for value in ("c", None, 1):
+        with pytest.raises(ValueError, match=re.escape(f"letter must be one of 'a', 'b'; got {value!r}.")):
+            as_choice(value, "letter", ("a", "b"))
