@@ -18,6 +18,7 @@ _HOME = {
     "Frame": "subbundle.bundles.base",
     "GeodesicDistance": "subbundle.estimators.geodesic_distance",
     "Geodesics": "subbundle.geodesics.geodesic",
+    "Located": "subbundle.manifolds.chart",
     "Log": "subbundle.geodesics.log",
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from subbundle.geodesics.parts import Parts as Parts
     from subbundle.geodesics.parts import connected_parts as connected_parts
     from subbundle.manifolds.chart import Chart as Chart
+    from subbundle.manifolds.chart import Located as Located
     from subbundle.manifolds.ridge import Carried as Carried
     from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
     from subbundle.manifolds.submanifold import Submanifold as Submanifold

@@ -1,4 +1,5 @@
-"""What one wants beside a principal subbundle on a manifold: means, tangent PCA, the principal geodesic, principal flow.
+"""What one wants beside a principal subbundle on a manifold: means, tangent PCA, the principal geodesic, principal
+flow.
 
 *Tangent PCA* maps the observations to one tangent space by the logarithm and takes the eigenvectors of their second
 moment there, Σ log(x_n) ⊗ log(x_n), in the metric of the manifold; its first *principal geodesic* is t ↦ exp(t e_1).
@@ -49,7 +50,7 @@ class TangentPCA:
     def inverse_transform(self, scores: Any) -> FloatArray:
         """exp(Σ s_i e_i) for ``scores`` [..., k], as points [..., *shape]."""
         vectors = np.tensordot(np.asarray(scores, dtype=np.float64), self.components, axes=1)
-        return self.space.exp(vectors, self.base_point)
+        return self.space.exp(np.asarray(vectors, dtype=np.float64), self.base_point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
     """
     points = space.validate(points)
     some = points[(np.arange(min(64, len(points))) * len(points)) // min(64, len(points))]
-    mean = some[central_observation(some, space=space)]
+    mean: FloatArray = some[central_observation(some, space=space)]
     value, reach = float(np.mean(space.dist(points, mean) ** 2)), 1.0
     for _ in range(as_integer(max_iterations, "max_iterations", low=1)):
         step = _logs(points, mean, space).mean(axis=0)
@@ -109,9 +110,7 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
     )
 
 
-def tangent_pca(
-    points: Any, *, space: Space, n_components: int | None = None, base_point: Any = None
-) -> TangentPCA:
+def tangent_pca(points: Any, *, space: Space, n_components: int | None = None, base_point: Any = None) -> TangentPCA:
     """Principal directions of ``points`` [N, *shape] seen from ``base_point`` [*shape].
 
     Parameters
@@ -210,7 +209,9 @@ def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: flo
     status = np.asarray(halves.status, np.int8).reshape(-1, 2)
     positions = np.concatenate([-halves.times[:0:-1], halves.times])
     curves = []
-    for base, (back, ahead), ends in zip(bases, halves.points.reshape(-1, 2, *halves.points.shape[1:]), status, strict=True):
+    for base, (back, ahead), ends in zip(
+        bases, halves.points.reshape(-1, 2, *halves.points.shape[1:]), status, strict=True
+    ):
         points = np.concatenate([back[:0:-1], ahead])
         reached = np.isfinite(points).all(axis=1)
         curves.append(Curve(shaped(space, points[reached]), positions[reached], base, ends))

@@ -1,7 +1,7 @@
 """Fitted estimators in one file: arrays in ``.npz``, everything else in a line of JSON inside it.
 
-Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from a stranger is safe to open. It is
-written under a temporary name and moved into place when complete.
+Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from a stranger is safe to open.
+It is written under a temporary name and moved into place when complete.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def load(path: str | os.PathLike[str]) -> PrincipalSubmanifold | GeodesicDistanc
     arrays = _read(path)
     description = _describe(path, arrays)
     try:
-        return _restore(description, arrays)
+        restored: PrincipalSubmanifold | GeodesicDistance = _restore(description, arrays)
+        return restored
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {error}. Save the model again.") from error
 
@@ -119,7 +120,8 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     version = description.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(
-            f"{path} was written by a later version of subbundle (file version {version}, this one reads up to {VERSION}). "
+            f"{path} was written by a later version of subbundle (file version {version}, this one reads up to "
+            f"{VERSION}). "
             "Write: pip install --upgrade subbundle"
         )
     if description.get("class") not in _CLASSES:

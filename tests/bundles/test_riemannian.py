@@ -41,7 +41,8 @@ def test_great_circles_when_the_rank_is_the_dimension(centering):
     curve = sb.geodesic(bundle, start, velocity, length=2.0, n_points=9, tol=1e-9)
     exact = np.cos(curve.times)[:, None] * start + np.sin(curve.times)[:, None] * velocity
     assert curve.status == sb.Status.OK
-    # With rank = dim H is half the squared norm of the tangential part, whatever the data: great circles to the bar 1e-7.
+    # With rank = dim H is half the squared norm of the tangential part, whatever the data: great circles to the bar
+    # 1e-7.
     np.testing.assert_allclose(curve.points, exact, atol=1e-7)
 
 
@@ -78,7 +79,7 @@ def test_euclidean_space_gives_the_principal_subbundle(centering):
 @pytest.mark.parametrize("centering", CENTERINGS)
 @pytest.mark.parametrize("space", [Sphere(2), Hyperbolic(2)], ids=repr)
 def test_exact_and_differenced_forces_agree(space, centering):
-    base, cloud = around(space, 120, 0.3)
+    _, cloud = around(space, 120, 0.3)
     bundle = sb.RiemannianSubbundle(cloud, 1, 0.3, space=space, centering=centering)
     rng = np.random.default_rng(2)
     points = cloud[:4] + 0.0
@@ -104,7 +105,7 @@ def test_the_flow_stays_on_the_sphere(centering):
 
 @pytest.mark.parametrize("space", [Sphere(3), Hyperbolic(2), SPD(2), SO(3), Kendall(4, 2)], ids=repr)
 def test_laws(space):
-    base, cloud = around(space, 80, 0.25)
+    _, cloud = around(space, 80, 0.25)
     bundle = sb.RiemannianSubbundle(cloud, 1, 0.3, space=space)
     points = cloud[:3].reshape(3, -1)
     rng = np.random.default_rng(3)

@@ -37,7 +37,9 @@ class TestTruth:
 
     def test_as_many_components_as_features_give_a_rigid_motion(self):
         flat = np.random.default_rng(1).uniform(-1.0, 1.0, (300, 2))
-        with pytest.warns(SubbundleWarning, match="n_components=2 is the number of features: there is nothing to reduce"):
+        with pytest.warns(
+            SubbundleWarning, match="n_components=2 is the number of features: there is nothing to reduce"
+        ):
             model = PrincipalSubmanifold(bandwidth=0.3).fit(flat)
         inside = model.status_ == Status.OK
         np.testing.assert_allclose(moved_onto(model.embedding_[inside], flat[inside]), flat[inside], atol=1e-3 * 0.3)
@@ -97,8 +99,8 @@ class TestLaws:
         moved = PrincipalSubmanifold(n_components=2, bandwidth=0.5).fit(2.0 * sheet.points @ turn.T + [4.0, -1.0, 9.0])
         both = (fitted.status_ == Status.OK) & (moved.status_ == Status.OK)
         assert both.mean() > 0.9
-        # Axes of the frame may flip, and its rays are then other ones; the chart is true to 1e-3 of the bandwidth, and rays
-        # end at folds a little earlier or later.
+        # Axes of the frame may flip, and its rays are then other ones; the chart is true to 1e-3 of the bandwidth,
+        # and rays end at folds a little earlier or later.
         found = moved_onto(0.5 * moved.embedding_[both], fitted.embedding_[both])
         assert np.quantile(np.abs(found - fitted.embedding_[both]), 0.99) < 1e-2 * 0.25
 
@@ -124,7 +126,9 @@ class TestOutside:
     far = np.array([[0.0, 1.0, 30.0], [0.0, 1.0, 0.0]])
 
     def test_nearest_gives_a_point_of_the_border_and_warns(self, fitted):
-        with pytest.warns(SubbundleWarning, match="1 of 2 points lie outside the chart .* get the nearest point on the"):
+        with pytest.warns(
+            SubbundleWarning, match="1 of 2 points lie outside the chart .* get the nearest point on the"
+        ):
             coordinates = fitted.transform(self.far)
         assert np.isfinite(coordinates).all()
         found, residuals, status = fitted.locate(self.far)

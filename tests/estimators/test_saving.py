@@ -34,7 +34,9 @@ def test_a_submanifold_comes_back_to_the_bit(sheet, fitted, saved):
     assert model.get_params() == fitted.get_params()
     new = datasets.s_surface(50, noise=0.03, seed=8).points
     np.testing.assert_array_equal(model.transform(new), fitted.transform(new))
-    np.testing.assert_array_equal(model.inverse_transform(fitted.embedding_), fitted.inverse_transform(fitted.embedding_))
+    np.testing.assert_array_equal(
+        model.inverse_transform(fitted.embedding_), fitted.inverse_transform(fitted.embedding_)
+    )
     for name in ("embedding_", "status_", "residuals_", "base_point_", "bandwidth_", "noise_", "n_features_in_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(fitted, name))
     assert model.score(new) == fitted.score(new)

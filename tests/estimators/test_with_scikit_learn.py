@@ -19,7 +19,9 @@ pd = pytest.importorskip("pandas")
 
 
 def test_pipeline_with_a_regressor(sheet):
-    pipeline = make_pipeline(StandardScaler(with_std=False), PrincipalSubmanifold(bandwidth=0.25), KNeighborsRegressor(5))
+    pipeline = make_pipeline(
+        StandardScaler(with_std=False), PrincipalSubmanifold(bandwidth=0.25), KNeighborsRegressor(5)
+    )
     pipeline.fit(sheet.points[:600], sheet.coordinates[:600, 0])
     predicted = pipeline.predict(sheet.points[600:])
     # Neighbours of 600 on 18.8 units of area are 0.18 apart.

@@ -17,7 +17,8 @@ def test_signal_is_kept_and_noise_is_not(n, dim):
     assert found.axes.shape == (dim, 4)
     # Axes turn towards the noise by about σ √(d/N) over the signal, here at most 0.05 · √2/0.5.
     assert np.linalg.norm(basis - found.axes @ (found.axes.T @ basis), axis=0).max() < 0.2
-    # Mean of d − 4 eigenvalues of N observations: a relative error of √(2/(N d)), twice over; four were lost to the signal.
+    # Mean of d − 4 eigenvalues of N observations: a relative error of √(2/(N d)), twice over; four were lost to the
+    # signal.
     assert found.noise == pytest.approx(0.05, rel=0.06)
 
 

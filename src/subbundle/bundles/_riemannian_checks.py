@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.kernels import gaussian_reach
 from subbundle.spaces.base import Space, one_array
@@ -49,7 +49,7 @@ def aligned(space: Space, rows: FloatArray) -> FloatArray:
     if space.vertical_basis(points[0]).shape[0] == 0:
         return rows
     turned = flattened(space, space.exp(space.log(points, points[0]), points[0]))
-    return np.where(np.isfinite(turned).all(axis=1)[:, None], turned, rows)
+    return np.where(all_finite(turned)[:, None], turned, rows)
 
 
 def check_cut_locus(space: Space, bandwidth: float, rows: FloatArray, row: FloatArray) -> None:
@@ -81,7 +81,8 @@ def check_bandwidth(space: Space, bandwidth: float, rank: int, rows: FloatArray,
     if bandwidth > size:
         warnings.warn(
             f"bandwidth={bandwidth:g} is larger than the whole cloud (diameter {size:.3g}): every point sees all "
-            f"observations alike, and the subspaces are those of one tangent PCA. Try a bandwidth below {0.1 * size:.3g}.",
+            "observations alike, and the subspaces are those of one tangent PCA. Try a bandwidth below "
+            f"{0.1 * size:.3g}.",
             SubbundleWarning,
             stacklevel=4,
         )

@@ -176,7 +176,7 @@ class Differences:
         neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))
         energy = self._energy(settings, neighbours, np.broadcast_to(covectors[:, None, None], both.shape), sight)
         slope = (energy[:, 0] - energy[:, 1]) / (2.0 * spacing)
-        return np.einsum("bw,bwd->bd", slope, directions)
+        return np.asarray(np.einsum("bw,bwd->bd", slope, directions))
 
     def _energy(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
         """H [...] at points of N and covectors [..., D]; in full rank no observation is needed for it."""

@@ -38,7 +38,9 @@ class Exact:
         batch, dim = len(points), self._space.dim
         values, vectors, mean = np.empty((batch, dim)), np.empty((batch, dim, dim)), np.empty((batch, dim))
         log_mass, status = np.empty(batch), np.empty(batch, np.int8)
-        self._run(kernels.frame_batch, _numbers(settings), points, bases.vectors, values, vectors, mean, log_mass, status)
+        self._run(
+            kernels.frame_batch, _numbers(settings), points, bases.vectors, values, vectors, mean, log_mass, status
+        )
         top = np.ascontiguousarray(np.swapaxes(vectors, 1, 2)[:, : settings.rank])
         step = np.einsum("ba,bad->bd", mean, bases.vectors)
         return Local(
@@ -72,7 +74,15 @@ class Exact:
         mean, (log_mass, effective) = np.empty((len(points), self._space.dim)), np.empty((2, len(points)))
         status = np.empty(len(points), np.int8)
         self._run(
-            kernels.mass_batch, settings.bandwidth, points, bases.vectors, mean, log_mass, effective, status, apart=apart
+            kernels.mass_batch,
+            settings.bandwidth,
+            points,
+            bases.vectors,
+            mean,
+            log_mass,
+            effective,
+            status,
+            apart=apart,
         )
         step = np.einsum("ba,bad->bd", mean, bases.vectors)
         return self._space.exp(step, points), log_mass, effective, status

@@ -108,4 +108,4 @@ def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
 def tangent_part(space: Space, points: FloatArray, covectors: FloatArray) -> FloatArray:
     """Euclidean-orthogonal projection of ``covectors`` [batch, D] on the (horizontal) tangent spaces at ``points``."""
     basis = tangent_rows(space, points)
-    return np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, covectors))
+    return np.asarray(np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, covectors)))

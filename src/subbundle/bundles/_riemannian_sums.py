@@ -34,7 +34,7 @@ def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, lo
     log_mass, effective : [rows]
         Results: log Σ φ_n and (Σ φ_n)²/Σ φ_n².
     """
-    n_points, ambient = logs.shape[1:]
+    n_points = logs.shape[1]
     dim = covectors.shape[1]
     coordinates, phi = np.empty((n_points, dim)), np.empty(n_points)
     for b in range(logs.shape[0]):

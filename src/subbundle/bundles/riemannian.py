@@ -222,7 +222,7 @@ class RiemannianSubbundle:
 
     def _sample(self, count: int) -> FloatArray:
         places = np.arange(min(as_integer(count, "count", low=1), len(self._rows)))
-        return self._rows[(places * len(self._rows)) // len(places)]
+        return np.asarray(self._rows[(places * len(self._rows)) // len(places)])
 
     def _middle(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Carry observations into the middle of the cloud by a few steps of the mean shift, the first without

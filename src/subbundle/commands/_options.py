@@ -8,7 +8,9 @@ from pathlib import Path
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
     """Options of everything that learns a bundle."""
-    parser.add_argument("data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)")
+    parser.add_argument(
+        "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
+    )
     parser.add_argument(
         "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
     )

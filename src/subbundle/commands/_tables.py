@@ -44,7 +44,9 @@ def read_table(path: Path) -> Table:
     columns = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
     numbers = {name: column for name, column in columns.items() if column.dtype.kind in "fiub"}
     if not numbers:
-        raise ValueError(f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers.")
+        raise ValueError(
+            f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers."
+        )
     left_out = [name for name in columns if name not in numbers]
     return Table(as_points(np.column_stack(list(numbers.values())), path.name), left_out)
 
@@ -87,7 +89,9 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
     width = len(rows[0])
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
-        raise ValueError(f"{path} must have as many entries in every row; row {odd + 1} has {len(rows[odd])}, not {width}.")
+        raise ValueError(
+            f"{path} must have as many entries in every row; row {odd + 1} has {len(rows[odd])}, not {width}."
+        )
     headed = not any(_is_number(entry) for entry in rows[0])
     names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]
     body = rows[1:] if headed else rows
@@ -125,4 +129,6 @@ def _arrow() -> Any:
     try:
         return import_module("pyarrow")
     except ImportError as error:
-        raise ImportError('.parquet files need pyarrow, which is not installed. Write: pip install "subbundle[parquet]"') from error
+        raise ImportError(
+            '.parquet files need pyarrow, which is not installed. Write: pip install "subbundle[parquet]"'
+        ) from error

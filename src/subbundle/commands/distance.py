@@ -18,12 +18,18 @@ MOST_ROWS = 5000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``distance``."""
     add_learning(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix")
-    parser.add_argument("--rank", type=positive_integer, default=2, metavar="K", help="dimension of the shape (default 2)")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix"
+    )
+    parser.add_argument(
+        "--rank", type=positive_integer, default=2, metavar="K", help="dimension of the shape (default 2)"
+    )
     parser.add_argument(
         "--from", type=row_numbers, default=None, metavar="ROWS", dest="sources", help="rows like 0,5,12 (default: all)"
     )
-    parser.add_argument("--to", type=row_numbers, default=None, metavar="ROWS", dest="targets", help="rows (default: all)")
+    parser.add_argument(
+        "--to", type=row_numbers, default=None, metavar="ROWS", dest="targets", help="rows (default: all)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -42,12 +48,15 @@ def run(options: argparse.Namespace) -> None:
     values = table.values
     if options.sources is None and options.targets is None and len(values) > MOST_ROWS:
         raise ValueError(
-            f"all pairs of at most {MOST_ROWS} rows can be computed; {options.data} has {len(values)}. Choose rows: --from 0,1,2"
+            f"all pairs of at most {MOST_ROWS} rows can be computed; {options.data} has "
+            f"{len(values)}. Choose rows: --from 0,1,2"
         )
     for name, rows in (("--from", options.sources), ("--to", options.targets)):
         if rows is not None:
             check_rows(rows, len(values), name)
-    progress.stage(f"learning a shape of dimension {options.rank} from {values.shape[0]} rows of {values.shape[1]} features")
+    progress.stage(
+        f"learning a shape of dimension {options.rank} from {values.shape[0]} rows of {values.shape[1]} features"
+    )
     with warnings.catch_warnings():
         # What they say stands in the summary.
         warnings.simplefilter("ignore", SubbundleWarning)
@@ -62,7 +71,9 @@ def run(options: argparse.Namespace) -> None:
     write_table(options.output, {f"to_{row}": matrix[:, i] for i, row in enumerate(names)})
     finite = matrix[np.isfinite(matrix)]
     print(f"bandwidth {metric.bandwidth_:.4g}, {metric.axes_.shape[1]} components above the noise")
-    print(f"{matrix.shape[0]} × {matrix.shape[1]} distances, largest {finite.max() if finite.size else float('nan'):.4g}")
+    print(
+        f"{matrix.shape[0]} × {matrix.shape[1]} distances, largest {finite.max() if finite.size else float('nan'):.4g}"
+    )
     for words, count in (("not connected (inf)", np.isinf(matrix).sum()), ("not found (NaN)", np.isnan(matrix).sum())):
         if count:
             print(f"  {words}: {count}")

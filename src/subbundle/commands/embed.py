@@ -17,14 +17,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``embed``."""
     add_learning(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".csv, .npy or .parquet")
-    parser.add_argument("--dim", type=positive_integer, default=2, metavar="K", help="number of coordinates (default 2)")
-    parser.add_argument("--radius", type=positive, default=None, help="largest distance from the base point (default: auto)")
     parser.add_argument(
-        "--base-row", type=int, default=None, metavar="ROW", help="row to start from, counted from 0 (default: a central one)"
+        "--dim", type=positive_integer, default=2, metavar="K", help="number of coordinates (default 2)"
     )
-    parser.add_argument("--nan", action="store_true", help="NaN, not the nearest border point, for rows that are not reached")
+    parser.add_argument(
+        "--radius", type=positive, default=None, help="largest distance from the base point (default: auto)"
+    )
+    parser.add_argument(
+        "--base-row",
+        type=int,
+        default=None,
+        metavar="ROW",
+        help="row to start from, counted from 0 (default: a central one)",
+    )
+    parser.add_argument(
+        "--nan", action="store_true", help="NaN, not the nearest border point, for rows that are not reached"
+    )
     parser.add_argument("--save", type=Path, default=None, metavar="MODEL", help="also write the fitted model, .npz")
-    parser.add_argument("--model", type=Path, default=None, metavar="MODEL", help="use this saved model instead of fitting one")
+    parser.add_argument(
+        "--model", type=Path, default=None, metavar="MODEL", help="use this saved model instead of fitting one"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,11 +61,15 @@ def run(options: argparse.Namespace) -> None:
             progress.stage(f"loading {options.model}")
             model = saving.load(options.model)
             if not isinstance(model, PrincipalSubmanifold):
-                raise ValueError(f"{options.model} must hold a PrincipalSubmanifold; it holds a {type(model).__name__}.")
+                raise ValueError(
+                    f"{options.model} must hold a PrincipalSubmanifold; it holds a {type(model).__name__}."
+                )
         else:
             if options.base_row is not None:
                 check_rows([options.base_row], len(values), "--base-row")
-            progress.stage(f"learning {options.dim} coordinates from {values.shape[0]} rows of {values.shape[1]} features")
+            progress.stage(
+                f"learning {options.dim} coordinates from {values.shape[0]} rows of {values.shape[1]} features"
+            )
             model = PrincipalSubmanifold(
                 options.dim,
                 bandwidth=options.bandwidth,
@@ -68,7 +84,10 @@ def run(options: argparse.Namespace) -> None:
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
     write_table(options.output, {**columns, "residual": residuals, "status": status.astype(np.int64)})
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
-    print(f"bandwidth {model.bandwidth_:.4g}, radius {model.chart_.radius:.4g}, residual {np.nanmean(residuals):.4g} on average")
+    print(
+        f"bandwidth {model.bandwidth_:.4g}, radius {model.chart_.radius:.4g}, "
+        f"residual {np.nanmean(residuals):.4g} on average"
+    )
     print(f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows")
     for words, count in count_statuses(status[status != Status.OK]).items():
         print(f"  {words}: {count}")

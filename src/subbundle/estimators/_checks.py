@@ -8,7 +8,8 @@ from subbundle._types import FloatArray, SubbundleWarning
 
 
 def check_rank(rank: int, name: str, X: FloatArray) -> None:
-    """Raise when the features of ``X`` [n, d] have no room for ``rank`` dimensions; warn when they have no more than that."""
+    """Raise when the features of ``X`` [n, d] have no room for ``rank`` dimensions; warn when they have no more than
+    that."""
     dim = X.shape[1]
     if rank > dim:
         raise ValueError(
@@ -17,8 +18,8 @@ def check_rank(rank: int, name: str, X: FloatArray) -> None:
         )
     if rank == dim:
         warnings.warn(
-            f"{name}={rank} is the number of features: there is nothing to reduce, and the geometry is that of the plain "
-            f"Euclidean space. Use {name}={dim - 1} or less for a shape inside it.",
+            f"{name}={rank} is the number of features: there is nothing to reduce, and the geometry is that of the "
+            f"plain Euclidean space. Use {name}={dim - 1} or less for a shape inside it.",
             SubbundleWarning,
             stacklevel=3,
         )

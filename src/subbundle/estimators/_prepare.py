@@ -1,8 +1,9 @@
 """From a table of observations to a subbundle that is fit for long geodesics.
 
-Four steps: keep the principal components above the noise floor; choose the bandwidth a; carry the observations onto the ridge
-of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.8 a. Geodesics follow noise
-in the subspaces for their whole length, so what is removed before they start pays many times over.
+Four steps: keep the principal components above the noise floor; choose the bandwidth a; carry the observations onto
+the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.8 a.
+Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
+over.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from subbundle.selection.components import (
 
 # Up to so many features nothing is left out: there is little to gain, and features keep their meaning.
 _FEW_FEATURES = 4
-# Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.7 to 0.9
-# do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
+# Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.7
+# to 0.9 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
 _NARROWER = 0.8
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
@@ -84,7 +85,8 @@ def prepare(
 
 
 def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] carried onto the second-order ridge; those without a ridge nearby, outliers, stay where they are."""
+    """``points`` [n, r] carried onto the second-order ridge; those without a ridge nearby, outliers, stay where they
+    are."""
     carried = carry_to_ridge(bundle, points, tol=_NEAR_ENOUGH, max_steps=_STEPS)
     arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
     # A point that was carried further than the kernel reaches has gone to another sheet.
@@ -108,8 +110,8 @@ def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> 
 def _lifted(components: Components, rank: int) -> Components:
     """The same with empty coordinates added until there are more than ``rank``.
 
-    A subspace that fills the whole space is a constant one in a space of one dimension more: geodesics are straight lines, and
-    coordinates a rigid motion of the data.
+    A subspace that fills the whole space is a constant one in a space of one dimension more: geodesics are straight
+    lines, and coordinates a rigid motion of the data.
     """
     missing = rank + 1 - components.axes.shape[1]
     if missing <= 0:

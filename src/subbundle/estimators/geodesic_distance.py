@@ -1,4 +1,5 @@
-"""`GeodesicDistance`: distances along the shape of a cloud, for anything that takes a metric or a matrix of distances."""
+"""`GeodesicDistance`: distances along the shape of a cloud, for anything that takes a metric or a matrix of
+distances."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ from subbundle.geodesics.distance import distance, pairwise_distance
 class GeodesicDistance(BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
-    The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have been
-    carried into the middle of the cloud. It is infinite between parts of the cloud that do not hang together at the bandwidth.
+    The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have
+    been carried into the middle of the cloud. It is infinite between parts of the cloud that do not hang together at
+    the bandwidth.
 
     Parameters
     ----------
@@ -90,8 +92,8 @@ class GeodesicDistance(BaseEstimator):
     def pairwise(self, X: Any = None, Y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``X`` [n, n_features] to ``Y`` [m, n_features].
 
-        Without ``Y`` the distances among ``X``, symmetric; without both, those among the training points. Unconnected pairs
-        are infinite. Where no geodesic was found the entry is NaN, with a warning.
+        Without ``Y`` the distances among ``X``, symmetric; without both, those among the training points.
+        Unconnected pairs are infinite. Where no geodesic was found the entry is NaN, with a warning.
         """
         check_is_fitted(self)
         if X is None and Y is not None:

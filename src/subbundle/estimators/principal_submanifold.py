@@ -28,31 +28,33 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     """Coordinates on the principal submanifold of a cloud, with an inverse.
 
     Geodesics of the principal subbundle leave a base point μ in all directions of a k-dimensional subspace and trace a
-    submanifold; a point on it has the coordinates v ∈ R^k of the geodesic that leads there: |v| is its length, v/|v| its
-    direction. Distances from μ are true to scale. Coordinates end where the data ends and where geodesics meet again.
+    submanifold; a point on it has the coordinates v ∈ R^k of the geodesic that leads there: |v| is its length, v/|v|
+    its direction. Distances from μ are true to scale. Coordinates end where the data ends and where geodesics meet
+    again.
 
     Parameters
     ----------
     n_components : int
         k, the dimension of the submanifold; below the number of features.
     bandwidth : float or "auto"
-        Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least estimated
-        error of the middle of the cloud, see `subbundle.selection.bandwidth`.
+        Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
+        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`.
     base_point : "frechet" or array [n_features]
-        Where the coordinates start. ``"frechet"``: the observation with the least mean distance to the others. Either is
-        carried into the middle of the cloud first.
+        Where the coordinates start. ``"frechet"``: the observation with the least mean distance to the others.
+        Either is carried into the middle of the cloud first.
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.8 times the
-        bandwidth. False: the bundle of the observations as they are.
+        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.8
+        times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
-        Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all features (None), or
-        in so many components. Features should have comparable units and noise.
+        Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all
+        features (None), or in so many components. Features should have comparable units and noise.
     kernel, centering : str
         As in `subbundle.PrincipalSubbundle`.
     outside : {"nearest", "nan"}
-        What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border, or NaN.
+        What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border,
+        or NaN.
     n_jobs : int or None
         Threads; None for all cores.
 
@@ -141,8 +143,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] at coordinates ``X`` [n_samples, n_components].
 
-        Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as ``outside``
-        says.
+        Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as
+        ``outside`` says.
         """
         coordinates = self._checked_coordinates(X)
         return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
@@ -160,7 +162,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return moved
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the submanifold.
+        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
+        submanifold.
 
         On points that were not fitted it can be compared between settings of equal ``n_components``.
         """
@@ -227,8 +230,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
             given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
             warnings.warn(
-                f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}. locate(X) says "
-                "which; a larger bandwidth or another base_point may reach further.",
+                f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}. locate(X) "
+                "says which; a larger bandwidth or another base_point may reach further.",
                 SubbundleWarning,
                 stacklevel=3,
             )

@@ -1,8 +1,10 @@
-"""The paper's learned distance in R^50: two points ¾π apart on a four-dimensional sphere known through 10000 observations.
+"""The paper's learned distance in R^50: two points ¾π apart on a four-dimensional sphere known through 10000
+observations.
 
-Points are uniform on S⁴ in the first five coordinates of R^50, and all fifty get Gaussian noise of 0.01, taken as a standard
-deviation. log_p(q) from p = (1, 0, …) to q = (−√½, −√½, 0, …) is found on the dual subspace, and the length of its geodesic is
-compared with ¾π, on twenty clouds. The paper reports a mean error of 0.023 and a standard deviation of 0.025.
+Points are uniform on S⁴ in the first five coordinates of R^50, and all fifty get Gaussian noise of 0.01, taken as a
+standard deviation. log_p(q) from p = (1, 0, …) to q = (−√½, −√½, 0, …) is found on the dual subspace, and the length
+of its geodesic is compared with ¾π, on twenty clouds. The paper reports a mean error of 0.023 and a standard
+deviation of 0.025.
 """
 
 from __future__ import annotations
@@ -129,14 +131,16 @@ def run(*, seed: int, out: Path, n_seeds: int = PAPER_CLOUDS) -> list[Path]:
 def report(results: list[Distance]) -> str:
     """Every cloud, and mean and standard deviation beside the paper's."""
     lines = [
-        f"Distance between two points ¾π apart on S⁴, {N} observations in R^{DIM}, noise {NOISE}, bandwidth {BANDWIDTH}",
+        f"Distance between two points ¾π apart on S⁴, {N} observations in R^{DIM}, noise {NOISE}, "
+        f"bandwidth {BANDWIDTH}",
         "",
         "seed  length   error    residual  geodesics  seconds",
     ]
     for r in results:
         remark = "" if r.status == Status.OK else f"  {r.status.words}"
         lines.append(
-            f"{r.seed:<4}  {r.length:.4f}  {r.error:+.4f}  {r.residual:.4f}    {r.iterations:<9}  {r.seconds:.1f}{remark}"
+            f"{r.seed:<4}  {r.length:.4f}  {r.error:+.4f}  {r.residual:.4f}    {r.iterations:<9}  "
+            f"{r.seconds:.1f}{remark}"
         )
     errors = np.array([r.error for r in results])
     lines += [

@@ -1,12 +1,12 @@
 """The paper's unfolding of the S-surface in R^100: normal coordinates of 3000 noisy observations.
 
-The S-surface is scaled to height, width and depth 1, padded with zeros to R^100, and every one of the 100 coordinates gets noise
-of standard deviation 0.025: two observations of the same point lie 0.35 apart, more than the S is wide between its arms. The
-surface is a bent sheet of paper, so the truth is known: arc length along the S, and position across it. The error is the root
-mean square distance to it after a rigid motion, without any scaling.
+The S-surface is scaled to height, width and depth 1, padded with zeros to R^100, and every one of the 100
+coordinates gets noise of standard deviation 0.025: two observations of the same point lie 0.35 apart, more than the
+S is wide between its arms. The surface is a bent sheet of paper, so the truth is known: arc length along the S, and
+position across it. The error is the root mean square distance to it after a rigid motion, without any scaling.
 
-The paper shows the unfolding (its α = 0.01 is a variance, a bandwidth of 0.1) and gives its base point, (0.47, 0.47, 0.49), but no
-error. Here the raw R^100 goes into `PrincipalSubmanifold` with one bandwidth for all clouds.
+The paper shows the unfolding (its α = 0.01 is a variance, a bandwidth of 0.1) and gives its base point, (0.47, 0.47,
+0.49), but no error. Here the raw R^100 goes into `PrincipalSubmanifold` with one bandwidth for all clouds.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle.estimators import PrincipalSubmanifold
 
 N, DIM, NOISE = 3000, 100, 0.025
-# Chosen on the clouds of seeds 5-9, where 0.08 to 0.095 do equally well; below, more geodesics meet and fold, above, they cut
-# the bends of the S, of radius 0.125, short.
+# Chosen on the clouds of seeds 5-9, where 0.08 to 0.095 do equally well; below, more geodesics meet and fold, above,
+# they cut the bends of the S, of radius 0.125, short.
 BANDWIDTH = 0.09
 PAPER_BASE_POINT = (0.47, 0.47, 0.49)
 
@@ -79,9 +79,7 @@ def sample(seed: int, *, n: int = N, dim: int = DIM, noise: float = NOISE) -> Sh
     angle, across = rng.uniform(-1.5 * np.pi, 1.5 * np.pi, n), rng.uniform(0.0, 1.0, n)
     clean = np.zeros((n, dim))
     clean[:, :3] = s_surface(angle, across)
-    return Sheet(
-        clean + noise * rng.standard_normal(clean.shape), clean, np.column_stack([arc_length(angle), across])
-    )
+    return Sheet(clean + noise * rng.standard_normal(clean.shape), clean, np.column_stack([arc_length(angle), across]))
 
 
 def s_surface(angle: FloatArray, across: FloatArray) -> FloatArray:
@@ -122,7 +120,8 @@ def measure(seed: int, *, bandwidth: float | str = BANDWIDTH, n: int = N, dim: i
 
 
 def moved_onto(points: FloatArray, truth: FloatArray, *, scaled: bool = False) -> FloatArray:
-    """``points`` [n, k] after the rigid motion (with ``scaled``: and the scaling) that brings them nearest to ``truth``."""
+    """``points`` [n, k] after the rigid motion (with ``scaled``: and the scaling) that brings them nearest to
+    ``truth``."""
     centre, goal = points.mean(axis=0), truth.mean(axis=0)
     left, singular, right = np.linalg.svd((points - centre).T @ (truth - goal))
     scale = singular.sum() / np.sum((points - centre) ** 2) if scaled else 1.0
@@ -136,7 +135,8 @@ def root_mean_square(vectors: FloatArray) -> float:
 
 
 def draw(result: Unfolding, *, n_grid: int = 160) -> Any:
-    """Left: observations and the learned surface, first three coordinates. Right: the unfolding, the true outline around it."""
+    """Left: observations and the learned surface, first three coordinates. Right: the unfolding, the true outline
+    around it."""
     figure, (left, right) = plot.new_figure(2)
     low, high = result.sheet.unrolled[:, 0].min(), result.sheet.unrolled[:, 0].max()
     vertices, faces, along = _surface(result, n_grid)
@@ -200,7 +200,8 @@ def report(results: list[Unfolding]) -> str:
     """Errors and coverage of every cloud."""
     base = "({:.2f}, {:.2f}, {:.2f})"
     lines = [
-        f"{N} observations around the S-surface in R^{DIM}, noise {NOISE}, bandwidth {BANDWIDTH}; unit cube, rigid motion only",
+        f"{N} observations around the S-surface in R^{DIM}, noise {NOISE}, bandwidth {BANDWIDTH}; "
+        "unit cube, rigid motion only",
         "",
         "seed  error   covered only  coverage  base point, first three  seconds",
     ]

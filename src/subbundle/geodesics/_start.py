@@ -5,8 +5,8 @@ stand for the covector of D*_μ with η·f_i = v_i,
 
     η = Σ v_i f^i,        v = Fᵀ η,        2H = |v|².
 
-The dual frame f^i is the one the bundle names (h f_i on a manifold with metric h), otherwise F (FᵀF)⁻¹, which is F itself
-when the frame is orthonormal in the Euclidean sense.
+The dual frame f^i is the one the bundle names (h f_i on a manifold with metric h), otherwise F (FᵀF)⁻¹, which is F
+itself when the frame is orthonormal in the Euclidean sense.
 """
 
 from __future__ import annotations

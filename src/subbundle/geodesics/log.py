@@ -121,7 +121,7 @@ def log(
     )
     found = problem.solve(problem.chords() if start is None else problem.given(start))
     doubtful = np.flatnonzero(~(found.residuals <= _DOUBTFUL * bundle.length_scale))
-    if doubtful.size and penalty == 0.0 and isinstance(bundle, HasLandmarks):
+    if start is None and doubtful.size and penalty == 0.0 and isinstance(bundle, HasLandmarks):
         _keep_better(found, problem.subset(doubtful).solve_from_paths(), doubtful)
     return _record(problem, found, single)
 

@@ -1,15 +1,16 @@
 """The bandwidth of least estimated risk, from two disjoint halves of the data.
 
-Observations left out of both halves are carried onto the second-order ridge of each, at every bandwidth a_j = a_0 2^(j/4) of a
-ladder. With c_A, c_B where they come to rest and W the mean of values clipped at their own 98 % quantile,
+Observations left out of both halves are carried onto the second-order ridge of each, at every bandwidth a_j = a_0
+2^(j/4) of a ladder. With c_A, c_B where they come to rest and W the mean of values clipped at their own 98 % quantile,
 
     V_j  = W(|c_A,j − c_B,j|²) · n/(2N)                                        n observations a half, N in all
     B²_j = max over l = 2, 3, 4 of  W((c_A,j − c_A,j−l)·(c_B,j − c_B,j−l)) / (1 − 2^−l)²
     R_j  = V_j + max(0, B²_j).
 
-Two halves share no noise: their difference is variance, and the product across halves of what a change of bandwidth moves is
-squared bias, of order a⁴ on the second-order ridge, without a variance term. The minimum of R is taken from the parabola through
-log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to rung.
+Two halves share no noise: their difference is variance, and the product across halves of what a change of bandwidth
+moves is squared bias, of order a⁴ on the second-order ridge, without a variance term. The minimum of R is taken from
+the parabola through log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to
+rung.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class BandwidthChoice:
     ----------
     bandwidth : float
     error : float
-        Estimated root-mean-square error of the second-order ridge at this bandwidth; NaN where it could not be estimated.
+        Estimated root-mean-square error of the second-order ridge at this bandwidth; NaN where it could not be
+        estimated.
     ladder, risks : [m]
         The bandwidths compared, and R; infinite where too few observations had a ridge to go to.
     method : str
@@ -64,8 +66,9 @@ class BandwidthChoice:
 def choose_bandwidth(points: FloatArray | Cloud, rank: int, *, n_jobs: int | None = None) -> BandwidthChoice:
     """Choose a bandwidth for a subbundle of the given ``rank`` on ``points`` [N, d].
 
-    Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung of the
-    ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour instead.
+    Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung
+    of the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
+    instead.
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     observations = cloud.at(np.arange(cloud.n_points))
@@ -164,7 +167,8 @@ def _clipped_mean(values: FloatArray) -> float:
 
 
 def _least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:
-    """Bandwidth and risk at the bottom of the parabola in log a and log R; those of the lowest rung where there is none."""
+    """Bandwidth and risk at the bottom of the parabola in log a and log R; those of the lowest rung where there is
+    none."""
     j = int(np.argmin(risks))
     if not 0 < j < len(risks) - 1 or not np.isfinite(risks[j - 1 : j + 2]).all() or risks[j] <= 0.0:
         return float(ladder[j]), float(risks[j])

@@ -1,4 +1,5 @@
-"""A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the others."""
+"""A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the
+others."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _CHUNK = 2_000_000
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
     """The ``count`` observations [count, d] of least mean Euclidean distance to the others, the most central first.
 
-    Every observation is a candidate; the mean is taken over 1000 of them, spread evenly over the search tree, so that the
-    answer does not depend on the order of the rows.
+    Every observation is a candidate; the mean is taken over 1000 of them, spread evenly over the search tree, so
+    that the answer does not depend on the order of the rows.
     """
     candidates = cloud.at(np.arange(cloud.n_points))
     judges = cloud.at(cloud.sample(_JUDGES))

@@ -1,9 +1,10 @@
 """Principal components above the noise floor: a lossy change of coordinates that loses only noise.
 
-Isotropic noise of variance s² in p dimensions shows up, in N observations, as p eigenvalues of the covariance that reach up
-to s² (1 + √(p/N))², the edge of their limiting distribution. Components above that edge (and 5 % more) carry signal. s² is
-the mean of the eigenvalues left out, so the two are found together, from the largest floor downwards. What is left out would
-only blur the neighbourhoods: in R^100 two noisy observations of one point lie σ √200 apart.
+Isotropic noise of variance s² in p dimensions shows up, in N observations, as p eigenvalues of the covariance that
+reach up to s² (1 + √(p/N))², the edge of their limiting distribution. Components above that edge (and 5 % more)
+carry signal. s² is the mean of the eigenvalues left out, so the two are found together, from the largest floor
+downwards. What is left out would only blur the neighbourhoods: in R^100 two noisy observations of one point lie σ
+√200 apart.
 """
 
 from __future__ import annotations
