@@ -219,7 +219,7 @@ class PrincipalSubbundle:
         The field knows a closed gap from the leading eigenvalues. All of them, which only the message needs, would take
         minutes in a thousand dimensions.
         """
-        few = middle[:: -(-len(middle) // _FEW)]
+        few = np.ascontiguousarray(middle[:: -(-len(middle) // _FEW)])
         _, _, status = self._evaluator.field(self._settings, few, np.zeros_like(few))
         if np.mean(status == Status.GAP_CLOSED) > 0.5:
             values, _, _, _, status = self._evaluator.frame(self._settings, few)
