@@ -71,7 +71,10 @@ class Coordinates:
         return _rowwise(vectors[:, : self.span], self.basis.T) + outside
 
     def _padded(self, vectors: FloatArray) -> FloatArray:
-        return np.pad(vectors, ((0, 0), (0, self.padding))) if self.padding else vectors
+        if self.padding:
+            return np.pad(vectors, ((0, 0), (0, self.padding)))
+        # A read-only array is another type to the compiled kernels: compiled again, and rounded differently.
+        return np.require(vectors, requirements=["C", "W"])
 
     def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components in the basis [batch, r], and what is left outside it [batch, d]."""
