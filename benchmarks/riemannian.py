@@ -1,0 +1,76 @@
+"""Geodesics of data on manifolds: a long one on S² with 10000 observations, and cost against N, dimension and space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import subbundle as sb
+from benchmarks._report import Bar, Result, Table
+from benchmarks._timing import take_turns
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.spaces import SO, SPD, Hyperbolic, Kendall, Space, Sphere
+
+SIZES, ROUNDS = (1_000, 10_000, 100_000), 7
+
+
+def noisy_curve(space: Space, n: int, length: float, noise: float) -> np.ndarray:
+    """``n`` observations along a bent curve through a point of the space, which comes first."""
+    rng = np.random.default_rng(0)
+    base = space.random_point(1, rng)[0]
+    basis = space.tangent_basis(base)
+    basis = basis / np.sqrt(space.inner_product(basis, basis, base)).reshape(-1, *(1,) * len(space.shape))
+    parts = noise * rng.standard_normal((n, space.dim))
+    parts[:, 0] = rng.uniform(-0.5 * length, 0.5 * length, n)
+    if space.dim > 1:
+        parts[:, 1] += 0.3 * parts[:, 0] ** 2
+    parts[0] = 0.0
+    return space.exp(np.einsum("ni,i...->n...", parts, basis), base)
+
+
+def geodesic(bundle: RiemannianSubbundle, length: float) -> sb.Geodesics:
+    found = sb.geodesic(bundle, bundle.observations[0].ravel(), [1.0], length=length)
+    assert found.status == sb.Status.OK, found.status
+    return found
+
+
+def field_times(space: Space) -> list[float]:
+    """Milliseconds per field of the two centred bundles on 500 observations, for a batch of 4 points."""
+    data = noisy_curve(space, 500, 1.0, 0.05)
+    bundles = {
+        centering: RiemannianSubbundle(data, 1, 0.2, space=space, centering=centering, min_density=1e-3)
+        for centering in ("recentred", "local")
+    }
+    points = data[:4].reshape(4, -1)
+    covectors = bundles["local"].frame(points).duals[:, :, 0]
+    turns = take_turns({c: lambda c=c: bundles[c].field(points, covectors) for c in bundles}, rounds=ROUNDS)
+    return [1e3 * turns.seconds(centering) / 4 for centering in bundles]
+
+
+def run() -> Result:
+    sphere = {n: RiemannianSubbundle(noisy_curve(Sphere(2), n, 2.6, 0.05), 1, 0.1, space=Sphere(2)) for n in SIZES}
+    turns = take_turns({str(n): lambda n=n: geodesic(sphere[n], 1.0) for n in SIZES}, rounds=ROUNDS)
+    growth, long = [], {n: geodesic(sphere[n], 1.0) for n in SIZES}
+    for n in SIZES:
+        seconds = turns.seconds(str(n))
+        each = 1e6 * seconds / float(long[n].n_evaluations)
+        growth.append([n, seconds, int(long[n].n_evaluations), each, 1e3 * each / n])
+    spaces = [*(Sphere(d) for d in (2, 5, 10, 20)), Hyperbolic(2), SPD(2), SPD(3), SO(3), Kendall(5, 2), Kendall(5, 3)]
+    rows = [[repr(space), space.dim, *field_times(space)] for space in spaces]
+    length = float(np.abs(np.linalg.norm(long[10_000].points, axis=1) - 1.0).max())
+    return Result(
+        title="data on manifolds: cost of geodesics and fields",
+        method=(
+            "One geodesic of length 1, 10 bandwidths, on S² (`recentred`, default tolerance), on clouds of growing "
+            "size; every evaluation looks at all observations twice. Then the field at 4 points for 500 observations, "
+            "on all cores: closed form on spheres and hyperbolic spaces, 2 dim neighbours a point elsewhere."
+        ),
+        tables=[
+            Table(["observations", "seconds", "evaluations", "µs per evaluation", "ns per observation"], growth),
+            Table(["space", "dim", "ms per field, recentred", "ms per field, local"], rows),
+        ],
+        bars=[
+            Bar("geodesic of length 1 on S², 10000 observations", turns.seconds("10000"), 0.5, unit="s"),
+            Bar("cost at 100000 observations / at 10000 (linear is 10)", turns.ratio("100000", "10000"), 12.0),
+            Bar("distance from the sphere along it", length, 1e-9),
+        ],
+    )

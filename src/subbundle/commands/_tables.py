@@ -1,0 +1,134 @@
+"""Tables of numbers in and out: ``.csv``, ``.npy``, ``.parquet``, and the point clouds that `subbundle.io` reads."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray
+from subbundle._validation import as_points
+from subbundle.io import atomic_path, read_points
+
+OUTPUTS = (".csv", ".npy", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of numbers.
+
+    Attributes
+    ----------
+    values : [n, d]
+    left_out : list of str
+        Columns of the file that hold no numbers.
+    """
+
+    values: FloatArray
+    left_out: list[str]
+
+
+def read_table(path: Path) -> Table:
+    """Read the columns of numbers of ``path``; columns of words are left out, and named."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        return Table(read_points(path), [])
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    columns = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    numbers = {name: column for name, column in columns.items() if column.dtype.kind in "fiub"}
+    if not numbers:
+        raise ValueError(
+            f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers."
+        )
+    left_out = [name for name in columns if name not in numbers]
+    return Table(as_points(np.column_stack(list(numbers.values())), path.name), left_out)
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
+    """Write named ``columns`` of equal length; ``.npy`` keeps the numbers only, as one matrix."""
+    check_output(path)
+    suffix = path.suffix.lower()
+    with atomic_path(path) as temporary:
+        if suffix == ".npy":
+            with open(temporary, "wb") as stream:
+                np.save(stream, np.column_stack([np.asarray(c, dtype=np.float64) for c in columns.values()]))
+        elif suffix == ".csv":
+            with open(temporary, "w", encoding="utf-8", newline="") as text:
+                writer = csv.writer(text)
+                writer.writerow(columns)
+                # repr keeps every bit of a float and is the shortest that does.
+                writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+        else:
+            arrow = _arrow()
+            import_module("pyarrow.parquet").write_table(arrow.table(dict(columns)), temporary)
+    return path
+
+
+def check_output(path: Path) -> None:
+    """Raise, before any work is done, when ``path`` cannot be written to."""
+    if path.suffix.lower() not in OUTPUTS:
+        raise ValueError(f"the output must end in one of {', '.join(OUTPUTS)}; got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    if path.suffix.lower() == ".parquet":
+        _arrow()
+
+
+def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        rows = [row for row in csv.reader(stream) if row]
+    if not rows:
+        raise ValueError(f"{path} must hold at least one row; it is empty.")
+    width = len(rows[0])
+    odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
+    if odd is not None:
+        raise ValueError(
+            f"{path} must have as many entries in every row; row {odd + 1} has {len(rows[odd])}, not {width}."
+        )
+    headed = not any(_is_number(entry) for entry in rows[0])
+    names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]
+    body = rows[1:] if headed else rows
+    if len(set(names)) < width:
+        names = [f"{name} ({i + 1})" for i, name in enumerate(names)]
+    return {name: _column([row[i] for row in body]) for i, name in enumerate(names)}
+
+
+def _column(entries: list[str]) -> NDArray[Any]:
+    """Numbers if all entries are some; an empty entry is a missing number, unless all are empty."""
+    filled = [entry.strip() for entry in entries]
+    if any(filled) and all(_is_number(entry) for entry in filled if entry):
+        return np.array([float(entry) if entry else np.nan for entry in filled])
+    return np.array(filled, dtype=str)
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
+    arrow = _arrow()
+    try:
+        table = import_module("pyarrow.parquet").read_table(path)
+    except arrow.ArrowException as error:
+        raise ValueError(f"{path} could not be read as .parquet: {str(error).splitlines()[0]}") from error
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def _arrow() -> Any:
+    try:
+        return import_module("pyarrow")
+    except ImportError as error:
+        raise ImportError(
+            '.parquet files need pyarrow, which is not installed. Write: pip install "subbundle[parquet]"'
+        ) from error

@@ -1,0 +1,80 @@
+"""``subbundle distance data.csv -o distances.npy``: distances along the shape of a user's own table."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from subbundle.commands._options import add_learning, check_rows, positive_integer, row_numbers
+
+HELP = "distances between the rows of a table along the shape they lie around"
+# All pairs of more rows than this take hours and gigabytes.
+MOST_ROWS = 5000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``distance``."""
+    add_learning(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix"
+    )
+    parser.add_argument(
+        "--rank", type=positive_integer, default=2, metavar="K", help="dimension of the shape (default 2)"
+    )
+    parser.add_argument(
+        "--from", type=row_numbers, default=None, metavar="ROWS", dest="sources", help="rows like 0,5,12 (default: all)"
+    )
+    parser.add_argument(
+        "--to", type=row_numbers, default=None, metavar="ROWS", dest="targets", help="rows (default: all)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, fit, measure, write, and say what was chosen."""
+    from subbundle._progress import Progress
+    from subbundle._types import SubbundleWarning
+    from subbundle.commands._tables import check_output, read_table, write_table
+    from subbundle.estimators import GeodesicDistance
+
+    check_output(options.output)
+    progress = Progress()
+    progress.stage(f"reading {options.data}")
+    table = read_table(options.data)
+    if table.left_out:
+        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
+    values = table.values
+    if options.sources is None and options.targets is None and len(values) > MOST_ROWS:
+        raise ValueError(
+            f"all pairs of at most {MOST_ROWS} rows can be computed; {options.data} has "
+            f"{len(values)}. Choose rows: --from 0,1,2"
+        )
+    for name, rows in (("--from", options.sources), ("--to", options.targets)):
+        if rows is not None:
+            check_rows(rows, len(values), name)
+    progress.stage(
+        f"learning a shape of dimension {options.rank} from {values.shape[0]} rows of {values.shape[1]} features"
+    )
+    with warnings.catch_warnings():
+        # What they say stands in the summary.
+        warnings.simplefilter("ignore", SubbundleWarning)
+        metric = GeodesicDistance(
+            options.rank, bandwidth=options.bandwidth, denoise=not options.raw, n_jobs=options.jobs
+        ).fit(values)
+        sources, targets = (values if rows is None else values[rows] for rows in (options.sources, options.targets))
+        both = options.sources is None and options.targets is None
+        progress.stage(f"distances: {len(sources)} × {len(targets)}")
+        matrix = metric.pairwise(sources, None if both else targets)
+    names = options.targets if options.targets is not None else range(len(values))
+    write_table(options.output, {f"to_{row}": matrix[:, i] for i, row in enumerate(names)})
+    finite = matrix[np.isfinite(matrix)]
+    print(f"bandwidth {metric.bandwidth_:.4g}, {metric.axes_.shape[1]} components above the noise")
+    print(
+        f"{matrix.shape[0]} × {matrix.shape[1]} distances, largest {finite.max() if finite.size else float('nan'):.4g}"
+    )
+    for words, count in (("not connected (inf)", np.isinf(matrix).sum()), ("not found (NaN)", np.isnan(matrix).sum())):
+        if count:
+            print(f"  {words}: {count}")
+    print(f"wrote {options.output}")

@@ -1,0 +1,6 @@
+"""scikit-learn estimators: thin classes around the functions of the library."""
+
+from subbundle.estimators.geodesic_distance import GeodesicDistance
+from subbundle.estimators.principal_submanifold import PrincipalSubmanifold
+
+__all__ = ["GeodesicDistance", "PrincipalSubmanifold"]

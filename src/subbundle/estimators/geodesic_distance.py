@@ -1,0 +1,125 @@
+"""`GeodesicDistance`: distances along the shape of a cloud, for anything that takes a metric or a matrix of
+distances."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subbundle._types import FloatArray
+from subbundle._validation import as_integer
+from subbundle.estimators._checks import check_rank
+from subbundle.estimators._prepare import Prepared, denoised, prepare
+from subbundle.geodesics.distance import distance, pairwise_distance
+
+
+class GeodesicDistance(BaseEstimator):
+    """Distance between points along the k-dimensional shape that a cloud lies around.
+
+    The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have
+    been carried into the middle of the cloud. It is infinite between parts of the cloud that do not hang together at
+    the bandwidth.
+
+    Parameters
+    ----------
+    rank : int
+        k, the dimension of the shape; below the number of features.
+    bandwidth, denoise, reduce_dim, kernel, centering, n_jobs
+        As in `PrincipalSubmanifold`.
+    tol : float
+        Accuracy of the geodesics, relative to the bandwidth.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    bundle_ : subbundle.PrincipalSubbundle
+        In the kept components.
+    points_ : [n_samples, n_kept]
+        The training points in the middle of the cloud, in the kept components.
+    mean_, axes_, noise_
+        The kept components, as in `PrincipalSubmanifold`.
+    n_features_in_ : int
+
+    Examples
+    --------
+    Two points of a noisy S are far apart along it:
+
+    >>> import numpy as np, subbundle as sb
+    >>> data = sb.datasets.s_surface(2000, noise=0.02, seed=0)
+    >>> metric = sb.GeodesicDistance(rank=2).fit(data.points)
+    >>> start, end = np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
+    >>> bool(3.0 < metric(start, end) < 3.3)
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 2,
+        *,
+        bandwidth: float | str = "auto",
+        denoise: bool = True,
+        reduce_dim: int | str | None = "auto",
+        kernel: str = "gaussian",
+        centering: str = "local",
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.rank = rank
+        self.bandwidth = bandwidth
+        self.denoise = denoise
+        self.reduce_dim = reduce_dim
+        self.kernel = kernel
+        self.centering = centering
+        self.tol = tol
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored."""
+        rank = as_integer(self.rank, "rank", low=1)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=rank + 2, ensure_min_features=2)
+        check_rank(rank, "rank", X)
+        learned = prepare(
+            X, rank, bandwidth=self.bandwidth, denoise=self.denoise, reduce_dim=self.reduce_dim,
+            kernel=self.kernel, centering=self.centering, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        self._set(learned)
+        self.points_ = self._carried(X)
+        return self
+
+    def pairwise(self, X: Any = None, Y: Any = None) -> FloatArray:
+        """Matrix [n, m] of the distances from ``X`` [n, n_features] to ``Y`` [m, n_features].
+
+        Without ``Y`` the distances among ``X``, symmetric; without both, those among the training points.
+        Unconnected pairs are infinite. Where no geodesic was found the entry is NaN, with a warning.
+        """
+        check_is_fitted(self)
+        if X is None and Y is not None:
+            raise ValueError("pairwise takes Y only together with X; got Y alone. Write pairwise(Y).")
+        points = self.points_ if X is None else self._carried(self._checked(X))
+        others = None if Y is None else self._carried(self._checked(Y))
+        return pairwise_distance(self.bundle_, points, others, tol=self.tol)
+
+    def __call__(self, x: Any, y: Any) -> float:
+        """Distance between two points [n_features]; use it where a callable metric is wanted."""
+        check_is_fitted(self)
+        rows = self._carried(self._checked(np.stack([np.asarray(x), np.asarray(y)])))
+        return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
+
+    def _set(self, learned: Prepared) -> None:
+        self._components = learned.components
+        self.mean_, self.axes_ = learned.components.mean, learned.components.axes
+        self.noise_ = learned.components.noise
+        self.bandwidth_ = learned.bandwidth
+        self.bundle_ = learned.bundle
+
+    def _checked(self, X: Any) -> FloatArray:
+        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked
+
+    def _carried(self, X: FloatArray) -> FloatArray:
+        """Rows of ``X`` in the kept components, in the middle of the cloud unless ``denoise`` is off."""
+        points = self._components.enter(X)
+        return denoised(self.bundle_, points) if self.denoise else points

@@ -1,0 +1,258 @@
+"""`PrincipalSubmanifold`: normal coordinates on the submanifold through the middle of a cloud, as a transformer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
+from subbundle._validation import as_choice, as_integer, as_points
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.estimators._checks import check_rank
+from subbundle.estimators._prepare import Prepared, prepare
+from subbundle.manifolds.chart import Chart, Located
+from subbundle.manifolds.ridge import carry_to_ridge
+from subbundle.selection.base_point import central_points
+
+# Observations tried as a base point, the most central first.
+_CANDIDATES = 32
+# Part of the points that may lie outside the chart before it is worth a warning.
+_FEW = 0.02
+
+
+class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coordinates on the principal submanifold of a cloud, with an inverse.
+
+    Geodesics of the principal subbundle leave a base point μ in all directions of a k-dimensional subspace and trace a
+    submanifold; a point on it has the coordinates v ∈ R^k of the geodesic that leads there: |v| is its length, v/|v|
+    its direction. Distances from μ are true to scale. Coordinates end where the data ends and where geodesics meet
+    again.
+
+    Parameters
+    ----------
+    n_components : int
+        k, the dimension of the submanifold; below the number of features.
+    bandwidth : float or "auto"
+        Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
+        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`.
+    base_point : "frechet" or array [n_features]
+        Where the coordinates start. ``"frechet"``: the observation with the least mean distance to the others.
+        Either is carried into the middle of the cloud first.
+    radius : float or "auto"
+        Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
+    denoise : bool
+        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.8
+        times the bandwidth. False: the bundle of the observations as they are.
+    reduce_dim : "auto", None or int
+        Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all
+        features (None), or in so many components. Features should have comparable units and noise.
+    kernel, centering : str
+        As in `subbundle.PrincipalSubbundle`.
+    outside : {"nearest", "nan"}
+        What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border,
+        or NaN.
+    n_jobs : int or None
+        Threads; None for all cores.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    base_point_ : [n_features]
+    embedding_ : [n_samples, n_components]
+        Coordinates of the training points.
+    status_ : [n_samples]
+        `subbundle.Status` of each: OK inside the chart, LEFT_SUPPORT beyond its border.
+    residuals_ : [n_samples]
+        Distance of each from its reconstruction.
+    chart_ : subbundle.Chart
+        The map itself, in the kept components.
+    bundle_ : subbundle.PrincipalSubbundle
+        The subbundle it was made from, in the kept components.
+    mean_, axes_ : [n_features], [n_features, n_kept]
+        Origin and directions of the kept components.
+    noise_ : float
+        Standard deviation per feature of what was left out with the other components.
+    n_features_in_ : int
+    feature_names_in_ : [n_features]
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> data = sb.datasets.s_surface(1500, noise=0.02, seed=0)
+    >>> model = sb.PrincipalSubmanifold(n_components=2).fit(data.points)
+    >>> model.transform(data.points).shape
+    (1500, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        bandwidth: float | str = "auto",
+        base_point: Any = "frechet",
+        radius: float | str = "auto",
+        denoise: bool = True,
+        reduce_dim: int | str | None = "auto",
+        kernel: str = "gaussian",
+        centering: str = "local",
+        outside: str = "nearest",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.bandwidth = bandwidth
+        self.base_point = base_point
+        self.radius = radius
+        self.denoise = denoise
+        self.reduce_dim = reduce_dim
+        self.kernel = kernel
+        self.centering = centering
+        self.outside = outside
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
+        as_choice(self.outside, "outside", ("nearest", "nan"))
+        rank = as_integer(self.n_components, "n_components", low=1)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=rank + 2, ensure_min_features=2)
+        check_rank(rank, "n_components", X)
+        learned = prepare(
+            X, rank, bandwidth=self.bandwidth, denoise=self.denoise, reduce_dim=self.reduce_dim,
+            kernel=self.kernel, centering=self.centering, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        base = find_base_point(learned, self.base_point)
+        self._set(learned, Chart(learned.bundle, base, self.radius))
+        located, residuals = self._locate(X)
+        self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
+        self._warn_outside(located.status)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+        """Fit, and return the coordinates [n_samples, n_components] of the training points."""
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> FloatArray:
+        """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none."""
+        located, _ = self._locate(self._checked(X))
+        self._warn_outside(located.status)
+        return located.coordinates
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Points [n_samples, n_features] at coordinates ``X`` [n_samples, n_components].
+
+        Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as
+        ``outside`` says.
+        """
+        coordinates = self._checked_coordinates(X)
+        return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
+
+    def locate(self, X: Any) -> tuple[FloatArray, FloatArray, StatusArray]:
+        """Coordinates, distances from the reconstruction, and `subbundle.Status` of every row of ``X``."""
+        located, residuals = self._locate(self._checked(X))
+        return located.coordinates, residuals, located.status
+
+    def loadings(self, X: Any) -> FloatArray:
+        """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
+        coordinates = self._checked_coordinates(X)
+        jacobian = self.chart_.jacobian(self._inside(coordinates))
+        moved: FloatArray = np.einsum("dr,nrk->ndk", self.axes_, jacobian)
+        return moved
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
+        submanifold.
+
+        On points that were not fitted it can be compared between settings of equal ``n_components``.
+        """
+        X = self._checked(X)
+        kept = self._components.leave(self.chart_.locate(self._components.enter(X), outside="nearest").points)
+        total = float(np.sum((X - X.mean(axis=0)) ** 2))
+        lost = float(np.sum((X - kept) ** 2))
+        return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.chart_.rank
+
+    def _set(self, learned: Prepared, chart: Chart) -> None:
+        """Everything that `transform` and its inverse need."""
+        self._components = learned.components
+        self.mean_, self.axes_ = learned.components.mean, learned.components.axes
+        self.noise_ = learned.components.noise
+        self.bandwidth_ = learned.bandwidth
+        self.bundle_: PrincipalSubbundle = learned.bundle
+        self.chart_ = chart
+        self.base_point_ = self._components.leave(chart.base_point[None])[0]
+
+    def _checked(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked
+
+    def _checked_coordinates(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        # NaN stands for a point without coordinates; it stays what it is.
+        coordinates: FloatArray = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+        if coordinates.shape[1] != self.chart_.rank:
+            raise ValueError(
+                f"X must have one column per component, {self.chart_.rank}; got shape {coordinates.shape}. "
+                "inverse_transform and loadings take what transform returns."
+            )
+        return coordinates
+
+    def _locate(self, X: FloatArray) -> tuple[Located, FloatArray]:
+        """Rows of ``X`` in the chart, and their distances from where they land."""
+        located = self.chart_.locate(self._components.enter(X), outside=self.outside)
+        offsets = X - self._components.leave(located.points)
+        return located, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
+
+    def _inside(self, coordinates: FloatArray) -> FloatArray:
+        """``coordinates`` [n, k], those outside drawn back along their ray, which meets the border once."""
+        beyond = ~self.chart_.inside(coordinates) & np.isfinite(coordinates).all(axis=1)
+        if self.outside == "nan" or not beyond.any():
+            return coordinates
+        rays = coordinates[beyond]
+        low, high = np.zeros(len(rays)), np.ones(len(rays))
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            held = self.chart_.inside(middle[:, None] * rays)
+            low, high = np.where(held, middle, low), np.where(held, high, middle)
+        drawn = coordinates.copy()
+        drawn[beyond] = low[:, None] * rays
+        return drawn
+
+    def _warn_outside(self, status: StatusArray) -> None:
+        outside = status[status != Status.OK]
+        if outside.size > (_FEW if self.outside == "nearest" else 0.0) * status.size:
+            reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
+            given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
+            warnings.warn(
+                f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}. locate(X) "
+                "says which; a larger bandwidth or another base_point may reach further.",
+                SubbundleWarning,
+                stacklevel=3,
+            )
+
+
+def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:
+    """The base point [r] in the kept components, carried onto the ridge."""
+    bundle = learned.bundle
+    if isinstance(base_point, str):
+        as_choice(base_point, "base_point", ("frechet",))
+        candidates = central_points(bundle.cloud, _CANDIDATES)
+        wanted = f"one of the {len(candidates)} most central observations"
+        hint = "Pass another bandwidth, or a base_point inside the data."
+    else:
+        given = as_points(base_point, "base_point", dim=len(learned.components.mean), ndim=1)
+        candidates, wanted = learned.components.enter(given[None]), "the given base_point"
+        hint = "Choose a point on the data, for instance one of its rows."
+    carried = carry_to_ridge(bundle, candidates)
+    good = np.flatnonzero(carried.status == Status.OK)
+    if good.size == 0:
+        reason = Status(int(carried.status[0])).words
+        raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
+    found: FloatArray = carried.points[good[0]]
+    return found

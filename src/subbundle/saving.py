@@ -1,0 +1,152 @@
+"""Fitted estimators in one file: arrays in ``.npz``, everything else in a line of JSON inside it.
+
+Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from a stranger is safe to open.
+It is written under a temporary name and moved into place when complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.estimators import GeodesicDistance, PrincipalSubmanifold
+from subbundle.estimators._prepare import Prepared
+from subbundle.io import atomic_path
+from subbundle.manifolds.chart import Chart
+from subbundle.selection.components import Components
+
+FORMAT = "subbundle model"
+VERSION = 1
+_DESCRIPTION = "description"
+_CHART = "chart."
+_CLASSES: dict[str, type[Any]] = {c.__name__: c for c in (PrincipalSubmanifold, GeodesicDistance)}
+# Fitted arrays that belong to the training points.
+_OWN = {"PrincipalSubmanifold": ("embedding_", "status_", "residuals_"), "GeodesicDistance": ("points_",)}
+
+
+def save(model: PrincipalSubmanifold | GeodesicDistance, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted estimator to ``path``, which must end in ``.npz``; return the path. `load` gives it back."""
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise ValueError(f"path must end in .npz; got {path.name!r}.")
+    name = type(model).__name__
+    if name not in _CLASSES:
+        raise TypeError(f"model must be one of {', '.join(_CLASSES)}; got {name}.")
+    if not hasattr(model, "bundle_"):
+        raise ValueError(f"model must be fitted before it is saved; this {name} is not. Call fit first.")
+    arrays: dict[str, Any] = {"mean": model.mean_, "axes": model.axes_, "cloud": model.bundle_.cloud.points}
+    arrays |= {own: getattr(model, own) for own in _OWN[name]}
+    if isinstance(model, PrincipalSubmanifold):
+        arrays |= {_CHART + key: value for key, value in model.chart_.to_arrays().items()}
+    bundle = model.bundle_
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": name,
+        "parameters": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "features": model.n_features_in_,
+        "feature_names": list(getattr(model, "feature_names_in_", [])),
+        "bandwidth": model.bandwidth_,
+        "noise": model.noise_,
+        "bundle": {
+            "rank": bundle.rank, "bandwidth": bundle.bandwidth, "kernel": bundle.kernel, "centering": bundle.centering
+        },
+    }  # fmt: skip
+    text = json.dumps(description, ensure_ascii=False).encode("utf-8")
+    arrays[_DESCRIPTION] = np.frombuffer(text, dtype=np.uint8)
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
+    return path
+
+
+def load(path: str | os.PathLike[str]) -> PrincipalSubmanifold | GeodesicDistance:
+    """Read an estimator written by `save`. It gives the same numbers, to the bit.
+
+    Raises
+    ------
+    ValueError
+        When the file is not a saved model, is damaged, or was written by a later version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    arrays = _read(path)
+    description = _describe(path, arrays)
+    try:
+        restored: PrincipalSubmanifold | GeodesicDistance = _restore(description, arrays)
+        return restored
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: {error}. Save the model again.") from error
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _read(path: Path) -> dict[str, NDArray[Any]]:
+    foreign = f"{path} must be a file written by sb.save; it is not one"
+    # NumPy leaves a file it cannot read open; a stream of our own is closed whatever happens.
+    with open(path, "rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise ValueError(f"{foreign}, or it was cut off.")
+        stream.seek(0)
+        try:
+            with np.load(stream, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}. Save the model again.") from error
+    if _DESCRIPTION not in arrays:
+        raise ValueError(f"{foreign}: it has no description.")
+    return arrays
+
+
+def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """What the file says of itself, checked as far as the version."""
+    try:
+        description = json.loads(arrays[_DESCRIPTION].tobytes().decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} must be a file written by sb.save; its description is no JSON.") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ValueError(f"{path} must be a file written by sb.save; it is another kind of file.")
+    version = description.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(
+            f"{path} was written by a later version of subbundle (file version {version}, this one reads up to "
+            f"{VERSION}). "
+            "Write: pip install --upgrade subbundle"
+        )
+    if description.get("class") not in _CLASSES:
+        raise ValueError(f"{path} is damaged: it holds a {description.get('class')!r}, which no version has.")
+    return description
+
+
+def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    name = description["class"]
+    model = _CLASSES[name](**description["parameters"])
+    model.n_features_in_ = int(description["features"])
+    if description["feature_names"]:
+        model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
+    if mean.shape != (model.n_features_in_,) or axes.shape != (len(mean), cloud.shape[1]):
+        raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
+    components = Components(mean, axes, float(description["noise"]))
+    bundle = PrincipalSubbundle(cloud, **description["bundle"], n_jobs=model.n_jobs)
+    learned = Prepared(components, float(description["bandwidth"]), bundle)
+    if name == "PrincipalSubmanifold":
+        chart = {key[len(_CHART) :]: value for key, value in arrays.items() if key.startswith(_CHART)}
+        model._set(learned, Chart.from_arrays(chart, bundle))
+    else:
+        model._set(learned)
+    for own in _OWN[name]:
+        setattr(model, own, arrays[own])
+    return model

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from subbundle import SubbundleWarning, datasets
+from subbundle.estimators import GeodesicDistance
+
+
+@pytest.fixture(scope="module")
+def ball():
+    data = datasets.sphere(2000, noise=0.02, seed=0)
+    return data.points, GeodesicDistance(rank=2, bandwidth=0.25).fit(data.points)
+
+
+def on_sphere(points, others):
+    """Great-circle distances between the directions of the points."""
+    unit, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (points, others))
+    return np.arccos(np.clip(unit @ other.T, -1.0, 1.0))
+
+
+def test_distances_are_those_of_the_sphere(ball):
+    points, metric = ball
+    found, truth = metric.pairwise(points[:4], points[10:60]), on_sphere(points[:4], points[10:60])
+    far = truth > 0.3
+    # Noise off the sphere is gone, and what it does along the sphere is in both; the ridge of 2000 points wanders by
+    # 0.02/√40, and so do the geodesics along it.
+    assert np.abs(found - truth)[far].max() < 0.05
+    assert np.mean(np.abs(found - truth)[far] / truth[far]) < 0.01
+
+
+def test_callable_and_matrix_agree_and_are_symmetric(ball):
+    points, metric = ball
+    matrix = metric.pairwise(points[:6])
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_array_equal(np.diag(matrix), 0.0)
+    for i, j in ((0, 1), (2, 5)):
+        assert metric(points[i], points[j]) == metric(points[j], points[i])
+        # The matrix interpolates between geodesics of a fan, the call follows the one.
+        assert metric(points[i], points[j]) == pytest.approx(matrix[i, j], rel=1e-3, abs=1e-3 * 0.25)
+
+
+def test_the_training_points_are_the_default():
+    flat = np.random.default_rng(0).uniform(-1.0, 1.0, (150, 2))
+    bowl = np.column_stack([flat, 0.2 * np.sum(flat**2, axis=1)])
+    metric = GeodesicDistance(rank=2, bandwidth=0.4).fit(bowl)
+    some = np.arange(0, 150, 30)
+    whole = metric.pairwise()
+    assert whole.shape == (150, 150)
+    # Fans are as long as the farthest target, so the two need not agree to the bit.
+    np.testing.assert_allclose(metric.pairwise(bowl[some]), whole[np.ix_(some, some)], atol=1e-2 * 0.4)
+
+
+def test_unconnected_parts_are_infinitely_far():
+    rng = np.random.default_rng(0)
+    sides = np.where(np.arange(600) < 300, 0.0, 9.0)
+    parts = np.column_stack([sides + rng.uniform(-1, 1, 600), rng.uniform(-1, 1, 600), 0.01 * rng.standard_normal(600)])
+    metric = GeodesicDistance(rank=2, bandwidth=0.25).fit(parts)
+    found = metric.pairwise(parts[::100])
+    apart = sides[::100, None] != sides[None, ::100]
+    np.testing.assert_array_equal(np.isinf(found), apart)
+
+
+def test_high_dimension_is_reduced_first():
+    data = datasets.sphere(1500, noise=0.02, seed=1)
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 3)))[0]
+    raw = data.points @ basis.T + 0.02 * np.random.default_rng(1).standard_normal((1500, 40))
+    metric = GeodesicDistance(rank=2, bandwidth=0.3).fit(raw)
+    assert metric.axes_.shape == (40, 3)
+    truth = on_sphere(raw[:3] @ basis, raw[20:60] @ basis)
+    far = truth > 0.3
+    assert np.mean(np.abs(metric.pairwise(raw[:3], raw[20:60]) - truth)[far] / truth[far]) < 0.02
+
+
+class TestBadInput:
+    def test_settings(self):
+        points = np.random.default_rng(0).standard_normal((50, 3))
+        with pytest.raises(ValueError, match="rank must be below the number of features; got rank=4 and n_features=3"):
+            GeodesicDistance(rank=4).fit(points)
+        with pytest.raises(TypeError, match="rank must be an integer"):
+            GeodesicDistance(rank="two").fit(points)
+
+    def test_calls(self, ball):
+        points, metric = ball
+        with pytest.raises(ValueError, match="pairwise takes Y only together with X"):
+            metric.pairwise(Y=points[:3])
+        with pytest.raises(ValueError, match="X has 2 features"):
+            metric(points[0, :2], points[1, :2])
+        with pytest.raises(ValueError, match="contains NaN"):
+            metric.pairwise(np.full((2, 3), np.nan))
+        with pytest.raises(NotFittedError):
+            GeodesicDistance().pairwise(points)
+        with pytest.raises(NotFittedError):
+            GeodesicDistance()(points[0], points[1])
+
+    def test_a_point_off_the_data_is_infinitely_far(self, ball):
+        points, metric = ball
+        assert metric(points[0], [9.0, 0.0, 0.0]) == np.inf
+
+    def test_shapeless_clouds_are_told_so(self):
+        with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 30 observations"):
+            GeodesicDistance().fit(np.random.default_rng(0).standard_normal((30, 3)))

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from subbundle.selection.components import all_components, components_above_noise, first_components
+
+
+def in_noise(n, dim, signal, noise, seed=0):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((dim, len(signal))))[0]
+    return (rng.standard_normal((n, len(signal))) * signal) @ basis.T + noise * rng.standard_normal((n, dim)), basis
+
+
+@pytest.mark.parametrize(("n", "dim"), [(3000, 100), (500, 100), (150, 300)])
+def test_signal_is_kept_and_noise_is_not(n, dim):
+    points, basis = in_noise(n, dim, np.array([1.0, 0.8, 0.6, 0.5]), 0.05)
+    found = components_above_noise(points, at_least=1)
+    assert found.axes.shape == (dim, 4)
+    # Axes turn towards the noise by about σ √(d/N) over the signal, here at most 0.05 · √2/0.5.
+    assert np.linalg.norm(basis - found.axes @ (found.axes.T @ basis), axis=0).max() < 0.2
+    # Mean of d − 4 eigenvalues of N observations: a relative error of √(2/(N d)), twice over; four were lost to the
+    # signal.
+    assert found.noise == pytest.approx(0.05, rel=0.06)
+
+
+def test_pure_noise_keeps_only_what_was_asked_for():
+    points, _ = in_noise(2000, 50, np.zeros(1), 1.0)
+    assert components_above_noise(points, at_least=3).axes.shape == (50, 3)
+
+
+def test_clean_data_keeps_all_it_spans():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((300, 6)) @ rng.standard_normal((6, 40)) * np.geomspace(1.0, 1e-3, 40)
+    found = components_above_noise(points, at_least=1)
+    assert found.axes.shape == (40, 6)
+    # Nothing is left out, so the way there and back is the identity to rounding.
+    np.testing.assert_allclose(found.leave(found.enter(points)), points, atol=1e-12)
+
+
+def test_the_axes_are_orthonormal_and_rows_are_independent_to_the_bit():
+    points, _ = in_noise(400, 30, np.array([1.0, 0.5]), 0.02)
+    found = first_components(points, 2)
+    np.testing.assert_allclose(found.axes.T @ found.axes, np.eye(2), atol=1e-12)
+    whole = found.enter(points)
+    np.testing.assert_array_equal(np.concatenate([found.enter(points[:7]), found.enter(points[7:])]), whole)
+    assert found.enter(points[:0]).shape == (0, 2)
+    assert found.leave(whole[:0]).shape == (0, 30)
+
+
+def test_all_components_change_nothing():
+    points = np.random.default_rng(0).standard_normal((5, 3))
+    found = all_components(points)
+    np.testing.assert_array_equal(found.enter(points), points)
+    np.testing.assert_array_equal(found.leave(points), points)
+    assert found.noise == 0.0
