@@ -16,11 +16,13 @@ _HOME = {
     "Cloud": "subbundle.cloud",
     "Field": "subbundle.bundles.base",
     "Frame": "subbundle.bundles.base",
+    "GeodesicDistance": "subbundle.estimators.geodesic_distance",
     "Geodesics": "subbundle.geodesics.geodesic",
     "Located": "subbundle.manifolds.chart",
     "Log": "subbundle.geodesics.log",
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
+    "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
@@ -32,14 +34,18 @@ _HOME = {
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
     "geodesic_between": "subbundle.geodesics.between",
+    "load": "subbundle.saving",
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
+    "save": "subbundle.saving",
     "submanifold": "subbundle.manifolds.submanifold",
 }
 _MODULES = (
     "bundles",
     "cloud",
+    "comparisons",
     "datasets",
+    "estimators",
     "flow",
     "geodesics",
     "io",
@@ -55,7 +61,9 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 if TYPE_CHECKING:
     from subbundle import bundles as bundles
     from subbundle import cloud as cloud
+    from subbundle import comparisons as comparisons
     from subbundle import datasets as datasets
+    from subbundle import estimators as estimators
     from subbundle import flow as flow
     from subbundle import geodesics as geodesics
     from subbundle import io as io
@@ -72,6 +80,8 @@ if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
+    from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
+    from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.geodesics.between import geodesic_between as geodesic_between
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
@@ -88,6 +98,8 @@ if TYPE_CHECKING:
     from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
     from subbundle.manifolds.submanifold import Submanifold as Submanifold
     from subbundle.manifolds.submanifold import submanifold as submanifold
+    from subbundle.saving import load as load
+    from subbundle.saving import save as save
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,10 @@ from typing import NoReturn
 _EXPERIMENTS = {
     "sphere": ("sphere", "n_seeds", 1, "75 geodesics around a sphere, without and with noise"),
     "bundle": ("illustrations", "", 0, "what a principal subbundle looks like, in the plane and in space"),
+    "s-surface": ("s_surface", "n_seeds", 5, "unfold the S-surface from R^100"),
+    "r50": ("r50", "n_seeds", 20, "the distance between two points of a 4-sphere in R^50"),
+    "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
+    "sphere-curves": ("sphere_curves", "n_datasets", 20, "curves through data on the sphere S²"),
 }
 
 
@@ -82,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
             )
         experiment.set_defaults(run=partial(_paper, module, keyword))
         _add_common(experiment, "subbundle-paper")
+    for command in ("embed", "distance"):
+        own = import_module(f"subbundle.commands.{command}")
+        own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
+        own.add_arguments(own_parser)
+        own_parser.set_defaults(run=own.run)
     return parser
 
 
