@@ -7,14 +7,19 @@ the source run across the rays, so with b counted in rays and a in arc length,
 
 (a, b) is solved for by Gauss–Newton. A target is tried from several nodes near it, and the shortest geodesic wins:
 rays that have passed the cut locus arrive later than others and lose.
+
+Noise in the bundle parts neighbouring rays on a long way. A target that falls into such a gap is looked for again in
+a narrow fan, between the two rays beside the one that came nearest.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.base import Subbundle
 from subbundle.flow import integrate
 from subbundle.geodesics._paths import HasLandmarks, PathGraph
@@ -23,6 +28,8 @@ from subbundle.geodesics._start import covectors_from_coordinates
 # Distance between nodes along a ray, and between rays at the rim, in length scales.
 _ALONG, _ACROSS = 0.5, 1.5
 _FEWEST_RAYS, _MOST_RAYS = 32, 160
+# Rays of a narrow fan, which spans two of the spaces between the rays of a full one.
+_NARROW_RAYS = 33
 _CANDIDATES = 6
 # Neighbours looked at to see whether another ray arrives sooner.
 _WATCHED = 32
@@ -30,32 +37,85 @@ _WATCHED = 32
 _ROWS = 4096
 
 
+@dataclass(frozen=True, slots=True)
+class FanDistances:
+    """What the fans found.
+
+    Attributes
+    ----------
+    lengths : [n, m]
+        NaN where no ray came near the target.
+    nearest : [n, m]
+        The ray that came nearest; −1 where there was none.
+    rays : int
+        Rays of a fan; 0 where no source has a frame.
+    longest : float
+        How far they ran.
+    """
+
+    lengths: FloatArray
+    nearest: IntArray
+    rays: int
+    longest: float
+
+
 def fan_distances(
     bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: np.ndarray, tol: float
-) -> FloatArray:
-    """Matrix [n, m] of distances; NaN where no ray comes near the target. Pairs that are ``apart`` are left out."""
-    matrix = np.full((len(sources), len(targets)), np.nan)
-    frames = bundle.frame(sources)
-    usable = np.flatnonzero(frames.status == 0)
+) -> FanDistances:
+    """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out."""
+    shape = (len(sources), len(targets))
+    lengths, nearest = np.full(shape, np.nan), np.full(shape, -1)
+    usable = np.flatnonzero(bundle.frame(sources).status == Status.OK)
     if usable.size == 0:
-        return matrix
+        return FanDistances(lengths, nearest, 0, 0.0)
     longest = _longest(bundle, sources[usable], targets)
-    scale = bundle.length_scale
-    rays = 2 if bundle.rank == 1 else int(np.clip(2.0 * np.pi * longest / (_ACROSS * scale), _FEWEST_RAYS, _MOST_RAYS))
-    angle = 2.0 * np.pi * np.arange(rays) / rays
-    fan = np.array([[1.0], [-1.0]]) if bundle.rank == 1 else np.column_stack([np.cos(angle), np.sin(angle)])
-    times: FloatArray = np.arange(0.0, longest + _ALONG * scale, _ALONG * scale, dtype=np.float64)
+    across = 2.0 * np.pi * longest / (_ACROSS * bundle.length_scale)
+    rays = 2 if bundle.rank == 1 else int(np.clip(across, _FEWEST_RAYS, _MOST_RAYS))
+    angles = 2.0 * np.pi * np.arange(rays) / rays
     for start in range(0, usable.size, max(_ROWS // rays, 1)):
         rows = usable[start : start + max(_ROWS // rays, 1)]
-        vectors = np.repeat(frames.vectors[rows], rays, axis=0)
-        duals = None if frames.duals is None else np.repeat(frames.duals[rows], rays, axis=0)
-        covectors = covectors_from_coordinates(vectors, np.tile(fan, (len(rows), 1)), duals)
-        run = integrate(bundle, np.repeat(sources[rows], rays, axis=0), covectors, times, unit_speed=True, tol=tol)
-        nodes = run.points.reshape(len(rows), rays, len(times), -1)
-        for row, fan_nodes in zip(rows, nodes, strict=True):
+        times, nodes = _fans(bundle, sources[rows], np.tile(angles, (len(rows), 1)), longest, tol)
+        for row, fan in zip(rows, nodes, strict=True):
             wanted = np.flatnonzero(~apart[row])
-            matrix[row, wanted] = _place(fan_nodes, times, targets[wanted], scale)
-    return matrix
+            lengths[row, wanted], nearest[row, wanted] = _place(fan, times, targets[wanted], bundle.length_scale)
+    return FanDistances(lengths, nearest, rays, longest)
+
+
+def narrow_fan_distances(
+    bundle: Subbundle, sources: FloatArray, targets: FloatArray, nearest: IntArray, found: FanDistances, tol: float
+) -> tuple[FloatArray, FloatArray]:
+    """Distances [n] from each source to the target in the same row, given its ``nearest`` ray [n] of the full fan; NaN
+    where a narrow one misses it too. Also the coordinates [n, 2] of the geodesic that came nearest.
+    """
+    spacing = 2.0 * np.pi / found.rays
+    angles = nearest[:, None] * spacing + spacing * np.linspace(-1.0, 1.0, _NARROW_RAYS)
+    lengths, starts = np.empty(len(sources)), np.empty((len(sources), 2))
+    count = max(_ROWS // _NARROW_RAYS, 1)
+    for start in range(0, len(sources), count):
+        rows = np.arange(start, min(start + count, len(sources)))
+        times, nodes = _fans(bundle, sources[rows], angles[rows], found.longest, tol)
+        for row, fan in zip(rows, nodes, strict=True):
+            length, _ = _place(fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
+            lengths[row] = length[0]
+            ray, node = _closest(fan, targets[row])
+            starts[row] = times[node] * np.array([np.cos(angles[row, ray]), np.sin(angles[row, ray])])
+    return lengths, starts
+
+
+def _fans(
+    bundle: Subbundle, sources: FloatArray, angles: FloatArray, longest: float, tol: float
+) -> tuple[FloatArray, FloatArray]:
+    """Times [t] and nodes [n, rays, t, dim] of the rays that leave each source [n, dim] at its ``angles`` [n, rays]."""
+    directions = np.cos(angles)[..., None] if bundle.rank == 1 else np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    rays = angles.shape[1]
+    frames = bundle.frame(sources)
+    vectors = np.repeat(frames.vectors, rays, axis=0)
+    duals = None if frames.duals is None else np.repeat(frames.duals, rays, axis=0)
+    covectors = covectors_from_coordinates(vectors, directions.reshape(-1, bundle.rank), duals)
+    step = _ALONG * bundle.length_scale
+    times: FloatArray = np.arange(0.0, longest + step, step, dtype=np.float64)
+    run = integrate(bundle, np.repeat(sources, rays, axis=0), covectors, times, unit_speed=True, tol=tol)
+    return times, run.points.reshape(len(sources), rays, len(times), -1)
 
 
 def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
@@ -70,12 +130,19 @@ def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> flo
     return float(1.25 * finite.max() + 2.0 * bundle.length_scale)
 
 
-def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float) -> FloatArray:
-    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim]."""
+def _place(
+    nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float, *, closed: bool = True
+) -> tuple[FloatArray, IntArray]:
+    """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], and the ray that came nearest.
+
+    The first ray of a ``closed`` fan follows the last.
+    """
     rays, _, dim = nodes.shape
     ahead, behind = np.roll(nodes, -1, axis=0), np.roll(nodes, 1, axis=0)
     if rays == 2:
         ahead, behind = nodes, nodes  # a curve has nothing across it
+    elif not closed:
+        ahead[-1], behind[0] = np.nan, np.nan
     step = times[1]
     velocity, bend = np.full_like(nodes, np.nan), np.full_like(nodes, np.nan)
     velocity[:, 1:-1] = (nodes[:, 2:] - nodes[:, :-2]) / (2.0 * step)
@@ -85,7 +152,8 @@ def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: flo
     flat = {name: value.reshape(-1, dim)[good] for name, value in
             {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
     if not len(flat["p"]):
-        return np.full(len(targets), np.nan)
+        return np.full(len(targets), np.nan), np.full(len(targets), -1)
+    ray = np.repeat(np.arange(rays), len(times))[good]
     length = np.tile(times, rays)[good]
     found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
     found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
@@ -98,7 +166,15 @@ def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: flo
     value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
     near = np.linalg.norm(targets - nodes[0, 0], axis=1)
     value = np.where(near <= 0.75 * step, near, value)
-    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan)
+    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan), ray[index[:, 0]]
+
+
+def _closest(nodes: FloatArray, target: FloatArray) -> tuple[int, int]:
+    """Ray and node that come nearest to the ``target`` [dim]."""
+    offsets = nodes - target
+    squared = np.einsum("rtd,rtd->rt", offsets, offsets)
+    ray, node = np.unravel_index(int(np.nanargmin(squared)), squared.shape)
+    return int(ray), int(node)
 
 
 def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Shortest paths through the cloud: where a search for a far target starts, and which parts are connected.
 
 Landmarks, observations spread evenly over the tree and carried into the middle of the cloud by a few mean shifts, are
-joined to their nearest neighbours. In the noise of a high dimension the observations themselves are all far from each
+joined to their nearest neighbours. Mean shifts gather landmarks in clumps, so clumps that this leaves apart are joined
+by their shortest bridges, as far as a geodesic could cross the gap. In the noise of a high dimension the observations themselves are all far from each
 other; their means are not, and the graph of the means follows the manifold.
 """
 
@@ -11,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
@@ -21,6 +22,8 @@ _MOST_LANDMARKS = 4000
 _NEIGHBOURS = 10
 # The first leg, in bandwidths, gives the direction: shorter ones are noise, longer ones have turned.
 _FIRST_LEG = 2.5
+# Longest bridge, in bandwidths: about where the density in the middle of a gap falls below that of the support.
+_LONGEST_BRIDGE = 4.0
 
 
 @runtime_checkable
@@ -44,7 +47,8 @@ class PathGraph:
         rows = np.repeat(np.arange(len(self.points)), count)
         # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
         weights = np.maximum(distance.ravel(), 1e-12 * self.scale)
-        self.graph = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
+        near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
+        self.graph = _bridged(near, self.points, _LONGEST_BRIDGE * self.scale)
 
     def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Direction [n, dim] of the first leg from ``base`` [dim] to each target, and path length [n] (inf if none)."""
@@ -61,3 +65,27 @@ class PathGraph:
             node = int(before[node])
         point: FloatArray = self.points[node]
         return point
+
+
+def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matrix:
+    """``graph`` with the shortest bridge from every clump to another added, until no bridge up to ``longest`` is left."""
+    while True:
+        count, labels = connected_components(graph, directed=False)
+        bridges = [] if count == 1 else [_bridge(points, labels == label, longest) for label in range(count)]
+        found = np.array([bridge for bridge in bridges if bridge[2] <= longest])
+        if len(found) == 0:
+            return graph
+        ends = found[:, :2].astype(np.int64)
+        graph = graph.maximum(csr_matrix((found[:, 2], (ends[:, 0], ends[:, 1])), shape=graph.shape))
+
+
+def _bridge(points: FloatArray, clump: np.ndarray, longest: float) -> tuple[int, int, float]:
+    """Where the shortest bridge from the ``clump`` [n] (a mask) to other points starts and ends, and its length."""
+    inside, outside = np.flatnonzero(clump), np.flatnonzero(~clump)
+    distance, nearest = cKDTree(points[outside]).query(points[inside], distance_upper_bound=1.001 * longest)
+    first = int(np.argmin(distance))
+    if not np.isfinite(distance[first]):
+        return 0, 0, float("inf")
+    # Zero is no edge: clumps of coinciding points must be joined too.
+    length = max(float(distance[first]), 1e-12 * longest)
+    return int(inside[first]), int(outside[nearest[first]]), length

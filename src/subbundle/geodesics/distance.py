@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning
 from subbundle._validation import as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.geodesics._fans import fan_distances
+from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
 
@@ -65,39 +65,84 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     """Matrix [n, m] of the distances from ``points`` [n, dim] to ``others`` [m, dim] (``points`` again if left out).
 
     For rank 1 and 2 a fan of geodesics leaves each of ``points``, and every target is placed between the rays of the
-    fan: a few hundred geodesics serve all m targets. Where no ray comes near, and for higher ranks, `log` is asked
-    for the single pair. Without ``others`` the matrix is symmetric: each entry is the mean of both directions.
+    fan: a few hundred geodesics serve all m targets. Where no ray comes near, a narrower fan is sent after the single
+    target, and then `log` from the best of its rays; for higher ranks `log` does all the work.
+
+    Without ``others`` the matrix is symmetric: each entry is the mean of both directions. Pairs that no single
+    geodesic was found for then get the length of the shortest way through one of the other points, two geodesics end to
+    end: an upper bound of the distance. A warning says how many.
     """
     sources = as_points(points, "points", dim=bundle.ambient_dim)
-    targets = sources if others is None else as_points(others, "others", dim=bundle.ambient_dim)
-    matrix = np.full((len(sources), len(targets)), np.nan)
+    if others is None:
+        return _all_pairs(bundle, sources, tol)
+    targets = as_points(others, "others", dim=bundle.ambient_dim)
     apart = ~_joined(bundle, sources, targets, every=True)
-    if bundle.rank <= 2:
-        matrix = fan_distances(bundle, sources, targets, apart, tol)
+    fans = fan_distances(bundle, sources, targets, apart, tol) if bundle.rank <= 2 else None
+    matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths
     matrix[apart] = np.inf
-    if others is None:
-        np.fill_diagonal(matrix, 0.0)
-        one_way = np.where(np.isnan(matrix), matrix.T, matrix)
-        matrix = 0.5 * (one_way + one_way.T)
-    missing = np.isnan(matrix)
-    if others is None:
-        missing &= np.tri(len(matrix), dtype=bool).T
-    i, j = np.nonzero(missing)
-    if i.size:
-        first, second = _ordered(sources[i], targets[j])
-        matrix[i, j] = _lengths(bundle, first, second, "dual", tol)
-        if others is None:
-            matrix[j, i] = matrix[i, j]
+    i, j = np.nonzero(np.isnan(matrix))
+    matrix[i, j], starts = _by_narrow_fans(bundle, sources[i], targets[j], i, j, fans, tol)
+    lost = np.isnan(matrix[i, j])
+    i, j = i[lost], j[lost]
+    matrix[i, j] = _lengths(bundle, sources[i], targets[j], "dual", tol, None if fans is None else starts[lost])
     _warn_missing(matrix)
     return matrix
 
 
-def _lengths(bundle: Subbundle, x: FloatArray, y: FloatArray, search: str, tol: float) -> FloatArray:
+def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:
+    """Symmetric matrix [n, n] of the distances among ``points`` [n, dim]."""
+    apart = ~_joined(bundle, points, points, every=True)
+    fans = fan_distances(bundle, points, points, apart, tol) if bundle.rank <= 2 else None
+    matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths
+    matrix[apart] = np.inf
+    np.fill_diagonal(matrix, 0.0)
+    matrix = _mean_of_both(matrix)
+    i, j = np.nonzero(np.isnan(matrix))
+    if fans is None:
+        i, j = i[i < j], j[i < j]
+        first, second = _ordered(points[i], points[j])
+        matrix[i, j] = matrix[j, i] = _lengths(bundle, first, second, "dual", tol)
+    else:
+        matrix[i, j], _ = _by_narrow_fans(bundle, points[i], points[j], i, j, fans, tol)
+        matrix = _mean_of_both(matrix)
+    i, j = np.nonzero(np.isnan(matrix))
+    if i.size:
+        known = np.where(np.isnan(matrix), np.inf, matrix)
+        through = np.array([np.min(known[a] + known[b]) for a, b in zip(i, j, strict=True)])
+        matrix[i, j] = np.where(np.isfinite(through), through, np.nan)
+        _warn_through(int(np.count_nonzero(np.isfinite(through))), matrix.size)
+    _warn_missing(matrix)
+    return matrix
+
+
+def _mean_of_both(matrix: FloatArray) -> FloatArray:
+    """Mean of both directions; where one is missing, the other."""
+    one_way = np.where(np.isnan(matrix), matrix.T, matrix)
+    return np.asarray(0.5 * (one_way + one_way.T))
+
+
+def _by_narrow_fans(
+    bundle: Subbundle, x: FloatArray, y: FloatArray, i: IntArray, j: IntArray, fans: FanDistances | None, tol: float
+) -> tuple[FloatArray, FloatArray]:
+    """Lengths [n] from x to y, pairs (i, j) that the full fans have missed, and coordinates [n, k] to start from."""
+    lengths, starts = np.full(len(x), np.nan), np.zeros((len(x), bundle.rank))
+    if fans is None or fans.rays <= 2:
+        return lengths, starts
+    rows = np.flatnonzero(fans.nearest[i, j] >= 0)
+    nearest = fans.nearest[i[rows], j[rows]]
+    lengths[rows], starts[rows] = narrow_fan_distances(bundle, x[rows], y[rows], nearest, fans, tol)
+    return lengths, starts
+
+
+def _lengths(
+    bundle: Subbundle, x: FloatArray, y: FloatArray, search: str, tol: float, start: FloatArray | None = None
+) -> FloatArray:
     """Lengths of the geodesics from x to y; NaN where a base point has no frame or the target was missed."""
     lengths = np.full(len(x), np.nan)
-    defined = np.flatnonzero(bundle.frame(x).status == Status.OK)
+    defined = np.flatnonzero(bundle.frame(x).status == Status.OK) if len(x) else np.empty(0, np.int64)
     if defined.size:
-        found = log(bundle, x[defined], y[defined], search=search, tol=tol)
+        begin = None if start is None or not start[defined].any(axis=1).all() else start[defined]
+        found = log(bundle, x[defined], y[defined], search=search, start=begin, tol=tol)
         hit = (found.status == Status.OK) & (found.residuals <= _MISSED * bundle.length_scale)
         lengths[defined[hit]] = found.lengths[hit]
     return lengths
@@ -121,6 +166,16 @@ def _ordered(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     rows = np.arange(len(x))
     swap = x[rows, first] > y[rows, first]
     return np.where(swap[:, None], y, x), np.where(swap[:, None], x, y)
+
+
+def _warn_through(count: int, total: int) -> None:
+    if count:
+        warnings.warn(
+            f"{count} of {total} distances are lengths of two geodesics end to end, through another of the points: no "
+            "single one was found. They are upper bounds, long by about the noise. A larger bandwidth makes them fewer.",
+            SubbundleWarning,
+            stacklevel=4,
+        )
 
 
 def _warn_missing(lengths: FloatArray) -> None:
