@@ -23,6 +23,7 @@ _HOME = {
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
+    "Ridge": "subbundle.manifolds.ridge_project",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
@@ -37,6 +38,7 @@ _HOME = {
     "load": "subbundle.saving",
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
+    "ridge_project": "subbundle.manifolds.ridge_project",
     "save": "subbundle.saving",
     "submanifold": "subbundle.manifolds.submanifold",
 }
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from subbundle.manifolds.chart import Located as Located
     from subbundle.manifolds.ridge import Carried as Carried
     from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
+    from subbundle.manifolds.ridge_project import Ridge as Ridge
+    from subbundle.manifolds.ridge_project import ridge_project as ridge_project
     from subbundle.manifolds.submanifold import Submanifold as Submanifold
     from subbundle.manifolds.submanifold import submanifold as submanifold
     from subbundle.saving import load as load

@@ -38,10 +38,10 @@ def gaussian_reach(dim):
 
 
 @nb.njit(nogil=True, cache=True)
-def reach_sq(kernel, bandwidth, nearest_sq, dim):
-    """Squared distance beyond which an observation has no weight."""
+def reach_sq(kernel, bandwidth, nearest_sq, reach):
+    """Squared distance beyond which an observation has no weight; ``reach`` is where the Gaussian is cut."""
     if kernel == GAUSSIAN:
-        return nearest_sq + gaussian_reach(dim) * bandwidth * bandwidth
+        return nearest_sq + reach * bandwidth * bandwidth
     return COMPACT_REACH * bandwidth * bandwidth
 
 

@@ -8,21 +8,21 @@ n) and k.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle.bundles._krylov import leading, partners
+from subbundle.bundles._krylov import FULL, leading, partners
+from subbundle.bundles._ridge_rows import RidgeRows
 from subbundle.bundles._rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.bundles._settings import LOCAL, NONE, RECENTRED, Settings
+from subbundle.bundles._settings import LOCAL, NONE, RECENTRED, Rest, Settings, Walks
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
 from subbundle.cloud import Cloud
 
 # Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
 _TILE = 512
-# A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
-_FULL = 8
 
 
 @dataclass(slots=True)
@@ -88,6 +88,29 @@ class Dense:
         run_rows(work, n_rows, self._n_jobs, grain=1)
         return values, vectors, mean, log_mass, status
 
+    def ridge(self, settings: Settings, walks: Walks, codimension: int, points: FloatArray) -> Rest:
+        """Carry ``points`` [batch, d] onto the ridge."""
+        walker = RidgeRows(self._rows, self._boxes, self._start, settings, walks, codimension)
+        ends: list[Any] = [None] * len(points)
+
+        def work(start: int, stop: int) -> None:
+            for b in range(start, stop):
+                ends[b] = walker.walk(points[b])
+
+        run_rows(work, points.shape[0], self._n_jobs, grain=1)
+        (n_rows, dim), k = points.shape, settings.rank
+        return Rest(
+            np.array([end.point for end in ends]).reshape(n_rows, dim),
+            np.array([end.tangents for end in ends]).reshape(n_rows, dim, k),
+            np.array([end.forms for end in ends]).reshape(n_rows, k * (k + 1) // 2, dim),
+            np.array([end.log_mass for end in ends], float),
+            np.array([end.variance for end in ends], float),
+            np.array([end.effective for end in ends], float),
+            np.array([end.offset for end in ends], float),
+            np.array([end.steps for end in ends], np.int64),
+            np.array([end.status for end in ends], np.int8),
+        )
+
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
         mean = np.full_like(points, np.nan)
@@ -115,7 +138,7 @@ class Dense:
         matrix, factored = self._second_moment(settings, centre, about)
         rank = settings.rank
         converged = False
-        if factored or p.size > _FULL * len(self._start):
+        if factored or p.size > FULL * len(self._start):
             converged, values, vectors = leading(matrix, factored, self._start, rank)
         if not converged:
             values, vectors = _decompose(matrix, factored)

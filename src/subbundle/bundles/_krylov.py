@@ -11,6 +11,8 @@ import numpy as np
 
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
 _TOLERANCE = 1e-13
+# A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
+FULL = 8
 
 
 @nb.njit(nogil=True, cache=True)

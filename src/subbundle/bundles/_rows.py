@@ -14,7 +14,14 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @nb.njit(nogil=True, cache=True)
 def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
-    """Find the neighbours of ``point`` and their weights, in one pass.
+    """`weigh_rows_within` the reach at which nothing of the Gaussian is missed."""
+    cut = gaussian_reach(point.size)
+    return weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi)
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi):
+    """Find the neighbours of ``point`` and their weights, in one pass; the Gaussian ends ``cut`` beyond the nearest t.
 
     The reach is relative to the nearest observation, which is only known at the end: rows are kept by the bound so far
     and sifted afterwards. In high dimension, where no box can be passed over, every row is then read just once.
@@ -27,7 +34,7 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
         t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
     """
     area = bandwidth * bandwidth
-    reach = gaussian_reach(point.size) if kernel == GAUSSIAN else COMPACT_REACH
+    reach = cut if kernel == GAUSSIAN else COMPACT_REACH
     count, best = _collect(rows, boxes, point, reach * area, kernel == GAUSSIAN, apart, places, psi)
     if not best < TOO_FAR * area:
         return 0, 0.0

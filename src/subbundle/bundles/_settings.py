@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from subbundle._types import FloatArray, IntArray, StatusArray
+
 LOCAL, RECENTRED, NONE = 0, 1, 2
 CENTERINGS = {"local": LOCAL, "recentred": RECENTRED, "none": NONE}
 
@@ -32,3 +34,65 @@ class Settings:
     centering: int
     log_floor: float
     min_gap: float
+
+
+def pairs(rank: int) -> list[tuple[int, int]]:
+    """Pairs (a, b), a ≤ b, of tangent directions, in the order in which forms are stored."""
+    return [(a, b) for a in range(rank) for b in range(a, rank)]
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """How points are carried onto the ridge.
+
+    Attributes
+    ----------
+    order : int
+        1 for the normal part of the mean shift, 2 for the height of the fitted quadric.
+    tol : float
+        Length of a step that ends a walk.
+    max_steps : int
+    reach : float
+        t beyond the nearest observation at which the Gaussian is cut.
+    spared : float
+        Part of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest observations first.
+    ladder : [m]
+        Falling factors of the bandwidth for the continuation; empty for none.
+    wanted : float
+        Effective number of neighbours below which a point takes the ladder; inf for all points.
+    """
+
+    order: int
+    tol: float
+    max_steps: int
+    reach: float
+    spared: float
+    ladder: FloatArray
+    wanted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Where walks came to rest, [batch, ..] in working coordinates, and what was seen where the last step began.
+
+    Attributes
+    ----------
+    points : [batch, d]
+    tangents : [batch, d, k]
+    forms : [batch, k (k + 1)/2, d]
+        II(t_a, t_b), a ≤ b, as vectors.
+    log_mass, variance, effective, offsets : [batch]
+        Log kernel mass, variance about the fit summed over normal directions, effective number of neighbours, length
+        of the last step.
+    steps, status : [batch]
+    """
+
+    points: FloatArray
+    tangents: FloatArray
+    forms: FloatArray
+    log_mass: FloatArray
+    variance: FloatArray
+    effective: FloatArray
+    offsets: FloatArray
+    steps: IntArray
+    status: StatusArray

@@ -20,11 +20,19 @@ def profile(kernel, phi, psi):
 
 @nb.njit(nogil=True, cache=True)
 def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
+    """`weigh_within` the reach at which nothing of the Gaussian is missed."""
+    return weigh_within(tree, point, bandwidth, kernel, gaussian_reach(point.size), apart, found, phi, psi)
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     """Find the neighbours of ``point`` and write their weights leaf by leaf.
 
     Parameters
     ----------
     tree : (blocks, boxes, n_points)
+    reach : float
+        t beyond that of the nearest observation at which the Gaussian is cut. The compact kernel has its own.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
     found : [leaves] int64, phi, psi : [leaves, LEAF]
@@ -42,14 +50,14 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     count, shift, peak = 0, 0.0, 0.0
     if kernel == GAUSSIAN and apart < 0.0:
         # On the data the nearest observation is so near that it need not be looked for.
-        count = _fill(blocks, boxes, point, bandwidth, kernel, 0.0, found, phi, psi)
+        count = _fill(blocks, boxes, point, bandwidth, kernel, reach, 0.0, found, phi, psi)
         peak = _largest(count, psi)
     if peak < _NEAR:
         near = nearest_sq(blocks, boxes, n_points, point, apart)
         if not near < TOO_FAR * bandwidth * bandwidth:
             return 0, 0.0
         shift = near / (bandwidth * bandwidth) if kernel == GAUSSIAN else 0.0
-        count = _fill(blocks, boxes, point, bandwidth, kernel, near, found, phi, psi)
+        count = _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi)
     if apart >= 0.0:
         _leave_out(blocks, found, count, point, apart, phi, psi)
     last = blocks.shape[0] - 1
@@ -61,17 +69,16 @@ def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
 
 
 @nb.njit(nogil=True, cache=True)
-def _fill(blocks, boxes, point, bandwidth, kernel, near, found, phi, psi):
+def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi):
     """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
-    dim = point.size
-    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, dim), found)
+    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, reach), found)
     scale = 1.0 / (bandwidth * bandwidth)
-    if kernel == GAUSSIAN and dim == 3:
-        _gaussian3(blocks, found, count, point, scale, near * scale, gaussian_reach(3), psi)
+    if kernel == GAUSSIAN and point.size == 3:
+        _gaussian3(blocks, found, count, point, scale, near * scale, reach, psi)
         return count
     _squared_distances(blocks, found, count, point, psi)
     if kernel == GAUSSIAN:
-        _gaussian(count, scale, near * scale, gaussian_reach(dim), psi)
+        _gaussian(count, scale, near * scale, reach, psi)
     else:
         _compact(count, scale, phi, psi)
     return count

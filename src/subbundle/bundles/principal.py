@@ -14,7 +14,7 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import check_bandwidth, check_rank, check_scale
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles._settings import CENTERINGS, Settings
+from subbundle.bundles._settings import CENTERINGS, Rest, Settings, Walks
 from subbundle.bundles.base import Field, Frame
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
@@ -198,6 +198,25 @@ class PrincipalSubbundle:
         if overflowed.any():
             velocity[overflowed], force[overflowed], status[overflowed] = np.nan, np.nan, Status.NOT_FINITE
         return Field(velocity, force, status)
+
+    def rest(self, points: FloatArray, walks: Walks) -> Rest:
+        """Carry ``points`` [batch, d] onto the ridge; see `subbundle.ridge_project`.
+
+        The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric. The variance
+        is per normal direction, the density relative to its typical value.
+        """
+        working, _, directions = self._coordinates.enter(points)
+        codimension = max(self._coordinates.span - self.rank, 1)
+        found = self._evaluator.ridge(self._settings, walks, codimension, working)
+        leave = self._coordinates.leave
+        return replace(
+            found,
+            points=leave(found.points, directions) + self._coordinates.centre,
+            tangents=np.stack([leave(found.tangents[:, :, i], directions) for i in range(self.rank)], axis=2),
+            forms=np.stack([leave(found.forms[:, i], directions) for i in range(found.forms.shape[1])], axis=1),
+            log_mass=found.log_mass - self._log_typical,
+            variance=found.variance / codimension,
+        )
 
     def landmarks(self, count: int) -> FloatArray:
         """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""

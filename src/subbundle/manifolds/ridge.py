@@ -1,20 +1,8 @@
-"""Carrying points onto the ridge, the k-dimensional middle of the cloud.
+"""Carrying points onto the ridge: where they come to rest, to any tolerance.
 
-The ridge is {p : (I − P(p)) (m(p) − p) = 0}: the points whose local mean differs from them only along the bundle.
-The step
-
-    p ← p + (I − P(p)) (m(p) − p)
-
-moves a point by the normal part of its mean shift and settles within a few rounds. Geodesics keep the offset from the
-ridge with which they start, so a base point should be carried onto it first.
-
-The local mean of a curved cloud lies on the hollow side, by δ = ½ Σ_a λ_a II(e_a, e_a), with II the second fundamental
-form. With ``order=2`` this is taken out: the ridge is then where
-
-    (I − P) (m − p) − δ + ½ II(τ, τ) = 0,        τ = P (p − m),        II(u, u) = (I − P) DP[u] u,
-
-DP by central differences of the frame. The ridge of order 1 is off by about half the curvature times the bandwidth
-squared; that of order 2 by the next power.
+The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` says what it is and what the cloud is
+like there. Geodesics keep the offset from the ridge with which they start, so a base point should be carried onto it
+first.
 """
 
 from __future__ import annotations
@@ -26,10 +14,9 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_points, as_positive
+from subbundle.bundles._settings import Walks
 from subbundle.bundles.base import Subbundle
-
-# Half-width of the differences, in length scales: their error is its square, 1e-4 of the correction.
-_DIFFERENCE = 1e-2
+from subbundle.manifolds.ridge_project import full_reach, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +46,12 @@ def carry_to_ridge(
 ) -> Carried:
     """Carry ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``.
 
+    The walk of `ridge_project` with the whole kernel and no continuation.
+
     Parameters
     ----------
     order : {1, 2}
-        1 for the ridge itself; 2 corrects it for the curvature of the cloud, at 2 (k + 1) more frames a step.
+        1 for the ridge itself; 2 corrects it for the curvature of the cloud.
     tol : float
         Steps shorter than this part of ``bundle.length_scale`` end the iteration.
     max_steps : int
@@ -71,59 +60,17 @@ def carry_to_ridge(
     start = as_points(points, "points", dim=bundle.ambient_dim, ndim=None)
     if start.ndim > 2:
         raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
-    order = as_integer(order, "order", low=1, high=2)
-    tol = as_positive(tol, "tol") * bundle.length_scale
-    max_steps = as_integer(max_steps, "max_steps", low=1)
-    current = np.array(np.atleast_2d(start))
-    status = np.full(current.shape[0], Status.NOT_CONVERGED, np.int8)
-    offsets = np.full(current.shape[0], np.inf)
-    for _ in range(max_steps):
-        rows = np.flatnonzero(status == Status.NOT_CONVERGED)
-        if rows.size == 0:
-            break
-        step, seen = _normal_shift(bundle, current[rows], order)
-        status[rows[seen != Status.OK]] = seen[seen != Status.OK]
-        moving = rows[seen == Status.OK]
-        step = step[seen == Status.OK]
-        current[moving] += step
-        offsets[moving] = np.sqrt(np.einsum("bd,bd->b", step, step))
-        status[moving[offsets[moving] <= tol]] = Status.OK
-    shifts = np.linalg.norm(current - np.atleast_2d(start), axis=1)
+    walks = Walks(
+        order=as_integer(order, "order", low=1, high=2),
+        tol=as_positive(tol, "tol") * bundle.length_scale,
+        max_steps=as_integer(max_steps, "max_steps", low=1),
+        reach=full_reach(bundle),
+        spared=0.0,
+        ladder=np.empty(0),
+        wanted=0.0,
+    )
+    found = rest(bundle, np.atleast_2d(start), walks)
+    shifts = np.linalg.norm(found.points - np.atleast_2d(start), axis=1)
     if start.ndim == 1:
-        return Carried(current[0], shifts[0], offsets[0], Status(int(status[0])))  # type: ignore[arg-type]
-    return Carried(current, shifts, offsets, status)
-
-
-def _normal_shift(bundle: Subbundle, points: FloatArray, order: int) -> tuple[FloatArray, StatusArray]:
-    """The step at each point, and the status of its frame."""
-    frame = bundle.frame(points)
-    shift = frame.mean - points
-    step = _across(frame.vectors, shift)
-    if order == 1:
-        return step, frame.status
-    good = np.flatnonzero(frame.status == Status.OK)
-    vectors, values = frame.vectors[good], frame.eigenvalues[good]
-    bending = np.zeros((good.size, points.shape[1]))
-    for a in range(bundle.rank):
-        bending += values[:, a, None] * _second_form(bundle, points[good], vectors, vectors[:, :, a])
-    tangential = step[good] - shift[good]
-    length = np.sqrt(np.einsum("bd,bd->b", tangential, tangential))
-    unit = np.divide(tangential, length[:, None], out=np.zeros_like(tangential), where=length[:, None] > 0.0)
-    bending -= (length**2)[:, None] * _second_form(bundle, points[good], vectors, unit)
-    step[good] -= 0.5 * bending
-    return step, frame.status
-
-
-def _across(vectors: FloatArray, offsets: FloatArray) -> FloatArray:
-    """(I − P) applied to ``offsets`` [batch, dim]."""
-    along = np.einsum("bdk,bd->bk", vectors, offsets)
-    return np.asarray(offsets - np.einsum("bdk,bk->bd", vectors, along))
-
-
-def _second_form(bundle: Subbundle, points: FloatArray, vectors: FloatArray, unit: FloatArray) -> FloatArray:
-    """II(u, u) = (I − P) DP[u] u for unit vectors ``unit`` [batch, dim]; zero where a neighbour has no frame."""
-    width = _DIFFERENCE * bundle.length_scale
-    ahead, behind = bundle.frame(points + width * unit), bundle.frame(points - width * unit)
-    turned = _across(behind.vectors, unit) - _across(ahead.vectors, unit)
-    turned[(ahead.status != Status.OK) | (behind.status != Status.OK)] = 0.0
-    return _across(vectors, turned) / (2.0 * width)
+        return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]
+    return Carried(found.points, shifts, found.offsets, found.status)
