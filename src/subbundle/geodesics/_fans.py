@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, all_finite
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics._paths import HasLandmarks, PathGraph
 from subbundle.geodesics._start import covectors_from_coordinates
@@ -37,6 +38,7 @@ def fan_distances(
     matrix = np.full((len(sources), len(targets)), np.nan)
     frames = bundle.frame(sources)
     usable = np.flatnonzero(frames.status == 0)
+    around = surroundings_of(bundle)
     if usable.size == 0:
         return matrix
     longest = _longest(bundle, sources[usable], targets)
@@ -54,13 +56,14 @@ def fan_distances(
         nodes = run.points.reshape(len(rows), rays, len(times), -1)
         for row, fan_nodes in zip(rows, nodes, strict=True):
             wanted = np.flatnonzero(~apart[row])
-            matrix[row, wanted] = _place(fan_nodes, times, targets[wanted], scale)
+            matrix[row, wanted] = _place(around, fan_nodes, times, targets[wanted], scale)
     return matrix
 
 
 def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
     """An upper estimate of the distances: the longest shortest path through the landmarks."""
     if not isinstance(bundle, HasLandmarks):
+        # Half a great circle is π/2 times its chord.
         return float(np.pi * np.linalg.norm(targets.max(axis=0) - targets.min(axis=0)))
     graph = PathGraph(bundle)
     some = sources[:: max(len(sources) // 16, 1)]
@@ -70,8 +73,19 @@ def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> flo
     return float(1.25 * finite.max() + 2.0 * bundle.length_scale)
 
 
-def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float) -> FloatArray:
-    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim]."""
+def _place(
+    around: Surroundings, nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float
+) -> FloatArray:
+    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim].
+
+    On a manifold all is seen in the picture around the source, and lengths there are those of the metric at the
+    target: nodes near it are looked for in the one, and the miss is measured in the other.
+    """
+    picture = around.picture(nodes[0, 0])
+    near, given = around.distance(np.broadcast_to(nodes[0, 0], targets.shape), targets), targets
+    nodes, targets = _pictured(picture, nodes), picture.enter(targets)
+    unseen = ~all_finite(targets)
+    targets[unseen] = 0.0
     rays, _, dim = nodes.shape
     ahead, behind = np.roll(nodes, -1, axis=0), np.roll(nodes, 1, axis=0)
     if rays == 2:
@@ -86,19 +100,45 @@ def _place(nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: flo
             {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
     if not len(flat["p"]):
         return np.full(len(targets), np.nan)
+    measure = _measures(around, picture, given, targets)
     length = np.tile(times, rays)[good]
     found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
     found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
     picked = {name: value[index] for name, value in flat.items()}
-    a, b, miss = _solve(picked, targets[:, None, :])
+    picked["p"] = picked["p"] - targets[:, None, :]
+    if measure is not None:
+        picked = {name: np.einsum("mij,mcj->mci", measure, value) for name, value in picked.items()}
+    a, b, miss = _solve(picked)
     inside = (np.abs(a) <= 1.5 * step) & (np.abs(b) <= 1.2) & (miss <= scale)
     # Candidates on other sheets miss by more; among those that hit equally well the shortest counts.
     best = np.min(np.where(inside, miss, np.inf), axis=1, keepdims=True)
     inside &= miss <= best + 0.25 * scale
     value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
-    near = np.linalg.norm(targets - nodes[0, 0], axis=1)
-    value = np.where(near <= 0.75 * step, near, value)
+    value = np.where(near <= 0.75 * step, near, np.where(unseen, np.inf, value))
     return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan)
+
+
+def _pictured(picture: Picture, nodes: FloatArray) -> FloatArray:
+    """Pictures [rays, n_times, m] of nodes, NaN where these are."""
+    flat = nodes.reshape(-1, nodes.shape[-1])
+    known = all_finite(flat)
+    seen = picture.enter(flat[known])
+    result = np.full((len(flat), seen.shape[1]), np.nan)
+    result[known] = seen
+    return result.reshape(*nodes.shape[:2], -1)
+
+
+def _measures(
+    around: Surroundings, picture: Picture, points: FloatArray, pictures: FloatArray
+) -> FloatArray | None:
+    """W [m, m', m'] with |W u| the length at ``points`` [m, dim] of a vector with the picture u; None if W = 1."""
+    if around is FLAT:
+        return None
+    columns = [
+        around.coordinates(points, picture.pull(pictures, np.broadcast_to(unit, pictures.shape)))
+        for unit in np.eye(pictures.shape[1])
+    ]
+    return np.nan_to_num(np.stack(columns, axis=2))
 
 
 def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
@@ -115,12 +155,12 @@ def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
     return valid & ~np.logical_or.accumulate(overtaken, axis=1)
 
 
-def _solve(picked: dict[str, FloatArray], targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gauss–Newton for (a, b) [m, candidates]; also the distance missed by."""
+def _solve(picked: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gauss–Newton for (a, b) [m, candidates], nodes being relative to the target; also the distance missed by."""
     a = np.zeros(picked["p"].shape[:2])
     b = np.zeros_like(a)
     for _ in range(4):
-        miss = _surface(picked, a, b) - targets
+        miss = _surface(picked, a, b)
         da = picked["v"] + a[..., None] * picked["g"]
         db = picked["w"] + b[..., None] * picked["c"]
         aa, bb, ab = (da * da).sum(-1), (db * db).sum(-1), (da * db).sum(-1)
@@ -131,7 +171,7 @@ def _solve(picked: dict[str, FloatArray], targets: FloatArray) -> tuple[FloatArr
         a = a - np.where(flat, ra / np.maximum(aa, 1e-300), (bb * ra - ab * rb) / determinant)
         b = b - np.where(flat, 0.0, (aa * rb - ab * ra) / determinant)
         a, b = np.clip(a, -1e3, 1e3), np.clip(b, -10.0, 10.0)
-    miss = _surface(picked, a, b) - targets
+    miss = _surface(picked, a, b)
     return a, b, np.sqrt((miss * miss).sum(-1))
 
 

@@ -16,6 +16,7 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics._fans import fan_distances
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
@@ -106,7 +107,7 @@ def _lengths(bundle: Subbundle, x: FloatArray, y: FloatArray, search: str, tol: 
 def _joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> np.ndarray[Any, Any]:
     """Whether the points lie in the same part of the cloud; row by row, or ``every`` row of x with every row of y."""
     shape = (len(x), len(y)) if every else (len(x),)
-    if not isinstance(bundle, PrincipalSubbundle):
+    if not isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
         return np.ones(shape, bool)
     parts = connected_parts(bundle)
     here, there = parts.label(x), parts.label(y)
