@@ -35,7 +35,7 @@ from subbundle.spaces import SPD
 
 SPACE = SPD(2)
 ELECTRODES, WINDOW, BANDWIDTH = ["c3", "c4"], 500, 0.4
-COLOURS = {"rest": "#2e8b57", "rock": "#c1272d", "paper": "#e08a00", "scissors": "#7a5195", "ok": "#2b5d9b"}
+COLOURS = {"rest": "#009e73", "rock": "#d55e00", "paper": "#e6b400", "scissors": "#8b5fa8", "ok": "#0072b2"}
 
 
 def load_windows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,8 +98,8 @@ def positions(matrices: np.ndarray, curve: Curve) -> np.ndarray:
 def draw(matrices: np.ndarray, signs: np.ndarray, curve: Curve, geodesic: Curve) -> object:
     """The windows in the two leading directions of tangent PCA, and the matrices along the curve as ellipses."""
     figure, (top, bottom) = plot.new_figure(2)
-    figure.set_size_inches(8.6, 6.2)
-    for panel, box in ((top, (0.08, 0.40, 0.90, 0.56)), (bottom, (0.08, 0.03, 0.90, 0.26))):
+    figure.set_size_inches(8.6, 5.0)
+    for panel, box in ((top, (0.08, 0.34, 0.90, 0.64)), (bottom, (0.08, 0.0, 0.90, 0.24))):
         panel.set_position(box)
     found = tangent_pca(matrices, space=SPACE, n_components=2)
 

@@ -1,13 +1,11 @@
-"""The bundle of data on a manifold: the manifold's own geodesics, R^d as a space, exact against differenced forces."""
+"""The bundle of data on a manifold: the manifold's own geodesics, and R^d as a space."""
 
 import numpy as np
 import pytest
 from scipy.linalg import expm, sqrtm
 
 import subbundle as sb
-from subbundle import testing
-from subbundle.bundles._riemannian_differences import Differences
-from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Sphere
+from subbundle.spaces import SPD, Euclidean, Sphere
 
 CENTERINGS = ("recentred", "local", "none")
 
@@ -41,8 +39,8 @@ def test_great_circles_when_the_rank_is_the_dimension(centering):
     curve = sb.geodesic(bundle, start, velocity, length=2.0, n_points=9, tol=1e-9)
     exact = np.cos(curve.times)[:, None] * start + np.sin(curve.times)[:, None] * velocity
     assert curve.status == sb.Status.OK
-    # With rank = dim H is half the squared norm of the tangential part, whatever the data: great circles to the bar
-    # 1e-7.
+    # With rank = dim H is half the squared norm of the tangential part, whatever the data: great circles, to the
+    # accuracy of the flow over a few tens of steps.
     np.testing.assert_allclose(curve.points, exact, atol=1e-7)
 
 
@@ -57,7 +55,7 @@ def test_spd_geodesics_when_the_rank_is_the_dimension():
     inverse = np.linalg.inv(root)
     for point, t in zip(curve.points, curve.times, strict=True):
         exact = root @ expm(t * inverse @ direction @ inverse) @ root
-        # Bar 1e-7; the forces are central differences, exact to 1e-9.
+        # The forces are central differences, exact to 1e-9 of their size, over a few tens of steps.
         np.testing.assert_allclose(point.reshape(2, 2), exact, atol=1e-7)
 
 
@@ -77,63 +75,10 @@ def test_euclidean_space_gives_the_principal_subbundle(centering):
 
 
 @pytest.mark.parametrize("centering", CENTERINGS)
-@pytest.mark.parametrize("space", [Sphere(2), Hyperbolic(2)], ids=repr)
-def test_exact_and_differenced_forces_agree(space, centering):
-    _, cloud = around(space, 120, 0.3)
-    bundle = sb.RiemannianSubbundle(cloud, 1, 0.3, space=space, centering=centering)
-    rng = np.random.default_rng(2)
-    points = cloud[:4] + 0.0
-    covectors = space.flat(space.to_tangent(rng.normal(size=points.shape), points), points)
-    exact = bundle.field(points, covectors)
-    differences = Differences(space, bundle._rows, 1)
-    velocity, force, status = differences.field(bundle._settings, points, covectors)
-    assert (exact.status == status).all()
-    np.testing.assert_allclose(exact.velocity, velocity, atol=1e-9)
-    # Central differences of H, to the 1e-9 of its size that the class states, and a little for the steep ones.
-    np.testing.assert_allclose(exact.force, force, atol=1e-6 * np.abs(force).max())
-
-
-@pytest.mark.parametrize("centering", CENTERINGS)
 def test_the_flow_stays_on_the_sphere(centering):
     cloud = arc_cloud()
     bundle = sb.RiemannianSubbundle(cloud, 1, 0.15, space=Sphere(2), centering=centering)
     curve = sb.geodesic(bundle, cloud[np.argmin(np.abs(cloud[:, 1]))], [[1.0], [-1.0]], length=2.0)
     valid = np.isfinite(curve.points).all(axis=2)
-    # The bar over length 2 at the default tolerance; geodesics may end at the border of the data before that.
+    # Over length 2 at the default tolerance; geodesics may end at the border of the data before that.
     assert np.abs(np.linalg.norm(curve.points[valid], axis=1) - 1.0).max() < 1e-9
-
-
-@pytest.mark.parametrize("space", [Sphere(3), Hyperbolic(2), SPD(2), SO(3), Kendall(4, 2)], ids=repr)
-def test_laws(space):
-    _, cloud = around(space, 80, 0.25)
-    bundle = sb.RiemannianSubbundle(cloud, 1, 0.3, space=space)
-    points = cloud[:3].reshape(3, -1)
-    rng = np.random.default_rng(3)
-    tangent = space.to_tangent(rng.normal(size=(3, *space.shape)), cloud[:3])
-    covectors = space.flat(tangent, cloud[:3]).reshape(3, -1)
-    testing.check_batch_invariance(bundle, points, covectors)
-    testing.check_time_homogeneity(bundle, points, covectors)
-    testing.check_hamiltonian_conserved(bundle, points, covectors)
-
-
-def test_the_frame_is_orthonormal_for_the_metric_of_the_space():
-    space = SPD(2)
-    base, cloud = around(space, 150, 0.3)
-    frame = sb.RiemannianSubbundle(cloud, 2, 0.5, space=space).frame(base.reshape(1, -1))
-    vectors = frame.vectors[0].T.reshape(2, 2, 2)
-    gram = [[space.inner_product(a, b, base) for b in vectors] for a in vectors]
-    np.testing.assert_allclose(gram, np.eye(2), atol=1e-10)
-    pairing = frame.duals[0].T @ frame.vectors[0]
-    np.testing.assert_allclose(pairing, np.eye(2), atol=1e-10)
-
-
-def test_bad_input_is_answered_in_words():
-    cloud = arc_cloud(60)
-    with pytest.raises(ValueError, match="projection"):
-        sb.RiemannianSubbundle(1.1 * cloud, 1, 0.2, space=Sphere(2))
-    with pytest.raises(ValueError, match="rank must be an integer in 1..2"):
-        sb.RiemannianSubbundle(cloud, 3, 0.2, space=Sphere(2))
-    with pytest.raises(ValueError, match="bandwidth must be positive"):
-        sb.RiemannianSubbundle(cloud, 1, -0.2, space=Sphere(2))
-    with pytest.raises(ValueError, match="shape"):
-        sb.RiemannianSubbundle(cloud[:, :2], 1, 0.2, space=Sphere(2))

@@ -154,7 +154,7 @@ def test_the_flow_stays_on_the_manifold(space):
     curves = sb.geodesic(bundle, inside(space, 1)[0], [[1.0], [-1.0]], length=2.0, n_points=21)
     reached = np.isfinite(curves.points).all(axis=2)
     assert reached.sum() > 10
-    # The bar at the default tolerance, over length 2 or to the end of the data.
+    # At the default tolerance, over length 2 or to the end of the data.
     assert space.violation(shaped(space, curves.points[reached])).max() < 1e-9
     assert space.violation(shaped(space, curves.end_points)).max() < 1e-9
 

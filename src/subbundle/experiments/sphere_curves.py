@@ -40,7 +40,8 @@ VARIANCE, BANDWIDTH = 5e-4, 0.045
 # The curves may run past the antipode of the pole; none is longer than this on either side of its middle.
 LENGTH, N_POINTS = 6.5, 1301
 METHODS = ("true curve", "centred", "uncentred", "tangent PCA", "centred, from the ridge", "uncentred, from the ridge")
-COLOURS = dict(zip(METHODS, ("#444444", "#c1272d", "#e0a100", "#2e8b57", "#e08a8d", "#f0d080"), strict=True))
+# Told apart by colour-blind readers too.
+COLOURS = dict(zip(METHODS, ("#444444", "#d55e00", "#0072b2", "#009e73", "#eda56b", "#74b3d8"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,21 +193,26 @@ def draw_errors(errors: dict[str, FloatArray]) -> Any:
 def draw_example(data: Dataset, fits: Fits) -> Any:
     """One data set on the sphere with the paper's three curves, and beside it the ones from the ridge."""
     figure, panels = plot.new_figure(2)
-    toward = SPACE.projection(data.points.mean(axis=0))
+    toward = SPACE.projection(0.5 * (data.points.max(axis=0) + data.points.min(axis=0)))
     azimuth, elevation = np.degrees([np.arctan2(toward[1], toward[0]), np.arcsin(toward[2])])
-    view = plot.View(float(azimuth), float(elevation) - 12.0)
+    view = plot.View(float(azimuth), float(elevation))
+    curves = np.concatenate([curve.points for curve in fits.curves.values()])
+    window = np.concatenate([data.points, curves]) @ view.axes[:2].T
     for panel, suffix in zip(panels, ("", ", from the ridge"), strict=True):
         scene = plot.Scene(view, fog=0.5)
         scene.add_curves(_globe(view), color="#c9ced6", width=0.6)
-        scene.add_points(data.points, color="#2b5d9b", size=9.0, lift=0.02)
+        scene.add_points(data.points, color="#8d93a0", size=13.0, lift=0.02)
+        scene.add_curves(data.curve[None], color="black", width=0.9, lift=0.025)
         names = {"tangent PCA": "tangent PCA", "uncentred": f"uncentred{suffix}", "centred": f"centred{suffix}"}
         for row, (short, name) in enumerate(names.items()):
-            scene.add_curves(fits.curves[name].points[None], color=COLOURS[short], width=1.8, lift=0.03 + 0.01 * row)
+            scene.add_curves(fits.curves[name].points[None], color=COLOURS[short], width=2.0, lift=0.03 + 0.01 * row)
             text = f"{short}: SSE {fits.errors[name]:.3f}"
-            panel.text(-1.03, -1.01 + 0.085 * row, text, color=COLOURS[short], fontsize=9)
+            panel.text(0.03, 0.085 + 0.05 * row, text, color=COLOURS[short], fontsize=9, transform=panel.transAxes)
+        text = f"true curve: SSE {fits.errors['true curve']:.3f}"
+        panel.text(0.03, 0.035, text, color="black", fontsize=9, transform=panel.transAxes)
         scene.add_points(fits.curves[f"centred{suffix}"].base_point[None], color="black", size=30.0, lift=0.08)
         scene.draw(panel)
-        plot.fit(panel, 1.04 * np.array([[-1.0, -1.0], [1.0, 1.0]]), margin=0.0)
+        plot.fit(panel, window, margin=0.08)
         panel.set_title("from the ridge" if suffix else "from the central observation", fontsize=11)
     return figure
 

@@ -15,7 +15,6 @@ from subbundle.geodesics._shooting import Shots
 def bfgs(
     fire: Callable[[IntArray, FloatArray], Shots],
     start: FloatArray,
-    targets: FloatArray,
     *,
     speeds: int,
     penalty: float,
@@ -28,9 +27,8 @@ def bfgs(
     Where a geodesic ends early the objective is a large constant, which the line search steps back from.
     """
     n, m = start.shape
-    state = Search(
-        start.copy(), np.full_like(targets, np.nan), np.full(n, np.inf), np.zeros(n, np.int64), np.zeros(n, np.int8)
-    )
+    unknowns, residuals, status = start.copy(), np.full(n, np.inf), np.zeros(n, np.int8)
+    ends, iterations = [], np.zeros(n, np.int64)
     weight = np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     for row in range(n):
@@ -41,7 +39,7 @@ def bfgs(
             shots = fire(index, v[None])
             if shots.status[0] != Status.OK:
                 return wall, np.zeros_like(v)
-            miss = shots.ends[0] - targets[index[0]]
+            miss = shots.misses[0]
             return float(miss @ miss + weight @ v**2), 2.0 * (shots.jacobians[0].T @ miss + weight * v)
 
         result = minimize(
@@ -49,11 +47,10 @@ def bfgs(
             options={"maxiter": max_iterations, "gtol": max(tol, 1e-7) * scale},
         )  # fmt: skip
         shots = fire(index, result.x[None])
-        state.unknowns[row], state.iterations[row] = result.x, result.nfev
-        state.status[row] = shots.status[0]
+        unknowns[row], iterations[row], status[row] = result.x, result.nfev, shots.status[0]
+        ends.append(np.where(shots.status[0] == Status.OK, shots.ends[0], np.nan))
         if shots.status[0] == Status.OK:
-            state.ends[row] = shots.ends[0]
-            state.residuals[row] = float(np.linalg.norm(shots.ends[0] - targets[row]))
+            residuals[row] = float(np.linalg.norm(shots.misses[0]))
             # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
-            state.status[row] = Status.OK if result.status in (0, 2) else Status.NOT_CONVERGED
-    return state
+            status[row] = Status.OK if result.status in (0, 2) else Status.NOT_CONVERGED
+    return Search(unknowns, np.stack(ends), residuals, iterations, status)

@@ -19,8 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+<<<<<<< HEAD
 from subbundle._types import FloatArray, IntArray, Status
+=======
+from subbundle._types import FloatArray, all_finite
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics._paths import HasLandmarks, PathGraph
 from subbundle.geodesics._start import covectors_from_coordinates
@@ -61,11 +66,20 @@ class FanDistances:
 
 def fan_distances(
     bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: np.ndarray, tol: float
+<<<<<<< HEAD
 ) -> FanDistances:
     """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out."""
     shape = (len(sources), len(targets))
     lengths, nearest = np.full(shape, np.nan), np.full(shape, -1)
     usable = np.flatnonzero(bundle.frame(sources).status == Status.OK)
+=======
+) -> FloatArray:
+    """Matrix [n, m] of distances; NaN where no ray comes near the target. Pairs that are ``apart`` are left out."""
+    matrix = np.full((len(sources), len(targets)), np.nan)
+    frames = bundle.frame(sources)
+    usable = np.flatnonzero(frames.status == 0)
+    around = surroundings_of(bundle)
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
     if usable.size == 0:
         return FanDistances(lengths, nearest, 0, 0.0)
     longest = _longest(bundle, sources[usable], targets)
@@ -77,6 +91,7 @@ def fan_distances(
         times, nodes = _fans(bundle, sources[rows], np.tile(angles, (len(rows), 1)), longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
             wanted = np.flatnonzero(~apart[row])
+<<<<<<< HEAD
             lengths[row, wanted], nearest[row, wanted] = _place(fan, times, targets[wanted], bundle.length_scale)
     return FanDistances(lengths, nearest, rays, longest)
 
@@ -116,11 +131,16 @@ def _fans(
     times: FloatArray = np.arange(0.0, longest + step, step, dtype=np.float64)
     run = integrate(bundle, np.repeat(sources, rays, axis=0), covectors, times, unit_speed=True, tol=tol)
     return times, run.points.reshape(len(sources), rays, len(times), -1)
+=======
+            matrix[row, wanted] = _place(around, fan_nodes, times, targets[wanted], scale)
+    return matrix
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
 
 
 def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
     """An upper estimate of the distances: the longest shortest path through the landmarks."""
     if not isinstance(bundle, HasLandmarks):
+        # Half a great circle is π/2 times its chord.
         return float(np.pi * np.linalg.norm(targets.max(axis=0) - targets.min(axis=0)))
     graph = PathGraph(bundle)
     some = sources[:: max(len(sources) // 16, 1)]
@@ -131,12 +151,27 @@ def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> flo
 
 
 def _place(
+<<<<<<< HEAD
     nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float, *, closed: bool = True
 ) -> tuple[FloatArray, IntArray]:
     """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], and the ray that came nearest.
 
     The first ray of a ``closed`` fan follows the last.
     """
+=======
+    around: Surroundings, nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float
+) -> FloatArray:
+    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim].
+
+    On a manifold all is seen in the picture around the source, and lengths there are those of the metric at the
+    target: nodes near it are looked for in the one, and the miss is measured in the other.
+    """
+    picture = around.picture(nodes[0, 0])
+    near, given = around.distance(np.broadcast_to(nodes[0, 0], targets.shape), targets), targets
+    nodes, targets = _pictured(picture, nodes), picture.enter(targets)
+    unseen = ~all_finite(targets)
+    targets[unseen] = 0.0
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
     rays, _, dim = nodes.shape
     ahead, behind = np.roll(nodes, -1, axis=0), np.roll(nodes, 1, axis=0)
     if rays == 2:
@@ -152,18 +187,27 @@ def _place(
     flat = {name: value.reshape(-1, dim)[good] for name, value in
             {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
     if not len(flat["p"]):
+<<<<<<< HEAD
         return np.full(len(targets), np.nan), np.full(len(targets), -1)
     ray = np.repeat(np.arange(rays), len(times))[good]
+=======
+        return np.full(len(targets), np.nan)
+    measure = _measures(around, picture, given, targets)
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
     length = np.tile(times, rays)[good]
     found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
     found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
     picked = {name: value[index] for name, value in flat.items()}
-    a, b, miss = _solve(picked, targets[:, None, :])
+    picked["p"] = picked["p"] - targets[:, None, :]
+    if measure is not None:
+        picked = {name: np.einsum("mij,mcj->mci", measure, value) for name, value in picked.items()}
+    a, b, miss = _solve(picked)
     inside = (np.abs(a) <= 1.5 * step) & (np.abs(b) <= 1.2) & (miss <= scale)
     # Candidates on other sheets miss by more; among those that hit equally well the shortest counts.
     best = np.min(np.where(inside, miss, np.inf), axis=1, keepdims=True)
     inside &= miss <= best + 0.25 * scale
     value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
+<<<<<<< HEAD
     near = np.linalg.norm(targets - nodes[0, 0], axis=1)
     value = np.where(near <= 0.75 * step, near, value)
     return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan), ray[index[:, 0]]
@@ -175,6 +219,33 @@ def _closest(nodes: FloatArray, target: FloatArray) -> tuple[int, int]:
     squared = np.einsum("rtd,rtd->rt", offsets, offsets)
     ray, node = np.unravel_index(int(np.nanargmin(squared)), squared.shape)
     return int(ray), int(node)
+=======
+    value = np.where(near <= 0.75 * step, near, np.where(unseen, np.inf, value))
+    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan)
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
+
+
+def _pictured(picture: Picture, nodes: FloatArray) -> FloatArray:
+    """Pictures [rays, n_times, m] of nodes, NaN where these are."""
+    flat = nodes.reshape(-1, nodes.shape[-1])
+    known = all_finite(flat)
+    seen = picture.enter(flat[known])
+    result = np.full((len(flat), seen.shape[1]), np.nan)
+    result[known] = seen
+    return result.reshape(*nodes.shape[:2], -1)
+
+
+def _measures(
+    around: Surroundings, picture: Picture, points: FloatArray, pictures: FloatArray
+) -> FloatArray | None:
+    """W [m, m', m'] with |W u| the length at ``points`` [m, dim] of a vector with the picture u; None if W = 1."""
+    if around is FLAT:
+        return None
+    columns = [
+        around.coordinates(points, picture.pull(pictures, np.broadcast_to(unit, pictures.shape)))
+        for unit in np.eye(pictures.shape[1])
+    ]
+    return np.nan_to_num(np.stack(columns, axis=2))
 
 
 def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
@@ -191,12 +262,12 @@ def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
     return valid & ~np.logical_or.accumulate(overtaken, axis=1)
 
 
-def _solve(picked: dict[str, FloatArray], targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gauss–Newton for (a, b) [m, candidates]; also the distance missed by."""
+def _solve(picked: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gauss–Newton for (a, b) [m, candidates], nodes being relative to the target; also the distance missed by."""
     a = np.zeros(picked["p"].shape[:2])
     b = np.zeros_like(a)
     for _ in range(4):
-        miss = _surface(picked, a, b) - targets
+        miss = _surface(picked, a, b)
         da = picked["v"] + a[..., None] * picked["g"]
         db = picked["w"] + b[..., None] * picked["c"]
         aa, bb, ab = (da * da).sum(-1), (db * db).sum(-1), (da * db).sum(-1)
@@ -207,7 +278,7 @@ def _solve(picked: dict[str, FloatArray], targets: FloatArray) -> tuple[FloatArr
         a = a - np.where(flat, ra / np.maximum(aa, 1e-300), (bb * ra - ab * rb) / determinant)
         b = b - np.where(flat, 0.0, (aa * rb - ab * ra) / determinant)
         a, b = np.clip(a, -1e3, 1e3), np.clip(b, -10.0, 10.0)
-    miss = _surface(picked, a, b) - targets
+    miss = _surface(picked, a, b)
     return a, b, np.sqrt((miss * miss).sum(-1))
 
 

@@ -50,7 +50,6 @@ class Search:
 def levenberg(
     fire: Callable[[IntArray, FloatArray], Shots],
     start: FloatArray,
-    targets: FloatArray,
     *,
     speeds: int,
     penalty: float,
@@ -63,7 +62,7 @@ def levenberg(
     n, m = start.shape
     shots, start = _first_shots(fire, start)
     state = Search(start, shots.ends, np.full(n, np.inf), np.ones(n, np.int64), shots.status.copy())
-    jacobians, misses = shots.jacobians, shots.ends - targets
+    jacobians, misses = shots.jacobians, shots.misses
     weight = np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     value = _objective(misses, start, weight)
@@ -78,7 +77,7 @@ def levenberg(
         tried = state.unknowns[rows] + step
         shots = fire(rows, tried)
         state.iterations[rows] += 1
-        missed = shots.ends - targets[rows]
+        missed = shots.misses
         now = np.where(shots.status == Status.OK, _objective(missed, tried, weight), np.inf)
         better = now <= value[rows]
         size = np.sqrt(np.einsum("nm,nm->n", step, step))
@@ -111,7 +110,7 @@ def _first_shots(fire: Callable[[IntArray, FloatArray], Shots], start: FloatArra
             break
         start[short] *= 0.9 * shots.reached[short, None]
         again = fire(short, start[short])
-        for name in ("ends", "jacobians", "reached", "status"):
+        for name in ("ends", "jacobians", "reached", "status", "misses"):
             getattr(shots, name)[short] = getattr(again, name)
     return shots, start
 

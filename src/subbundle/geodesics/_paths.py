@@ -15,8 +15,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 
 _MOST_LANDMARKS = 4000
 _NEIGHBOURS = 10
@@ -41,22 +42,39 @@ class PathGraph:
         assert isinstance(bundle, HasLandmarks)
         self.points = bundle.landmarks(_MOST_LANDMARKS)
         self.scale = bundle.length_scale
-        self.tree = cKDTree(self.points)
+        self.around = surroundings_of(bundle)
+        self.picture = self.around.picture(self.points[0])
+        pictures = self.picture.enter(self.points)
+        known = all_finite(pictures)
+        self.points, pictures = self.points[known], pictures[known]
+        self.tree = cKDTree(pictures)
         count = min(_NEIGHBOURS + 1, len(self.points))
-        distance, index = self.tree.query(self.points, k=count)
+        _, index = self.tree.query(pictures, k=count)
         rows = np.repeat(np.arange(len(self.points)), count)
+        distance = self.around.distance(self.points[rows], self.points[index.ravel()])
         # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
+<<<<<<< HEAD
         weights = np.maximum(distance.ravel(), 1e-12 * self.scale)
         near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
         self.graph = _bridged(near, self.points, _LONGEST_BRIDGE * self.scale)
+=======
+        weights = np.maximum(distance, 1e-12 * self.scale)
+        self.graph = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
 
     def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Direction [n, dim] of the first leg from ``base`` [dim] to each target, and path length [n] (inf if none)."""
-        offset, source = self.tree.query(base)
-        beside, goal = self.tree.query(targets)
+        source, goal = self._nearest(base[None])[0], self._nearest(targets)
+        offset = self.around.distance(base[None], self.points[[source]])[0]
+        beside = self.around.distance(targets, self.points[goal])
         length, before = dijkstra(self.graph, directed=False, indices=source, return_predecessors=True)
-        direction = np.array([self._first_leg(base, before, int(node), length) for node in goal]) - base
+        legs = np.array([self._first_leg(base, before, int(node), length) for node in goal])
+        direction = self.around.displacement(np.broadcast_to(base, legs.shape), legs)
         return direction, length[goal] + offset + beside
+
+    def _nearest(self, points: FloatArray) -> IntArray:
+        """The landmark next to each point [n, dim]; any, where the point has no picture."""
+        return np.asarray(self.tree.query(np.nan_to_num(self.picture.enter(points)))[1], dtype=np.int64)
 
     def _first_leg(self, base: FloatArray, before: IntArray, node: int, length: FloatArray) -> FloatArray:
         """The point of the path to ``node`` that lies about one first leg away from its start."""

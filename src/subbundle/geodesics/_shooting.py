@@ -11,26 +11,53 @@ where part of v does not change the speed, all m directions are differenced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray, all_finite
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
 from subbundle.flow import integrate
 
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
+# Part of a Jacobian's column by which an end is moved to see how its log changes.
+_NUDGE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n]."""
+    """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n].
+
+    ``misses`` [n, dim'] are the ends as seen from the targets, once `aim` has looked; Jacobians are then theirs.
+    """
 
     ends: FloatArray
     jacobians: FloatArray
     reached: FloatArray
     status: StatusArray
+    misses: FloatArray
+
+
+def aim(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
+    """The same with misses: end − target in R^D; on a manifold the end's log at the target, in an orthonormal basis.
+
+    The Jacobian of that log is taken by differences, along the columns of the one of the end.
+    """
+    around = surroundings_of(bundle)
+    if around is FLAT:
+        return replace(shots, misses=shots.ends - targets)
+    columns = [
+        (_seen(around, targets, shots.ends, way) - _seen(around, targets, shots.ends, -way)) / (2.0 * _NUDGE)
+        for way in np.moveaxis(_NUDGE * shots.jacobians, 2, 0)
+    ]
+    misses = _seen(around, targets, shots.ends, np.zeros_like(targets))
+    return replace(shots, misses=misses, jacobians=np.stack(columns, axis=2))
+
+
+def _seen(around: Surroundings, targets: FloatArray, points: FloatArray, vectors: FloatArray) -> FloatArray:
+    return around.coordinates(targets, around.displacement(targets, around.move(points, vectors)))
 
 
 def shoot(
@@ -73,7 +100,8 @@ def shoot(
     for i in range(first, m):
         plus, minus = ends[:, 2 * (i - first) + 1], ends[:, 2 * (i - first) + 2]
         columns[:, i] = _difference(ends[:, 0], plus, minus, width)
-    return Shots(ends[:, 0], np.einsum("nid,nij->ndj", columns, turns), reached[:, 0], status)
+    jacobians = np.einsum("nid,nij->ndj", columns, turns)
+    return Shots(ends[:, 0], jacobians, reached[:, 0], status, np.full_like(ends[:, 0], np.nan))
 
 
 def _away_from_zero(unknowns: FloatArray, least: float) -> FloatArray:

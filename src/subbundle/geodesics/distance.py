@@ -16,7 +16,12 @@ from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning
 from subbundle._validation import as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
+<<<<<<< HEAD
 from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
+=======
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.geodesics._fans import fan_distances
+>>>>>>> 52d2015ba8776552140587666789fcfb94935830
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
 
@@ -151,7 +156,7 @@ def _lengths(
 def _joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> np.ndarray[Any, Any]:
     """Whether the points lie in the same part of the cloud; row by row, or ``every`` row of x with every row of y."""
     shape = (len(x), len(y)) if every else (len(x),)
-    if not isinstance(bundle, PrincipalSubbundle):
+    if not isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
         return np.ones(shape, bool)
     parts = connected_parts(bundle)
     here, there = parts.label(x), parts.label(y)

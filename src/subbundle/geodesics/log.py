@@ -19,10 +19,11 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
 from subbundle.geodesics._paths import HasLandmarks, PathGraph
-from subbundle.geodesics._shooting import Shots, shoot
+from subbundle.geodesics._shooting import Shots, aim, shoot
 from subbundle.geodesics._start import covectors_from_coordinates, defined_frame, frame_at
 
 # A residual above this part of the length scale may be a search gone astray, and is worth another start.
@@ -44,7 +45,7 @@ class Log:
     lengths : [batch]
         √(2H), the length of the geodesic.
     residuals : [batch]
-        |exp(η) − target|.
+        |exp(η) − target|; on a manifold their distance there, which is then also what the search makes small.
     points : [batch, dim]
         exp(η): the projection of the target to the submanifold of the base point.
     iterations : [batch]
@@ -179,8 +180,9 @@ class _Problem:
 
     def chords(self) -> FloatArray:
         """Straight at the target: its offset seen in the frame, as long as the chord."""
-        chord = self.targets - self.bases
-        return self._towards(chord, np.sqrt(np.einsum("nd,nd->n", chord, chord)))
+        around = surroundings_of(self.bundle)
+        chord, length = around.displacement(self.bases, self.targets), around.distance(self.bases, self.targets)
+        return self._towards(chord, length)
 
     def given(self, start: Any) -> FloatArray:
         """The caller's own coordinates."""
@@ -200,7 +202,7 @@ class _Problem:
         for i, base in enumerate(unique):
             rows = np.flatnonzero(group.ravel() == i)
             direction[rows], length[rows] = graph.guesses(base, self.targets[rows])
-        chord = np.linalg.norm(self.targets - self.bases, axis=1)
+        chord = surroundings_of(self.bundle).distance(self.bases, self.targets)
         return self.solve(self._towards(direction, np.where(np.isfinite(length), length, chord)))
 
     def solve(self, start: FloatArray) -> Search:
@@ -217,11 +219,12 @@ class _Problem:
         radial = self.search == "dual"
 
         def fire(rows: IntArray, unknowns: FloatArray) -> Shots:
-            return shoot(self.bundle, self.bases[rows], searched[rows], unknowns, tol, radial=radial)
+            shots = shoot(self.bundle, self.bases[rows], searched[rows], unknowns, tol, radial=radial)
+            return aim(self.bundle, shots, self.targets[rows])
 
         run = levenberg if self.method == "lm" else bfgs
         return run(
-            fire, start, self.targets,
+            fire, start,
             speeds=self.frames.shape[2], penalty=self.penalty, scale=scale, tol=tol,
             max_iterations=self.max_iterations,
         )  # fmt: skip
@@ -229,7 +232,10 @@ class _Problem:
     def _towards(self, direction: FloatArray, length: FloatArray) -> FloatArray:
         """Unknowns [n, m] of speed ``length`` in the direction of the vectors [n, dim] as far as the subspace has
         them."""
-        along = np.einsum("ndk,nd->nk", self.frames, direction)
+        duals = defined_frame(self.bundle, self.bases).duals
+        # On the cut locus of a manifold there is no straight way, and any will do to start.
+        direction = np.where(np.isfinite(direction), direction, 0.0)
+        along = np.einsum("ndk,nd->nk", self.frames if duals is None else duals, direction)
         size = np.sqrt(np.einsum("nk,nk->n", along, along))
         lost = size <= 1e-9 * np.maximum(length, self.bundle.length_scale)
         along[lost], size[lost] = np.eye(along.shape[1])[0], 1.0

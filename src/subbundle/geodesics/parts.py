@@ -3,6 +3,7 @@
 Two flat pieces with a straight gap of width g between them have the kernel mass 2 Φ(−g / 2a) in its middle, relative
 to the mass inside a piece. A geodesic can cross while that exceeds the least density of the support; so observations
 are joined when they are closer than g = 2 a Φ⁻¹(1 − min_density / 2), 3.9 bandwidths for the default of 0.05.
+On a manifold that is a distance there; neighbours are first looked for in a picture of it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 
 # Above so many coordinates boxes of the size of the bandwidth no longer gather observations.
 _BOX_DIM = 4
 _MOST_LANDMARKS = 4000
+_WIDER = 1.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +47,54 @@ class Parts:
     representatives: FloatArray
     representative_labels: IntArray
     reach: float
+    around: Surroundings
 
     def label(self, points: FloatArray) -> IntArray:
         """Part of each point [n, dim]; −1 for points further from the data than the reach."""
-        distance, nearest = cKDTree(self.representatives).query(points)
+        picture = self.around.picture(self.representatives[0])
+        nearest = _nearest(picture, cKDTree(picture.enter(self.representatives)), points)
+        distance = self.around.distance(points, self.representatives[nearest])
         return np.where(distance <= self.reach, self.representative_labels[nearest], -1)
 
 
-def connected_parts(bundle: PrincipalSubbundle) -> Parts:
+def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     """Find the parts of the cloud of ``bundle`` that its geodesics can join.
 
     Up to four dimensions every observation counts, gathered in boxes of the size of the bandwidth; above, where the
     noise of a high dimension parts any two observations, landmarks in the middle of the cloud stand for it.
     """
     reach = 2.0 * bundle.bandwidth * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))
-    points = bundle.cloud.points
-    if bundle.ambient_dim <= _BOX_DIM:
+    around = surroundings_of(bundle)
+    if isinstance(bundle, PrincipalSubbundle) and bundle.ambient_dim <= _BOX_DIM:
+        points = bundle.cloud.points
         representatives = _box_means(points, bundle.bandwidth)
     else:
+        points = bundle.cloud.points if isinstance(bundle, PrincipalSubbundle) else flat_observations(bundle)
         representatives = bundle.landmarks(_MOST_LANDMARKS)
-    tree = cKDTree(representatives)
-    graph = tree.sparse_distance_matrix(tree, reach, output_type="coo_matrix")
+    picture = around.picture(representatives[0])
+    pictures = picture.enter(representatives)
+    known = all_finite(pictures)
+    representatives, tree = representatives[known], cKDTree(pictures[known])
+    # A picture may show distances too large where the manifold is curved positively; too many candidates do no harm.
+    pairs = tree.query_pairs(reach if around is FLAT else _WIDER * reach, output_type="ndarray")
+    pairs = pairs[around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]]) <= reach]
+    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
     count, found = connected_components(graph, directed=False)
-    _, nearest = tree.query(points)
+    nearest = _nearest(picture, tree, points)
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
-    return Parts(rank[found[nearest]], int(count), representatives, rank[found], reach)
+    return Parts(rank[found[nearest]], int(count), representatives, rank[found], reach, around)
+
+
+def flat_observations(bundle: RiemannianSubbundle) -> FloatArray:
+    """The observations as rows [N, dim]."""
+    return bundle.observations.reshape(len(bundle.observations), -1)
+
+
+def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:
+    """The entry of the tree next to each point; any, where a point has no picture."""
+    return np.asarray(tree.query(np.nan_to_num(picture.enter(points)))[1], dtype=np.int64)
 
 
 def _box_means(points: FloatArray, side: float) -> FloatArray:

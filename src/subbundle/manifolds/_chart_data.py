@@ -20,8 +20,8 @@ from subbundle.manifolds._scattered import Scattered
 Model = Interpolant | Scattered | Searched
 
 _AXES = {
-    "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmd",
-    "velocities": "lmd", "counts": "l", "border": "l2",
+    "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmp",
+    "velocities": "lmp", "counts": "l", "border": "l2",
 }  # fmt: skip
 
 
@@ -39,8 +39,8 @@ class ChartData:
         How far the domain reaches along each.
     endings : [L]
         Why; `Status` or `Ending`.
-    points, velocities : [L, m, dim]
-        Nodes relative to the base point, continued beyond the ends.
+    points, velocities : [L, m, dim']
+        Nodes in a picture around the base point, continued beyond the ends.
     counts : [L]
         Nodes that the geodesic itself reached.
     border : [L, 2]

@@ -11,8 +11,9 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._paths import HasLandmarks
-from subbundle.geodesics._start import frame_at
+from subbundle.geodesics._start import defined_frame
 from subbundle.manifolds._chart_data import ChartData
 from subbundle.manifolds._fan_build import Tracer, build, most_scattered
 from subbundle.manifolds._interpolant import Interpolant
@@ -46,18 +47,19 @@ def survey(
     """Trace the fan of a chart; the arguments are those of `Chart`."""
     base = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
     rank, scale = bundle.rank, float(bundle.length_scale)
-    extent = _extent(bundle)
+    extent = _extent(bundle, base)
     limit = _limit(radius, max_radius, extent)
     accuracy = None if tol is None else as_positive(tol, "tol")
     count = _count(n_geodesics, rank)
-    frame = frame_at(bundle, base[None])[0]
+    found = defined_frame(bundle, base[None])
+    frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
     finest = scale / _NODES * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
     n_steps = max(4, int(np.ceil(limit / finest)))
     size = limit if extent is None else min(extent, limit)
     stage = 0.25 * limit if extent is None else size
     step = limit / n_steps
     flow_tol = _FLOW_TOL if accuracy is None else min(_FLOW_TOL, accuracy)
-    tracer = Tracer(bundle, base, frame, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)
+    tracer = Tracer(bundle, base, frame, duals, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)
     return _interpolated(tracer, count, accuracy)
 
 
@@ -86,12 +88,12 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     )  # fmt: skip
 
 
-def _extent(bundle: Subbundle) -> float | None:
-    """Diagonal of the box around the data, None for a bundle without data."""
+def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
+    """Diagonal of the box around the data (in its picture), None for a bundle without data."""
     if not isinstance(bundle, HasLandmarks):
         return None
-    landmarks = bundle.landmarks(_LANDMARKS)
-    return float(np.linalg.norm(landmarks.max(axis=0) - landmarks.min(axis=0)))
+    landmarks = surroundings_of(bundle).picture(base).enter(bundle.landmarks(_LANDMARKS))
+    return float(np.linalg.norm(np.nanmax(landmarks, axis=0) - np.nanmin(landmarks, axis=0)))
 
 
 def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
@@ -126,7 +128,8 @@ def _reach(tracer: Tracer, nodes: FloatArray) -> float:
     The data scatters about it with the variance λ_{k+1} + … + λ_D; in high dimension that is more than the bandwidth.
     """
     rows = np.linspace(0, len(nodes) - 1, min(64, len(nodes))).astype(np.int64)
-    beside = tracer.bundle.frame(nodes[rows] + tracer.base_point).eigenvalues[:, tracer.bundle.rank :].sum(axis=1)
+    points = surroundings_of(tracer.bundle).picture(tracer.base_point).leave(nodes[rows])
+    beside = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :].sum(axis=1)
     known = beside[np.isfinite(beside)]
     spread = float(np.median(known)) if known.size else 0.0
     return _BESIDE * float(np.sqrt(float(tracer.bundle.length_scale) ** 2 + spread))

@@ -3,6 +3,8 @@
 All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its
 velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that are
 of no further use can be left out, so that a closed surface is not wound around again and again.
+
+Points and velocities are kept in a picture around the base point (see `bundles.surroundings`): offsets from it in R^d.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics._start import covectors_from_coordinates
 
@@ -31,12 +34,12 @@ class Fan:
         Unit vectors, coordinates in the frame at the base point.
     step : float
         h.
-    points, velocities : [L, R + 1, dim]
-        Nodes relative to the base point, and their velocities; NaN where a geodesic was not followed.
+    points, velocities : [L, R + 1, m]
+        Pictures of the nodes, and their velocities; NaN where a geodesic was not followed.
     reached : [L]
         Distance up to which each was followed.
-    ends, end_velocities : [L, dim]
-        Point (relative to the base point) and velocity at that distance.
+    ends, end_velocities : [L, m]
+        Point and velocity at that distance.
     status : [L]
         OK, or why it ended early.
     """
@@ -70,18 +73,22 @@ def trace(
     n_steps: int,
     tol: float,
     *,
+    duals: FloatArray | None = None,
     stage: int | None = None,
     useful: Callable[[Fan], BoolArray] | None = None,
 ) -> Fan:
     """Follow the geodesics in ``directions`` [L, k] of the ``frame`` [dim, k] for up to ``n_steps`` steps.
 
-    After every ``stage`` steps, ``useful(fan)`` says which of them [L] are worth following further.
+    ``duals`` [dim, k] as in `Frame`. After every ``stage`` steps, ``useful(fan)`` says which of them [L] are worth
+    following further. One that leaves the picture ends at its last node there.
     """
-    n, dim = len(directions), len(base_point)
+    picture = surroundings_of(bundle).picture(base_point)
+    n = len(directions)
     positions = np.repeat(base_point[None], n, axis=0)
-    covectors = covectors_from_coordinates(frame[None], directions)
-    velocity, reached, status = np.full((n, dim), np.nan), np.zeros(n), np.zeros(n, np.int8)
-    nodes = np.empty((2, n, 0, dim))
+    covectors = covectors_from_coordinates(frame[None], directions, None if duals is None else duals[None])
+    ends = picture.enter(positions)
+    velocity, reached, status = np.full(ends.shape, np.nan), np.zeros(n), np.zeros(n, np.int8)
+    nodes = np.empty((2, n, 0, ends.shape[1]))
     going = np.arange(n)
     stage = n_steps if stage is None else stage
     for first in range(0, n_steps, stage):
@@ -89,15 +96,16 @@ def trace(
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol)
         positions[going], covectors[going] = run.end_points, run.end_covectors
-        velocity[going] = _velocities(bundle, run.end_points[:, None], run.end_covectors[:, None])[:, 0]
+        end = _pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
+        ends[going], velocity[going] = end[0][:, 0], end[1][:, 0]
         status[going] = run.status
         reached[going] = np.where(run.status == Status.OK, step * last, step * first + run.reached)
-        new = np.full((2, n, len(times), dim), np.nan)
-        new[0, going] = run.points - base_point
-        new[1, going] = _velocities(bundle, run.points, run.covectors)
+        new = np.full((2, n, len(times), ends.shape[1]), np.nan)
+        new[:, going] = _pictured(bundle, picture, run.points, run.covectors)
         # The first node of a stage is the last of the one before, and known for more geodesics there.
         nodes = np.concatenate([nodes, new[:, :, 1 if first else 0 :]], axis=2)
-        fan = Fan(directions, step, nodes[0], nodes[1], reached, positions - base_point, velocity, status)
+        _end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
+        fan = Fan(directions, step, nodes[0], nodes[1], reached, ends, velocity, status)
         still = (status == Status.OK) & (reached == step * last)
         if useful is not None and last < n_steps and still.any():
             still &= useful(fan)
@@ -127,9 +135,22 @@ def interleave(even: Fan, odd: Fan) -> Fan:
     )  # fmt: skip
 
 
-def _velocities(bundle: Subbundle, points: FloatArray, covectors: FloatArray) -> FloatArray:
-    """Velocities [n, m, dim] at ``points`` [n, m, dim], NaN where these are."""
-    result = np.full_like(points, np.nan)
+def _pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors: FloatArray) -> FloatArray:
+    """Pictures of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
     known = np.isfinite(points).all(axis=2)
-    result[known] = bundle.field(points[known], covectors[known]).velocity
+    velocities = bundle.field(points[known], covectors[known]).velocity
+    seen = np.stack([picture.enter(points[known]), picture.push(points[known], velocities)])
+    result = np.full((2, *points.shape[:2], seen.shape[2]), np.nan)
+    result[:, known] = seen
     return result
+
+
+def _end_where_the_picture_does(
+    nodes: FloatArray, step: float, reached: FloatArray, ends: FloatArray, velocity: FloatArray, status: StatusArray
+) -> None:
+    """End geodesics that crossed the border of the picture at their last node inside, in place."""
+    for ray in np.flatnonzero(~(np.isfinite(ends) & np.isfinite(velocity)).all(axis=1) & (reached > 0.0)):
+        last = int(np.argmin(np.isfinite(nodes[:, ray]).all(axis=(0, 2)))) - 1
+        nodes[:, ray, last + 1 :] = np.nan
+        reached[ray], ends[ray], velocity[ray] = step * last, *nodes[:, ray, last]
+        status[ray] = Status.NOT_FINITE

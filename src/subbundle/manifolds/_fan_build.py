@@ -41,6 +41,7 @@ class Tracer:
     bundle: Subbundle
     base_point: FloatArray
     frame: FloatArray
+    duals: FloatArray | None
     step: float
     n_steps: int
     tol: float
@@ -51,7 +52,7 @@ class Tracer:
         """Geodesics in the directions ``unit`` [L, k], none much further than exp is one-to-one."""
         return trace(
             self.bundle, self.base_point, self.frame, unit, self.step, self.n_steps, self.tol,
-            stage=self.stage, useful=self._uncut,
+            duals=self.duals, stage=self.stage, useful=self._uncut,
         )  # fmt: skip
 
     def domain(self, fan: Fan) -> Domain:
@@ -62,7 +63,7 @@ class Tracer:
         """Geodesics at half the step, all the way to ``radius``."""
         n_steps = 2 * min(self.n_steps, int(np.ceil(radius / self.step)))
         half = 0.5 * self.step
-        return trace(self.bundle, self.base_point, self.frame, unit, half, n_steps, self.tol)
+        return trace(self.bundle, self.base_point, self.frame, unit, half, n_steps, self.tol, duals=self.duals)
 
     def _uncut(self, fan: Fan) -> BoolArray:
         return ~domain_of(fan, self.bundle.length_scale, 0.0).cut

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics._shooting import shoot
 from subbundle.geodesics._start import covectors_from_coordinates
@@ -36,6 +37,14 @@ class Searched:
     tol: float
 
     @property
+    def _picture(self) -> Picture:
+        return surroundings_of(self.bundle).picture(self.base_point)
+
+    @property
+    def _duals(self) -> FloatArray | None:
+        return self.bundle.frame(self.base_point[None]).duals
+
+    @property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
         """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
         return self.coarse.nodes
@@ -47,17 +56,19 @@ class Searched:
 
     def evaluate(self, coordinates: FloatArray) -> FloatArray:
         """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]; NaN where the geodesic ends early."""
-        covectors = covectors_from_coordinates(self.frame[None], coordinates)
+        covectors = covectors_from_coordinates(self.frame[None], coordinates, self._duals)
         start = np.repeat(self.base_point[None], len(coordinates), axis=0)
-        return integrate(self.bundle, start, covectors, np.array([1.0]), tol=self.tol).points[:, 0] - self.base_point
+        run = integrate(self.bundle, start, covectors, np.array([1.0]), tol=self.tol)
+        return self._picture.enter(run.points[:, 0])
 
     def jacobians(self, coordinates: FloatArray) -> FloatArray:
         """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
         n, rank = coordinates.shape
-        dual = [covectors_from_coordinates(self.frame[None], row[None])[0] for row in np.eye(rank)]
+        dual = [covectors_from_coordinates(self.frame[None], row[None], self._duals)[0] for row in np.eye(rank)]
         searched = np.repeat(np.stack(dual)[None], n, axis=0)
         bases = np.repeat(self.base_point[None], n, axis=0)
-        return shoot(self.bundle, bases, searched, coordinates, self.tol, radial=True).jacobians
+        shots = shoot(self.bundle, bases, searched, coordinates, self.tol, radial=True)
+        return np.stack([self._picture.push(shots.ends, shots.jacobians[:, :, i]) for i in range(rank)], axis=2)
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
@@ -72,10 +83,10 @@ class Searched:
         rows = np.flatnonzero(self.inside(found[0]))
         if rows.size:
             searched = log(
-                self.bundle, self.base_point, targets[rows] + self.base_point, start=found[0][rows], tol=self.tol
+                self.bundle, self.base_point, self._picture.leave(targets[rows]), start=found[0][rows], tol=self.tol
             )
             arrived = np.isfinite(searched.residuals)
-            new = (searched.coordinates, searched.points - self.base_point, searched.residuals)
+            new = (searched.coordinates, self._picture.enter(searched.points), searched.residuals)
             for old, part in zip(found, new, strict=False):
                 old[rows[arrived]] = part[arrived]
             found[3][rows] = searched.status == Status.OK

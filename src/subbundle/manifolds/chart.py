@@ -6,6 +6,9 @@ on a star-shaped domain around v = 0. Along each direction it ends where the geo
 where it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not
 one-to-one. An interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 searches along geodesics
 can make it exact.
+
+On a manifold nearest means nearest there. The search runs in a picture of the manifold around the base point (see
+`bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
 """
 
 from __future__ import annotations
@@ -17,14 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, all_finite
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.manifolds import _chart_data
 from subbundle.manifolds._chart_survey import survey
 from subbundle.manifolds._fan import BoolArray
 from subbundle.manifolds._fan_domain import count_endings
 from subbundle.manifolds._located import Located
+from subbundle.manifolds._settle import settle
 
 __all__ = ["Chart", "Located"]
 
@@ -76,9 +81,16 @@ class Chart:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
-        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle."""
+        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
+        so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, _chart_data.from_arrays(arrays)
+        pictured = chart._picture.enter(chart.base_point[None]).shape[1]
+        if pictured != chart._data.points.shape[2]:
+            raise ValueError(
+                f"arrays must fit the bundle: their pictures have {chart._data.points.shape[2]} columns, those of its "
+                f"space {pictured}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
+            )
         chart._data.model(bundle)
         return chart
 
@@ -89,6 +101,14 @@ class Chart:
     @cached_property
     def _model(self) -> _chart_data.Model:
         return self._data.model(self._bundle)
+
+    @property
+    def _picture(self) -> Picture:
+        return self._around.picture(self.base_point)
+
+    @property
+    def _around(self) -> Surroundings:
+        return surroundings_of(self._bundle)
 
     @property
     def base_point(self) -> FloatArray:
@@ -162,19 +182,26 @@ class Chart:
         """
         outside = as_choice(outside, "outside", ("nan", "nearest"))
         given = as_points(points, "points", dim=len(self.base_point), ndim=None)
-        targets = np.atleast_2d(given) - self.base_point
-        if targets.ndim != 2:
+        if given.ndim > 2:
             raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
+        points = np.atleast_2d(given)
+        targets = self._picture.enter(points)
+        unseen = ~all_finite(targets)
+        targets[unseen] = 0.0
         coordinates, found, residuals, resting = self._model.nearest(targets)
+        if self._around is not FLAT:
+            settle(self._around, self._picture, self._model, points, coordinates, found)
         beyond = ~self._model.inside(coordinates)
         status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
-        status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
-        if outside == "nan":
-            bad = status != Status.OK
-            coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
-        elif beyond.any():
+        if outside == "nearest" and beyond.any():
             coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
-        found += self.base_point
+        found = self._picture.leave(found)
+        if self._around is not FLAT:
+            residuals = self._around.distance(points, found)
+        status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
+        bad = unseen if outside == "nearest" else status != Status.OK
+        status[unseen] = Status.LEFT_SUPPORT
+        coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
         if given.ndim == 1:
             return Located(coordinates[0], found[0], residuals[0], Status(int(status[0])))  # type: ignore[arg-type]
         return Located(coordinates, found, residuals, status)
@@ -199,8 +226,12 @@ class Chart:
             located = self.locate(points, outside=outside)
             return located.points, located.residuals
         given = as_points(points, "points", dim=len(self.base_point), ndim=None)
-        residuals, found = self._model.tree.query(given - self.base_point)
-        return self._model.nodes[0][found] + self.base_point, residuals
+        points = np.atleast_2d(given)
+        targets = self._picture.enter(points)
+        near = self._picture.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
+        near[~all_finite(targets)] = np.nan
+        residuals = self._around.distance(points, near)
+        return (near[0], residuals[0]) if given.ndim == 1 else (near, residuals)
 
     def residual(self, points: Any, *, outside: str = "nearest") -> FloatArray:
         """Distances [batch] of ``points`` [batch, dim] from the chart; see `locate`."""
@@ -215,14 +246,18 @@ class Chart:
         """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
         given, held = self._held(coordinates)
         result = np.full((len(given), len(self.base_point)), np.nan)
-        result[held] = self._model.evaluate(given[held]) + self.base_point
+        result[held] = self._picture.leave(self._model.evaluate(given[held]))
         return result if np.ndim(coordinates) == 2 else result[0]
 
     def jacobian(self, coordinates: Any) -> FloatArray:
         """∂exp/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
         given, held = self._held(coordinates)
         result = np.full((len(given), len(self.base_point), self.rank), np.nan)
-        result[held] = self._model.jacobians(given[held])
+        jacobians = self._model.jacobians(given[held])
+        if self._around is not FLAT:
+            at = self._model.evaluate(given[held])
+            jacobians = np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)
+        result[held] = jacobians
         return result if np.ndim(coordinates) == 2 else result[0]
 
     def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:

@@ -16,6 +16,7 @@ from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_points, as_positive
 from subbundle.bundles._settings import Walks
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.manifolds.ridge_project import full_reach, rest
 
 
@@ -70,7 +71,7 @@ def carry_to_ridge(
         wanted=0.0,
     )
     found = rest(bundle, np.atleast_2d(start), walks)
-    shifts = np.linalg.norm(found.points - np.atleast_2d(start), axis=1)
+    shifts = surroundings_of(bundle).distance(np.atleast_2d(start), found.points)
     if start.ndim == 1:
         return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]
     return Carried(found.points, shifts, found.offsets, found.status)

@@ -1,0 +1,219 @@
+"""How to move and measure around the points of a bundle: by straight lines in R^D, or by geodesics of a manifold.
+
+What needs more of the surrounding space than frame and field (the ridge, the search of the logarithm, charts) asks
+here, and is then the same for both. On a manifold N, vectors at p are tangent arrays [n, D]; the displacement from p
+to q is log_p(q), the way along v is exp_p(v).
+
+A *picture* is a map of N, or of much of it, to some R^m, around a base point: the offset from that point in R^D for
+R^d and spheres, log_base(x) in orthonormal coordinates elsewhere. It is an isometry at the base point, and there is
+none on shapes: all representatives of one shape have one picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, retract, shaped
+from subbundle.spaces import Euclidean, Sphere
+from subbundle.spaces.base import Space
+
+# Half-width of the differences that carry vectors to and from a picture, relative to their length.
+_DIFFERENCE = 1e-5
+
+
+class Picture(Protocol):
+    """A map from points to R^m, 0 at a base point, and back."""
+
+    def enter(self, points: FloatArray) -> FloatArray:
+        """Pictures [n, m] of ``points`` [n, D]; NaN beyond the cut locus of the base point."""
+
+    def leave(self, pictures: FloatArray) -> FloatArray:
+        """Points [n, D] at ``pictures`` [n, m]."""
+
+    def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Pictures [n, m] of ``vectors`` [n, D] at ``points`` [n, D]."""
+
+    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Vectors [n, D] whose pictures at ``pictures`` [n, m] are ``vectors`` [n, m]."""
+
+
+class Surroundings(Protocol):
+    """The space around a bundle; all arguments [n, D], a row's result does not depend on the others."""
+
+    def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """Vectors at ``points`` that lead to ``others``; NaN on the cut locus."""
+
+    def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Where ``vectors`` at ``points`` lead to."""
+
+    def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
+        """``vectors`` at ``points`` carried in parallel to ``ends``."""
+
+    def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Coordinates [n, m] of ``vectors`` in an orthonormal basis at ``points``."""
+
+    def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """Distances [n]."""
+
+    def picture(self, base_point: FloatArray) -> Picture:
+        """The picture around ``base_point`` [D]."""
+
+
+class Flat:
+    """R^D."""
+
+    def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return others - points
+
+    def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return points + vectors
+
+    def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return vectors
+
+    def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return vectors
+
+    def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        offset = others - points
+        return np.asarray(np.sqrt(np.einsum("nd,nd->n", offset, offset)))
+
+    def picture(self, base_point: FloatArray) -> Picture:
+        """See `Surroundings`."""
+        return Offsets(base_point)
+
+
+@dataclass(frozen=True, slots=True)
+class Curved:
+    """A manifold, its points as flat rows."""
+
+    space: Space
+
+    def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return flattened(self.space, self.space.log(shaped(self.space, others), shaped(self.space, points)))
+
+    def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return flattened(self.space, self.space.exp(shaped(self.space, vectors), shaped(self.space, points)))
+
+    def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        space = self.space
+        return flattened(
+            space, space.parallel_transport(shaped(space, vectors), shaped(space, points), shaped(space, ends))
+        )
+
+    def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        covectors = orthonormal_bases(self.space, points).covectors
+        return np.asarray(np.einsum("nid,nd->ni", covectors, vectors))
+
+    def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """See `Surroundings`."""
+        return np.asarray(self.space.dist(shaped(self.space, others), shaped(self.space, points)))
+
+    def picture(self, base_point: FloatArray) -> Picture:
+        """See `Surroundings`."""
+        if isinstance(self.space, Euclidean):
+            return Offsets(base_point)
+        return Embedded(self.space, base_point) if isinstance(self.space, Sphere) else Logs(self.space, base_point)
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """x − base in R^D."""
+
+    base_point: FloatArray
+
+    def enter(self, points: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return points - self.base_point
+
+    def leave(self, pictures: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return pictures + self.base_point
+
+    def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return vectors
+
+    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """x − base in R^D, for a space whose metric is that of R^D; the way back ends on the space."""
+
+    space: Space
+    base_point: FloatArray
+
+    def enter(self, points: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return retract(self.space, points) - self.base_point
+
+    def leave(self, pictures: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return retract(self.space, pictures + self.base_point)
+
+    def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        return vectors
+
+    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        points = self.leave(pictures)
+        return flattened(self.space, self.space.to_tangent(shaped(self.space, vectors), shaped(self.space, points)))
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """Orthonormal coordinates of log_base(x)."""
+
+    space: Space
+    base_point: FloatArray
+
+    def enter(self, points: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        logs = Curved(self.space).displacement(self.base_point[None], retract(self.space, points))
+        return np.asarray(np.einsum("nd,id->ni", logs, self._basis.covectors[0]))
+
+    def leave(self, pictures: FloatArray) -> FloatArray:
+        """See `Picture`."""
+        vectors = np.einsum("ni,id->nd", pictures, self._basis.vectors[0])
+        return Curved(self.space).move(self.base_point[None], vectors)
+
+    def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`; by central differences along geodesics."""
+        move = Curved(self.space).move
+        ahead, behind = (self.enter(move(points, sign * _DIFFERENCE * vectors)) for sign in (1.0, -1.0))
+        return (ahead - behind) / (2.0 * _DIFFERENCE)
+
+    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+        """See `Picture`; by central differences."""
+        ahead, behind = (self.leave(pictures + sign * _DIFFERENCE * vectors) for sign in (1.0, -1.0))
+        return (ahead - behind) / (2.0 * _DIFFERENCE)
+
+    @property
+    def _basis(self) -> Any:
+        return orthonormal_bases(self.space, self.base_point[None])
+
+
+FLAT = Flat()
+
+
+def surroundings_of(bundle: Any) -> Surroundings:
+    """The manifold that a bundle names as its ``space``, or R^D."""
+    space = getattr(bundle, "space", None)
+    return FLAT if space is None else Curved(space)

@@ -1,0 +1,163 @@
+"""From observations on a known manifold to a subbundle that is fit for long geodesics, and a base point on it.
+
+The steps are those of `_prepare`, on the manifold: the bandwidth is chosen in a picture of the data (offsets in R^D
+for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
+observations are carried along geodesics onto the ridge of their own bundle; and the bundle is built again from what
+arrived there, at 0.8 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
+
+Points are rows [n, D], matrices one after the other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning, all_finite
+from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.bundles._riemannian_checks import as_observations
+from subbundle.bundles._riemannian_geometry import flattened, shaped
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.surroundings import Curved
+from subbundle.manifolds.chart import Chart
+from subbundle.manifolds.ridge import carry_to_ridge
+from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.components import Components, all_components
+from subbundle.spaces.base import Space
+
+_NARROWER = 0.8
+_NEAR_ENOUGH, _STEPS = 1e-3, 10
+# Observations that a sum of squared distances is taken over, and base points that are tried.
+_JUDGES, _CANDIDATES = 300, 32
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedOnManifold:
+    """A subbundle on a manifold, with the names that `Prepared` has.
+
+    Attributes
+    ----------
+    components : Components
+        The features themselves: nothing is left out.
+    bandwidth : float
+        a, chosen or given.
+    bundle : RiemannianSubbundle
+        On the denoised observations at 0.8 a, or on the observations themselves at a.
+    """
+
+    components: Components
+    bandwidth: float
+    bundle: RiemannianSubbundle
+
+
+def as_rows(X: Any, space: Space) -> FloatArray:
+    """Observations [n, *shape] or [n, D] as rows [n, D] on ``space``, or an error in words."""
+    return as_observations(X, space)
+
+
+def prepare_on_manifold(
+    points: Any,
+    rank: int,
+    *,
+    space: Space,
+    bandwidth: float | str = "auto",
+    denoise: bool = True,
+    centering: str = "recentred",
+    n_jobs: int | None = None,
+) -> PreparedOnManifold:
+    """Learn the bundle of the given ``rank`` from ``points`` [N, *shape] or [N, D] on ``space``."""
+    rows = as_rows(points, space)
+    why = f"dimensions of {space!r}; rank = dim is the manifold itself"
+    rank = as_integer(rank, "n_components", low=1, high=space.dim, why=why)
+    width = _bandwidth(rows, rank, space, bandwidth, n_jobs)
+    bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
+    if denoise and rank < space.dim:
+        carried = _denoised(bundle, rows)
+        narrow = _NARROWER * width
+        bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
+    return PreparedOnManifold(all_components(rows), width, bundle)
+
+
+def find_base_point_on_manifold(bundle: RiemannianSubbundle, base_point: Any = "frechet") -> FloatArray:
+    """The within-sample Fréchet mean, or a given point [*shape] or [D], carried onto the ridge: [D]."""
+    space = bundle.space
+    if isinstance(base_point, str):
+        as_choice(base_point, "base_point", ("frechet",))
+        rows = flattened(space, bundle.observations)
+        candidates = rows[central_rows(rows, space)[:_CANDIDATES]]
+        wanted = f"one of the {len(candidates)} most central observations"
+        hint = "Pass another bandwidth, or a base_point inside the data."
+    else:
+        candidates = as_rows(np.asarray(base_point)[None], space)
+        wanted, hint = "the given base_point", "Choose a point on the data, for instance one of its rows."
+    if bundle.rank == space.dim:
+        return np.asarray(candidates[0])
+    for first in range(0, len(candidates), 4):
+        carried = carry_to_ridge(bundle, candidates[first : first + 4])
+        good = np.flatnonzero(carried.status == Status.OK)
+        if good.size:
+            return np.asarray(carried.points[good[0]])
+    reason = Status(int(carried.status[0])).words
+    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
+
+
+def central_rows(rows: FloatArray, space: Space) -> IntArray:
+    """Rows by their sum of squared distances to up to 300 others, spread over the data, the least first.
+
+    The order of the rows does not matter: those compared with are every so-many-th in lexicographic order.
+    """
+    order = np.lexsort(rows.T[::-1])
+    judges = order[(np.arange(min(_JUDGES, len(rows))) * len(rows)) // min(_JUDGES, len(rows))]
+    points = shaped(space, rows)
+    total = np.zeros(len(rows))
+    for judge in judges:
+        total += space.dist(points, points[judge]) ** 2
+    return np.asarray(np.argsort(total, kind="stable"), dtype=np.int64)
+
+
+def kept_variance(chart: Chart, rows: FloatArray, space: Space) -> float:
+    """1 − Σ dist(x, x̂)²/Σ dist(x, x̄)²: x̂ the nearest point of the chart, x̄ the most central of ``rows`` [n, D]."""
+    around = Curved(space)
+    middle = np.broadcast_to(rows[central_rows(rows, space)[0]], rows.shape)
+    lost = float(np.sum(chart.locate(rows, outside="nearest").residuals ** 2))
+    total = float(np.sum(around.distance(middle, rows) ** 2))
+    return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
+
+
+def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs: int | None) -> float:
+    if not isinstance(bandwidth, str):
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
+    as_choice(bandwidth, "bandwidth", ("auto",))
+    pictures = Curved(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
+    pictures = pictures[all_finite(pictures)]
+    if rank == space.dim:
+        # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
+        count = min(4 * (rank + 1), len(pictures) - 1)
+        return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1]))
+    choice = choose_bandwidth(pictures, rank, n_jobs=n_jobs)
+    _warn_if_guessed(choice, len(rows), rank)
+    return choice.bandwidth
+
+
+def _warn_if_guessed(choice: BandwidthChoice, n_points: int, rank: int) -> None:
+    if choice.method == "neighbour distance":
+        warnings.warn(
+            f"bandwidth='auto' could not compare bandwidths on {n_points} observations (too few, or no shape of "
+            f"dimension {rank} in them) and took the distance to a few neighbours, {choice.bandwidth:.3g}. Look at the "
+            "result with care, or pass a bandwidth.",
+            SubbundleWarning,
+            stacklevel=5,
+        )
+
+
+def _denoised(bundle: RiemannianSubbundle, rows: FloatArray) -> FloatArray:
+    """``rows`` [n, D] carried onto the second-order ridge; those without a ridge nearby stay where they are."""
+    carried = carry_to_ridge(bundle, rows, tol=_NEAR_ENOUGH, max_steps=_STEPS)
+    arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
+    with np.errstate(invalid="ignore"):
+        arrived &= carried.shifts <= 3.0 * bundle.bandwidth + 3.0 * float(np.nanmedian(carried.shifts))
+    return np.where(arrived[:, None], carried.points, rows)

@@ -1,0 +1,116 @@
+"""What the estimators need of a manifold: bandwidth, denoised bundle, base point, kept variance."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle.bundles.surroundings import Logs
+from subbundle.estimators._on_manifold import (
+    as_rows,
+    central_rows,
+    find_base_point_on_manifold,
+    kept_variance,
+    prepare_on_manifold,
+)
+from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
+from subbundle.spaces.description import describe, restore
+
+
+def parallel(n=300, noise=0.03, seed=0):
+    """Noisy points around the circle of latitude z = 0.6, and their longitudes."""
+    rng = np.random.default_rng(seed)
+    c = rng.uniform(-1.5, 1.5, n)
+    points = np.column_stack([0.8 * np.cos(c), 0.8 * np.sin(c), np.full(n, 0.6)])
+    return Sphere(2).projection(points + noise * rng.normal(size=(n, 3))), c
+
+
+def test_coordinates_along_a_circle_of_latitude():
+    points, longitude = parallel()
+    learned = prepare_on_manifold(points, 1, space=Sphere(2))
+    base = find_base_point_on_manifold(learned.bundle)
+    chart = sb.Chart(learned.bundle, base)
+    located = chart.locate(points, outside="nearest")
+    # The coordinate is the arc length 0.8 · longitude; noise along the curve is 0.03.
+    slope, offset = np.polyfit(longitude, located.coordinates[:, 0], 1)
+    rest = located.coordinates[:, 0] - slope * longitude - offset
+    assert abs(slope) == pytest.approx(0.8, rel=0.02)
+    assert rest.std() < 0.045
+    assert np.median(located.residuals) < 0.03
+    # The bundle was learned from points in the middle, nearer to the circle than the observations by far.
+    off = np.abs(learned.bundle.observations[:, 2] - 0.6)
+    assert off.mean() < 0.4 * np.abs(points[:, 2] - 0.6).mean()
+    assert 0.98 < kept_variance(chart, points, Sphere(2)) < 1.0
+
+
+def test_matrices_may_be_flat_or_square():
+    rng = np.random.default_rng(1)
+    base = np.array([[2.0, 0.5], [0.5, 1.0]])
+    pictures = np.column_stack([np.linspace(-0.6, 0.6, 40), *(0.05 * rng.normal(size=(2, 40)))])
+    rows = Logs(SPD(2), base.ravel()).leave(pictures)
+    np.testing.assert_array_equal(as_rows(rows.reshape(-1, 2, 2), SPD(2)), as_rows(rows, SPD(2)))
+    learned = prepare_on_manifold(rows, 1, space=SPD(2), bandwidth=0.2, denoise=False)
+    assert learned.bandwidth == learned.bundle.bandwidth == 0.2
+    with pytest.warns(sb.SubbundleWarning, match="could not compare bandwidths on 40 observations"):
+        prepare_on_manifold(rows, 1, space=SPD(2), denoise=False)
+    given = find_base_point_on_manifold(learned.bundle, rows[20].reshape(2, 2))
+    # Carried onto the ridge, within the noise of three directions.
+    assert SPD(2).dist(given.reshape(2, 2), rows[20].reshape(2, 2)) < 0.3
+
+
+def test_full_rank_is_the_sphere_itself():
+    rng = np.random.default_rng(2)
+    points = Sphere(2).projection(rng.normal(size=(300, 3)) * 0.4 + [0.0, 0.0, 1.0])
+    learned = prepare_on_manifold(points, 2, space=Sphere(2))
+    base = find_base_point_on_manifold(learned.bundle)
+    assert np.abs(points - base).max(axis=1).min() == 0.0
+    chart = sb.Chart(learned.bundle, base, 0.5)
+    located = chart.locate(points)
+    inside = located.status == sb.Status.OK
+    expected = Sphere(2).log(points[inside], base) @ chart.frame
+    np.testing.assert_allclose(located.coordinates[inside], expected, atol=10.0 * chart.interpolation_error + 1e-5)
+
+
+def test_the_most_central_row_has_the_least_squared_distances():
+    points, _ = parallel(80)
+    space = Sphere(2)
+    totals = (space.dist(points[:, None], points[None]) ** 2).sum(axis=1)
+    np.testing.assert_array_equal(central_rows(points, space), np.argsort(totals, kind="stable"))
+    order = np.random.default_rng(0).permutation(80)
+    assert order[central_rows(points[order], space)[0]] == np.argmin(totals)
+
+
+def test_bad_input():
+    points, _ = parallel(60)
+    with pytest.raises(ValueError, match=r"n_components must be an integer in 1..2 .*rank = dim is the manifold"):
+        prepare_on_manifold(points, 3, space=Sphere(2))
+    with pytest.raises(ValueError, match="write points = space.projection"):
+        prepare_on_manifold(1.2 * points, 1, space=Sphere(2))
+    with pytest.raises(ValueError, match="bandwidth must be one of 'auto'"):
+        prepare_on_manifold(points, 1, space=Sphere(2), bandwidth="scott")
+    learned = prepare_on_manifold(points, 1, space=Sphere(2), bandwidth=0.2)
+    with pytest.raises(ValueError, match="base_point must be one of 'frechet'"):
+        find_base_point_on_manifold(learned.bundle, "mean")
+    with pytest.raises(ValueError, match="the given base_point must lie where the subspaces are defined"):
+        find_base_point_on_manifold(learned.bundle, [0.0, 0.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    "space",
+    [Euclidean(3), Sphere(2), Hyperbolic(4), SPD(3), SO(3), Kendall(5, 2), Product(Sphere(2), SPD(2))],
+    ids=repr,
+)
+def test_spaces_in_words(space):
+    again = restore(json.loads(json.dumps(describe(space))))
+    assert repr(again) == repr(space)
+    assert again.shape == space.shape
+
+
+def test_a_space_without_words():
+    with pytest.raises(ValueError, match="to be written to a file; got .* fit again instead"):
+        describe(object())
+    with pytest.raises(ValueError, match="got 'Torus'"):
+        restore({"space": "Torus", "arguments": [2]})
