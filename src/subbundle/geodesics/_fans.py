@@ -19,11 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-<<<<<<< HEAD
-from subbundle._types import FloatArray, IntArray, Status
-=======
-from subbundle._types import FloatArray, all_finite
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
+from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
@@ -66,20 +62,12 @@ class FanDistances:
 
 def fan_distances(
     bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: np.ndarray, tol: float
-<<<<<<< HEAD
 ) -> FanDistances:
     """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out."""
     shape = (len(sources), len(targets))
     lengths, nearest = np.full(shape, np.nan), np.full(shape, -1)
     usable = np.flatnonzero(bundle.frame(sources).status == Status.OK)
-=======
-) -> FloatArray:
-    """Matrix [n, m] of distances; NaN where no ray comes near the target. Pairs that are ``apart`` are left out."""
-    matrix = np.full((len(sources), len(targets)), np.nan)
-    frames = bundle.frame(sources)
-    usable = np.flatnonzero(frames.status == 0)
     around = surroundings_of(bundle)
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
     if usable.size == 0:
         return FanDistances(lengths, nearest, 0, 0.0)
     longest = _longest(bundle, sources[usable], targets)
@@ -91,8 +79,9 @@ def fan_distances(
         times, nodes = _fans(bundle, sources[rows], np.tile(angles, (len(rows), 1)), longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
             wanted = np.flatnonzero(~apart[row])
-<<<<<<< HEAD
-            lengths[row, wanted], nearest[row, wanted] = _place(fan, times, targets[wanted], bundle.length_scale)
+            lengths[row, wanted], nearest[row, wanted] = _place(
+                around, fan, times, targets[wanted], bundle.length_scale
+            )
     return FanDistances(lengths, nearest, rays, longest)
 
 
@@ -104,15 +93,16 @@ def narrow_fan_distances(
     """
     spacing = 2.0 * np.pi / found.rays
     angles = nearest[:, None] * spacing + spacing * np.linspace(-1.0, 1.0, _NARROW_RAYS)
+    around = surroundings_of(bundle)
     lengths, starts = np.empty(len(sources)), np.empty((len(sources), 2))
     count = max(_ROWS // _NARROW_RAYS, 1)
     for start in range(0, len(sources), count):
         rows = np.arange(start, min(start + count, len(sources)))
         times, nodes = _fans(bundle, sources[rows], angles[rows], found.longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
-            length, _ = _place(fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
+            length, _ = _place(around, fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
             lengths[row] = length[0]
-            ray, node = _closest(fan, targets[row])
+            ray, node = _closest(around, fan, targets[row])
             starts[row] = times[node] * np.array([np.cos(angles[row, ray]), np.sin(angles[row, ray])])
     return lengths, starts
 
@@ -131,10 +121,6 @@ def _fans(
     times: FloatArray = np.arange(0.0, longest + step, step, dtype=np.float64)
     run = integrate(bundle, np.repeat(sources, rays, axis=0), covectors, times, unit_speed=True, tol=tol)
     return times, run.points.reshape(len(sources), rays, len(times), -1)
-=======
-            matrix[row, wanted] = _place(around, fan_nodes, times, targets[wanted], scale)
-    return matrix
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
 
 
 def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
@@ -151,27 +137,25 @@ def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> flo
 
 
 def _place(
-<<<<<<< HEAD
-    nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float, *, closed: bool = True
+    around: Surroundings,
+    nodes: FloatArray,
+    times: FloatArray,
+    targets: FloatArray,
+    scale: float,
+    *,
+    closed: bool = True,
 ) -> tuple[FloatArray, IntArray]:
     """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], and the ray that came nearest.
 
-    The first ray of a ``closed`` fan follows the last.
-    """
-=======
-    around: Surroundings, nodes: FloatArray, times: FloatArray, targets: FloatArray, scale: float
-) -> FloatArray:
-    """Distances of ``targets`` [m, dim] in one fan of ``nodes`` [rays, n_times, dim].
-
-    On a manifold all is seen in the picture around the source, and lengths there are those of the metric at the
-    target: nodes near it are looked for in the one, and the miss is measured in the other.
+    The first ray of a ``closed`` fan follows the last. On a manifold all is seen in the picture around the source, and
+    lengths there are those of the metric at the target: nodes near it are looked for in the one, and the miss is
+    measured in the other.
     """
     picture = around.picture(nodes[0, 0])
     near, given = around.distance(np.broadcast_to(nodes[0, 0], targets.shape), targets), targets
     nodes, targets = _pictured(picture, nodes), picture.enter(targets)
     unseen = ~all_finite(targets)
     targets[unseen] = 0.0
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
     rays, _, dim = nodes.shape
     ahead, behind = np.roll(nodes, -1, axis=0), np.roll(nodes, 1, axis=0)
     if rays == 2:
@@ -187,13 +171,9 @@ def _place(
     flat = {name: value.reshape(-1, dim)[good] for name, value in
             {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
     if not len(flat["p"]):
-<<<<<<< HEAD
         return np.full(len(targets), np.nan), np.full(len(targets), -1)
     ray = np.repeat(np.arange(rays), len(times))[good]
-=======
-        return np.full(len(targets), np.nan)
     measure = _measures(around, picture, given, targets)
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
     length = np.tile(times, rays)[good]
     found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
     found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
@@ -207,22 +187,17 @@ def _place(
     best = np.min(np.where(inside, miss, np.inf), axis=1, keepdims=True)
     inside &= miss <= best + 0.25 * scale
     value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
-<<<<<<< HEAD
-    near = np.linalg.norm(targets - nodes[0, 0], axis=1)
-    value = np.where(near <= 0.75 * step, near, value)
-    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan), ray[index[:, 0]]
+    value = np.where(near <= 0.75 * step, near, np.where(unseen, np.inf, value))
+    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan), np.where(unseen, -1, ray[index[:, 0]])
 
 
-def _closest(nodes: FloatArray, target: FloatArray) -> tuple[int, int]:
+def _closest(around: Surroundings, nodes: FloatArray, target: FloatArray) -> tuple[int, int]:
     """Ray and node that come nearest to the ``target`` [dim]."""
-    offsets = nodes - target
+    picture = around.picture(nodes[0, 0])
+    offsets = _pictured(picture, nodes) - picture.enter(target[None])
     squared = np.einsum("rtd,rtd->rt", offsets, offsets)
     ray, node = np.unravel_index(int(np.nanargmin(squared)), squared.shape)
     return int(ray), int(node)
-=======
-    value = np.where(near <= 0.75 * step, near, np.where(unseen, np.inf, value))
-    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan)
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
 
 
 def _pictured(picture: Picture, nodes: FloatArray) -> FloatArray:
@@ -235,9 +210,7 @@ def _pictured(picture: Picture, nodes: FloatArray) -> FloatArray:
     return result.reshape(*nodes.shape[:2], -1)
 
 
-def _measures(
-    around: Surroundings, picture: Picture, points: FloatArray, pictures: FloatArray
-) -> FloatArray | None:
+def _measures(around: Surroundings, picture: Picture, points: FloatArray, pictures: FloatArray) -> FloatArray | None:
     """W [m, m', m'] with |W u| the length at ``points`` [m, dim] of a vector with the picture u; None if W = 1."""
     if around is FLAT:
         return None

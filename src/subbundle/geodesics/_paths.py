@@ -2,8 +2,9 @@
 
 Landmarks, observations spread evenly over the tree and carried into the middle of the cloud by a few mean shifts, are
 joined to their nearest neighbours. Mean shifts gather landmarks in clumps, so clumps that this leaves apart are joined
-by their shortest bridges, as far as a geodesic could cross the gap. In the noise of a high dimension the observations themselves are all far from each
-other; their means are not, and the graph of the means follows the manifold.
+by their shortest bridges, as far as a geodesic could cross the gap. In the noise of a high dimension the
+observations themselves are all far from each other; their means are not, and the graph of the means follows the
+manifold.
 """
 
 from __future__ import annotations
@@ -53,14 +54,9 @@ class PathGraph:
         rows = np.repeat(np.arange(len(self.points)), count)
         distance = self.around.distance(self.points[rows], self.points[index.ravel()])
         # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
-<<<<<<< HEAD
-        weights = np.maximum(distance.ravel(), 1e-12 * self.scale)
-        near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
-        self.graph = _bridged(near, self.points, _LONGEST_BRIDGE * self.scale)
-=======
         weights = np.maximum(distance, 1e-12 * self.scale)
-        self.graph = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
+        near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
+        self.graph = _bridged(near, pictures, _LONGEST_BRIDGE * self.scale)
 
     def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Direction [n, dim] of the first leg from ``base`` [dim] to each target, and path length [n] (inf if none)."""
@@ -86,7 +82,8 @@ class PathGraph:
 
 
 def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matrix:
-    """``graph`` with the shortest bridge from every clump to another added, until no bridge up to ``longest`` is left."""
+    """``graph`` with the shortest bridge from every clump to another added, until no bridge up to ``longest`` is
+    left."""
     while True:
         count, labels = connected_components(graph, directed=False)
         bridges = [] if count == 1 else [_bridge(points, labels == label, longest) for label in range(count)]

@@ -16,12 +16,8 @@ from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning
 from subbundle._validation import as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
-<<<<<<< HEAD
-from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
-=======
 from subbundle.bundles.riemannian import RiemannianSubbundle
-from subbundle.geodesics._fans import fan_distances
->>>>>>> 52d2015ba8776552140587666789fcfb94935830
+from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
 
@@ -177,7 +173,7 @@ def _warn_through(count: int, total: int) -> None:
     if count:
         warnings.warn(
             f"{count} of {total} distances are lengths of two geodesics end to end, through another of the points: no "
-            "single one was found. They are upper bounds, long by about the noise. A larger bandwidth makes them fewer.",
+            "single one was found. They are upper bounds, a little too long. A larger bandwidth makes them fewer.",
             SubbundleWarning,
             stacklevel=4,
         )
