@@ -17,23 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.estimators import GeodesicDistance, PrincipalSubmanifold
-from subbundle.estimators._prepare import Prepared
+from subbundle import estimators
+from subbundle.estimators._state import HasState
 from subbundle.io import atomic_path
-from subbundle.manifolds.chart import Chart
-from subbundle.selection.components import Components
+from subbundle.spaces.base import Space
+from subbundle.spaces.description import describe, restore
 
 FORMAT = "subbundle model"
 VERSION = 1
 _DESCRIPTION = "description"
-_CHART = "chart."
-_CLASSES: dict[str, type[Any]] = {c.__name__: c for c in (PrincipalSubmanifold, GeodesicDistance)}
-# Fitted arrays that belong to the training points.
-_OWN = {"PrincipalSubmanifold": ("embedding_", "status_", "residuals_"), "GeodesicDistance": ("points_",)}
+_CLASSES: dict[str, type[Any]] = {
+    name: value for name, value in vars(estimators).items() if isinstance(value, type) and issubclass(value, HasState)
+}
 
 
-def save(model: PrincipalSubmanifold | GeodesicDistance, path: str | os.PathLike[str]) -> Path:
+def save(model: Any, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to ``path``, which must end in ``.npz``; return the path. `load` gives it back."""
     path = Path(path)
     if path.suffix.lower() != ".npz":
@@ -41,13 +39,9 @@ def save(model: PrincipalSubmanifold | GeodesicDistance, path: str | os.PathLike
     name = type(model).__name__
     if name not in _CLASSES:
         raise TypeError(f"model must be one of {', '.join(_CLASSES)}; got {name}.")
-    if not hasattr(model, "bundle_"):
+    if not hasattr(model, "n_features_in_"):
         raise ValueError(f"model must be fitted before it is saved; this {name} is not. Call fit first.")
-    arrays: dict[str, Any] = {"mean": model.mean_, "axes": model.axes_, "cloud": model.bundle_.cloud.points}
-    arrays |= {own: getattr(model, own) for own in _OWN[name]}
-    if isinstance(model, PrincipalSubmanifold):
-        arrays |= {_CHART + key: value for key, value in model.chart_.to_arrays().items()}
-    bundle = model.bundle_
+    values, arrays = model._state()
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -55,12 +49,8 @@ def save(model: PrincipalSubmanifold | GeodesicDistance, path: str | os.PathLike
         "parameters": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
         "features": model.n_features_in_,
         "feature_names": list(getattr(model, "feature_names_in_", [])),
-        "bandwidth": model.bandwidth_,
-        "noise": model.noise_,
-        "bundle": {
-            "rank": bundle.rank, "bandwidth": bundle.bandwidth, "kernel": bundle.kernel, "centering": bundle.centering
-        },
-    }  # fmt: skip
+        **values,
+    }
     text = json.dumps(description, ensure_ascii=False).encode("utf-8")
     arrays[_DESCRIPTION] = np.frombuffer(text, dtype=np.uint8)
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
@@ -68,7 +58,7 @@ def save(model: PrincipalSubmanifold | GeodesicDistance, path: str | os.PathLike
     return path
 
 
-def load(path: str | os.PathLike[str]) -> PrincipalSubmanifold | GeodesicDistance:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator written by `save`. It gives the same numbers, to the bit.
 
     Raises
@@ -82,14 +72,15 @@ def load(path: str | os.PathLike[str]) -> PrincipalSubmanifold | GeodesicDistanc
     arrays = _read(path)
     description = _describe(path, arrays)
     try:
-        restored: PrincipalSubmanifold | GeodesicDistance = _restore(description, arrays)
-        return restored
+        return _restore(description, arrays)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {error}. Save the model again.") from error
 
 
 def _plain(value: Any) -> Any:
     """A parameter as JSON can hold it."""
+    if isinstance(value, Space):
+        return describe(value)
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
@@ -131,22 +122,12 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    name = description["class"]
-    model = _CLASSES[name](**description["parameters"])
+    parameters = description["parameters"]
+    if parameters.get("space") is not None:
+        parameters["space"] = restore(parameters["space"])
+    model = _CLASSES[description["class"]](**parameters)
     model.n_features_in_ = int(description["features"])
     if description["feature_names"]:
         model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
-    mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
-    if mean.shape != (model.n_features_in_,) or axes.shape != (len(mean), cloud.shape[1]):
-        raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
-    components = Components(mean, axes, float(description["noise"]))
-    bundle = PrincipalSubbundle(cloud, **description["bundle"], n_jobs=model.n_jobs)
-    learned = Prepared(components, float(description["bandwidth"]), bundle)
-    if name == "PrincipalSubmanifold":
-        chart = {key[len(_CHART) :]: value for key, value in arrays.items() if key.startswith(_CHART)}
-        model._set(learned, Chart.from_arrays(chart, bundle))
-    else:
-        model._set(learned)
-    for own in _OWN[name]:
-        setattr(model, own, arrays[own])
+    model._restore(description, arrays)
     return model

@@ -114,3 +114,45 @@ def test_a_space_without_words():
         describe(object())
     with pytest.raises(ValueError, match="got 'Torus'"):
         restore({"space": "Torus", "arguments": [2]})
+
+
+class TestEstimator:
+    def test_arc_length_along_a_parallel(self):
+        points, longitude = parallel(300)
+        model = sb.PrincipalSubmanifold(1, space=Sphere(2), bandwidth=0.2).fit(points)
+        middle = model.embedding_[:, 0]
+        height = float(np.median(points[:, 2]))
+        truth = np.sqrt(1.0 - height**2) * longitude
+        sign = np.sign(np.corrcoef(middle, truth)[0, 1])
+        inside = model.status_ == sb.Status.OK
+        assert inside.mean() > 0.95
+        offset = sign * middle[inside] - truth[inside]
+        # Noise along the parallel, and a little for the curve learned.
+        assert np.std(offset) < 0.05
+        back = model.inverse_transform(model.embedding_)
+        np.testing.assert_allclose(np.linalg.norm(back, axis=1), 1.0, atol=1e-9)
+        assert model.score(points) > 0.95
+
+    def test_matrices_go_in_as_they_are_or_flat(self, tmp_path):
+        rng = np.random.default_rng(0)
+        logs = rng.uniform(-1.0, 1.0, (150, 1)) * [[1.0, -0.5]] + 0.02 * rng.standard_normal((150, 2))
+        matrices = np.exp(logs)[:, :, None] * np.eye(2)
+        model = sb.PrincipalSubmanifold(1, space=SPD(2), bandwidth=0.4).fit(matrices)
+        np.testing.assert_array_equal(model.transform(matrices), model.transform(matrices.reshape(150, 4)))
+        # Diagonal matrices are a plane of logarithms, where the data is a straight line of slope −1/2.
+        inside = model.status_ == sb.Status.OK
+        along = logs @ np.array([1.0, -0.5]) / np.sqrt(1.25)
+        sign = np.sign(np.corrcoef(model.embedding_[:, 0], along)[0, 1])
+        offset = sign * model.embedding_[inside, 0] - along[inside]
+        assert np.std(offset) < 0.02
+        again = sb.load(sb.save(model, tmp_path / "model.npz"))
+        assert repr(again.space) == repr(SPD(2))
+        np.testing.assert_array_equal(again.transform(matrices), model.transform(matrices))
+        np.testing.assert_array_equal(again.inverse_transform([[0.1]]), model.inverse_transform([[0.1]]))
+
+    def test_distances_on_the_sphere_itself(self):
+        points = Sphere(2).projection(np.random.default_rng(0).standard_normal((60, 3)))
+        metric = sb.GeodesicDistance(2, space=Sphere(2), bandwidth=0.8).fit(points)
+        near = points[np.argsort(Sphere(2).dist(points, points[0]))[:6]]
+        # Full rank: the bundle is the sphere, and distances are its own; a fan places targets to a hundredth of the bandwidth.
+        np.testing.assert_allclose(metric.pairwise(near), Sphere(2).dist(near[:, None], near[None]), atol=8e-3)

@@ -88,7 +88,7 @@ class TestRefusals:
     def test_what_save_refuses(self, fitted, tmp_path):
         with pytest.raises(ValueError, match=r"path must end in \.npz; got 'model.pkl'"):
             save(fitted, tmp_path / "model.pkl")
-        with pytest.raises(TypeError, match="model must be one of PrincipalSubmanifold, GeodesicDistance; got dict"):
+        with pytest.raises(TypeError, match=r"model must be one of .*PrincipalSubmanifold.*; got dict"):
             save({}, tmp_path / "model.npz")
         with pytest.raises(ValueError, match="must be fitted before it is saved"):
             save(PrincipalSubmanifold(), tmp_path / "model.npz")

@@ -3,7 +3,7 @@
 The steps are those of `_prepare`, on the manifold: the bandwidth is chosen in a picture of the data (offsets in R^D
 for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
 observations are carried along geodesics onto the ridge of their own bundle; and the bundle is built again from what
-arrived there, at 0.8 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
+arrived there, at 0.6 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
 
 Points are rows [n, D], matrices one after the other.
 """
@@ -11,7 +11,6 @@ Points are rows [n, D], matrices one after the other.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,35 +22,16 @@ from subbundle.bundles._riemannian_checks import as_observations
 from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import Curved
+from subbundle.estimators._prepare import Prepared, narrower
 from subbundle.manifolds.chart import Chart
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
-from subbundle.selection.components import Components, all_components
+from subbundle.selection.components import all_components
 from subbundle.spaces.base import Space
 
-_NARROWER = 0.8
 _NEAR_ENOUGH, _STEPS = 1e-3, 10
 # Observations that a sum of squared distances is taken over, and base points that are tried.
 _JUDGES, _CANDIDATES = 300, 32
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedOnManifold:
-    """A subbundle on a manifold, with the names that `Prepared` has.
-
-    Attributes
-    ----------
-    components : Components
-        The features themselves: nothing is left out.
-    bandwidth : float
-        a, chosen or given.
-    bundle : RiemannianSubbundle
-        On the denoised observations at 0.8 a, or on the observations themselves at a.
-    """
-
-    components: Components
-    bandwidth: float
-    bundle: RiemannianSubbundle
 
 
 def as_rows(X: Any, space: Space) -> FloatArray:
@@ -68,7 +48,7 @@ def prepare_on_manifold(
     denoise: bool = True,
     centering: str = "recentred",
     n_jobs: int | None = None,
-) -> PreparedOnManifold:
+) -> Prepared:
     """Learn the bundle of the given ``rank`` from ``points`` [N, *shape] or [N, D] on ``space``."""
     rows = as_rows(points, space)
     why = f"dimensions of {space!r}; rank = dim is the manifold itself"
@@ -76,10 +56,10 @@ def prepare_on_manifold(
     width = _bandwidth(rows, rank, space, bandwidth, n_jobs)
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
-        carried = _denoised(bundle, rows)
-        narrow = _NARROWER * width
+        carried = denoised_on_manifold(bundle, rows)
+        narrow = width * narrower(bundle.typical_mass, rank)
         bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
-    return PreparedOnManifold(all_components(rows), width, bundle)
+    return Prepared(all_components(rows), width, bundle)
 
 
 def find_base_point_on_manifold(bundle: RiemannianSubbundle, base_point: Any = "frechet") -> FloatArray:
@@ -154,7 +134,7 @@ def _warn_if_guessed(choice: BandwidthChoice, n_points: int, rank: int) -> None:
         )
 
 
-def _denoised(bundle: RiemannianSubbundle, rows: FloatArray) -> FloatArray:
+def denoised_on_manifold(bundle: RiemannianSubbundle, rows: FloatArray) -> FloatArray:
     """``rows`` [n, D] carried onto the second-order ridge; those without a ridge nearby stay where they are."""
     carried = carry_to_ridge(bundle, rows, tol=_NEAR_ENOUGH, max_steps=_STEPS)
     arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)

@@ -3,17 +3,22 @@ distances."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.estimators._checks import check_rank
-from subbundle.estimators._prepare import Prepared, denoised, prepare
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.estimators._learn import checked_rows, learn
+from subbundle.estimators._on_manifold import denoised_on_manifold
+from subbundle.estimators._prepare import Prepared, denoised
+from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.geodesics.distance import distance, pairwise_distance
+from subbundle.spaces.base import Space
 
 
 class GeodesicDistance(BaseEstimator):
@@ -27,7 +32,7 @@ class GeodesicDistance(BaseEstimator):
     ----------
     rank : int
         k, the dimension of the shape; below the number of features.
-    bandwidth, denoise, reduce_dim, kernel, centering, n_jobs
+    bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
         As in `PrincipalSubmanifold`.
     tol : float
         Accuracy of the geodesics, relative to the bandwidth.
@@ -35,7 +40,7 @@ class GeodesicDistance(BaseEstimator):
     Attributes
     ----------
     bandwidth_ : float
-    bundle_ : subbundle.PrincipalSubbundle
+    bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         In the kept components.
     points_ : [n_samples, n_kept]
         The training points in the middle of the cloud, in the kept components.
@@ -63,7 +68,8 @@ class GeodesicDistance(BaseEstimator):
         denoise: bool = True,
         reduce_dim: int | str | None = "auto",
         kernel: str = "gaussian",
-        centering: str = "local",
+        centering: str | None = None,
+        space: Space | None = None,
         tol: float = 1e-4,
         n_jobs: int | None = None,
     ) -> None:
@@ -73,19 +79,15 @@ class GeodesicDistance(BaseEstimator):
         self.reduce_dim = reduce_dim
         self.kernel = kernel
         self.centering = centering
+        self.space = space
         self.tol = tol
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored."""
         rank = as_integer(self.rank, "rank", low=1)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=rank + 2, ensure_min_features=2)
-        check_rank(rank, "rank", X)
-        learned = prepare(
-            X, rank, bandwidth=self.bandwidth, denoise=self.denoise, reduce_dim=self.reduce_dim,
-            kernel=self.kernel, centering=self.centering, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        self._set(learned)
+        X = checked_rows(self, X, self.space, ensure_min_samples=rank + 2, ensure_min_features=2)
+        self._set(learn(self, X, rank, "rank"))
         self.points_ = self._carried(X)
         return self
 
@@ -109,17 +111,28 @@ class GeodesicDistance(BaseEstimator):
         return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
 
     def _set(self, learned: Prepared) -> None:
-        self._components = learned.components
+        self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
         self.bandwidth_ = learned.bandwidth
         self.bundle_ = learned.bundle
 
     def _checked(self, X: Any) -> FloatArray:
-        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        return checked_rows(self, X, self.space, reset=False)
 
     def _carried(self, X: FloatArray) -> FloatArray:
         """Rows of ``X`` in the kept components, in the middle of the cloud unless ``denoise`` is off."""
         points = self._components.enter(X)
-        return denoised(self.bundle_, points) if self.denoise else points
+        if not self.denoise:
+            return points
+        if isinstance(self.bundle_, RiemannianSubbundle):
+            return points if self.bundle_.rank == self.bundle_.space.dim else denoised_on_manifold(self.bundle_, points)
+        return denoised(self.bundle_, points)
+
+    def _state(self) -> State:
+        values, arrays = state_of(self._learned)
+        return values, arrays | {"points_": self.points_}
+
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        self._set(learned_from(values, arrays, self.n_jobs))
+        self.points_ = arrays["points_"]

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
 from subbundle._validation import as_choice, as_integer, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.estimators._checks import check_rank
-from subbundle.estimators._prepare import Prepared, prepare
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.estimators._learn import checked_rows, learn
+from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
+from subbundle.estimators._prepare import Prepared
+from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.manifolds.chart import Chart, Located
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.base_point import central_points
+from subbundle.spaces.base import Space
 
+# Names in a file: arrays of the chart, and those of the training points.
+_CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
 # Observations tried as a base point, the most central first.
 _CANDIDATES = 32
+# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
+# the noise, at half the time of the thousandth that `Chart` aims at.
+_RAYS = 256
 # Part of the points that may lie outside the chart before it is worth a warning.
 _FEW = 0.02
 
@@ -45,13 +55,20 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.8
+        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.6
         times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
         Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all
         features (None), or in so many components. Features should have comparable units and noise.
-    kernel, centering : str
+    kernel : str
         As in `subbundle.PrincipalSubbundle`.
+    centering : str or None
+        As in `subbundle.PrincipalSubbundle` or `subbundle.RiemannianSubbundle`; None for their defaults.
+    space : subbundle.spaces.Space or None
+        The manifold that the observations lie on, if it is known: ``sb.spaces.Sphere(2)``. Features are then the
+        entries of its points, matrices row after row; `fit` and `transform` also take [n_samples, *space.shape].
+        Neighbours, bends and errors are measured on the manifold, and `inverse_transform` ends on it. ``reduce_dim``
+        and ``kernel`` have no part in that.
     outside : {"nearest", "nan"}
         What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border,
         or NaN.
@@ -70,7 +87,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Distance of each from its reconstruction.
     chart_ : subbundle.Chart
         The map itself, in the kept components.
-    bundle_ : subbundle.PrincipalSubbundle
+    bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         The subbundle it was made from, in the kept components.
     mean_, axes_ : [n_features], [n_features, n_kept]
         Origin and directions of the kept components.
@@ -98,7 +115,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         denoise: bool = True,
         reduce_dim: int | str | None = "auto",
         kernel: str = "gaussian",
-        centering: str = "local",
+        centering: str | None = None,
+        space: Space | None = None,
         outside: str = "nearest",
         n_jobs: int | None = None,
     ) -> None:
@@ -110,6 +128,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.reduce_dim = reduce_dim
         self.kernel = kernel
         self.centering = centering
+        self.space = space
         self.outside = outside
         self.n_jobs = n_jobs
 
@@ -117,14 +136,11 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
         as_choice(self.outside, "outside", ("nearest", "nan"))
         rank = as_integer(self.n_components, "n_components", low=1)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=rank + 2, ensure_min_features=2)
-        check_rank(rank, "n_components", X)
-        learned = prepare(
-            X, rank, bandwidth=self.bandwidth, denoise=self.denoise, reduce_dim=self.reduce_dim,
-            kernel=self.kernel, centering=self.centering, n_jobs=self.n_jobs,
-        )  # fmt: skip
+        X = self._fitted_rows(X, rank)
+        learned = learn(self, X, rank, "n_components")
         base = find_base_point(learned, self.base_point)
-        self._set(learned, Chart(learned.bundle, base, self.radius))
+        rays = _RAYS if rank == 2 else None
+        self._set(learned, Chart(learned.bundle, base, self.radius, n_geodesics=rays))
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
         self._warn_outside(located.status)
@@ -163,11 +179,13 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def score(self, X: Any, y: Any = None) -> float:
         """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
-        submanifold.
+        submanifold; with ``space``, distances there.
 
         On points that were not fitted it can be compared between settings of equal ``n_components``.
         """
         X = self._checked(X)
+        if self.space is not None:
+            return kept_variance(self.chart_, X, self.space)
         kept = self._components.leave(self.chart_.locate(self._components.enter(X), outside="nearest").points)
         total = float(np.sum((X - X.mean(axis=0)) ** 2))
         lost = float(np.sum((X - kept) ** 2))
@@ -177,20 +195,34 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _n_features_out(self) -> int:
         return self.chart_.rank
 
+    def _state(self) -> State:
+        values, arrays = state_of(self._learned)
+        arrays |= {_CHART + key: value for key, value in self.chart_.to_arrays().items()}
+        return values, arrays | {name: getattr(self, name) for name in _OWN}
+
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        learned = learned_from(values, arrays, self.n_jobs)
+        chart = {key[len(_CHART) :]: value for key, value in arrays.items() if key.startswith(_CHART)}
+        self._set(learned, Chart.from_arrays(chart, learned.bundle))
+        for name in _OWN:
+            setattr(self, name, arrays[name])
+
     def _set(self, learned: Prepared, chart: Chart) -> None:
         """Everything that `transform` and its inverse need."""
-        self._components = learned.components
+        self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
         self.bandwidth_ = learned.bandwidth
-        self.bundle_: PrincipalSubbundle = learned.bundle
+        self.bundle_: PrincipalSubbundle | RiemannianSubbundle = learned.bundle
         self.chart_ = chart
         self.base_point_ = self._components.leave(chart.base_point[None])[0]
 
+    def _fitted_rows(self, X: Any, rank: int) -> FloatArray:
+        return checked_rows(self, X, self.space, ensure_min_samples=rank + 2, ensure_min_features=2)
+
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        return checked_rows(self, X, self.space, reset=False)
 
     def _checked_coordinates(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -206,6 +238,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _locate(self, X: FloatArray) -> tuple[Located, FloatArray]:
         """Rows of ``X`` in the chart, and their distances from where they land."""
         located = self.chart_.locate(self._components.enter(X), outside=self.outside)
+        if self.space is not None:
+            return located, located.residuals
         offsets = X - self._components.leave(located.points)
         return located, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
 
@@ -240,6 +274,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:
     """The base point [r] in the kept components, carried onto the ridge."""
     bundle = learned.bundle
+    if isinstance(bundle, RiemannianSubbundle):
+        return find_base_point_on_manifold(bundle, base_point)
     if isinstance(base_point, str):
         as_choice(base_point, "base_point", ("frechet",))
         candidates = central_points(bundle.cloud, _CANDIDATES)

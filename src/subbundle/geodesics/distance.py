@@ -28,9 +28,10 @@ _MISSED = 1.0
 def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: float = 1e-5) -> FloatArray:
     """Distances between ``x`` and ``y``, [dim] or [batch, dim] (one of them may be a single point).
 
-    Points need not be observations, and observations are taken as they are, with their noise; carry them onto the ridge
-    first for distances along the middle of the cloud. Equal to the bit when x and y are exchanged: the geodesic always
-    starts at the point that comes first in lexicographic order.
+    The length is that of the geodesic `log` finds; where it finds none and the rank is 1 or 2, a fan of geodesics is
+    tried, as in `pairwise_distance`. Points need not be observations, and observations are taken as they are, with
+    their noise; carry them onto the ridge first for distances along the middle of the cloud. Equal to the bit when x
+    and y are exchanged: the geodesic always starts at the point that comes first in lexicographic order.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     if rows.size:
         first, second = _ordered(x[rows], y[rows])
         lengths[rows] = _lengths(bundle, first, second, search, tol)
+        if bundle.rank <= 2:
+            _fill_from_fans(bundle, first, second, lengths, rows, tol)
     _warn_missing(lengths)
     return lengths[0] if single else lengths
 
@@ -88,6 +91,20 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     matrix[i, j] = _lengths(bundle, sources[i], targets[j], "dual", tol, None if fans is None else starts[lost])
     _warn_missing(matrix)
     return matrix
+
+
+def _fill_from_fans(
+    bundle: Subbundle, x: FloatArray, y: FloatArray, lengths: FloatArray, rows: IntArray, tol: float
+) -> None:
+    """Put into ``lengths[rows]`` what a fan finds between x and y [len(rows), dim] where nothing is known yet."""
+    one = np.zeros(1, np.int64)
+    for i in np.flatnonzero(np.isnan(lengths[rows])):
+        source, target = x[i : i + 1], y[i : i + 1]
+        fan = fan_distances(bundle, source, target, np.zeros((1, 1), bool), tol)
+        found = fan.lengths[0]
+        if np.isnan(found[0]):
+            found, _ = _by_narrow_fans(bundle, source, target, one, one, fan, tol)
+        lengths[rows[i]] = found[0]
 
 
 def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:

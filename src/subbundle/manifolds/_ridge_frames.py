@@ -127,7 +127,7 @@ class _Surroundings:
         return np.ascontiguousarray(rows).reshape(len(rows), *self._space.shape)
 
     def _flat(self, arrays: FloatArray) -> FloatArray:
-        return np.asarray(arrays).reshape(len(arrays), -1)
+        return np.asarray(arrays).reshape(len(arrays), self._bundle.ambient_dim)
 
 
 def _along(frame: Frame, vectors: FloatArray) -> FloatArray:

@@ -1,0 +1,58 @@
+"""What a fitted estimator knows, as plain values and arrays: enough to give it back to the bit.
+
+An estimator that can be saved has `_state`, which returns a dictionary that JSON can hold and one of arrays, and
+`_restore`, which takes them back. The bundle and the kept components, which all of them have, are described here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.estimators._prepare import Prepared
+from subbundle.selection.components import Components
+from subbundle.spaces.description import describe, restore
+
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+@runtime_checkable
+class HasState(Protocol):
+    """An estimator that can be written to a file."""
+
+    def _state(self) -> State: ...
+
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+def state_of(learned: Prepared) -> State:
+    """The components and the bundle."""
+    bundle, components = learned.bundle, learned.components
+    own: dict[str, Any] = {"rank": bundle.rank, "bandwidth": bundle.bandwidth, "centering": bundle.centering}
+    if isinstance(bundle, RiemannianSubbundle):
+        own["space"] = describe(bundle.space)
+        cloud = bundle.observations.reshape(len(bundle.observations), -1)
+    else:
+        own["kernel"] = bundle.kernel
+        cloud = bundle.cloud.points
+    values = {"bandwidth": learned.bandwidth, "noise": components.noise, "bundle": own}
+    return values, {"mean": components.mean, "axes": components.axes, "cloud": cloud}
+
+
+def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None) -> Prepared:
+    """What `state_of` described."""
+    mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
+    if axes.shape != (len(mean), cloud.shape[1]):
+        raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
+    own = dict(values["bundle"])
+    bundle: PrincipalSubbundle | RiemannianSubbundle
+    if "space" in own:
+        bundle = RiemannianSubbundle(cloud, space=restore(own.pop("space")), **own, n_jobs=n_jobs)
+    else:
+        bundle = PrincipalSubbundle(cloud, **own, n_jobs=n_jobs)
+    return Prepared(Components(mean, axes, float(values["noise"])), float(values["bandwidth"]), bundle)
