@@ -49,19 +49,19 @@ def field_times(space: Space) -> list[float]:
 
 def sphere_fields() -> list[list[float]]:
     """Microseconds per field (`recentred`, 8 points) on spheres, one row per dimension, one column per size."""
-    rows = []
-    for dim in DIMENSIONS:
-        bundles = {
-            str(n): RiemannianSubbundle(
-                noisy_curve(Sphere(dim), n, 1.0, 0.02), 1, 0.15, space=Sphere(dim), min_density=1e-3
-            )
-            for n in FIELD_SIZES
-        }
-        points = bundles[str(FIELD_SIZES[0])].observations[:8]
-        covectors = bundles[str(FIELD_SIZES[0])].frame(points).duals[:, :, 0]
-        turns = take_turns({n: lambda n=n: bundles[n].field(points, covectors) for n in bundles}, rounds=ROUNDS)
-        rows.append([dim, *(1e6 * turns.seconds(n) / 8 for n in bundles)])
-    return rows
+    return [[dim, *_fields_by_size(Sphere(dim))] for dim in DIMENSIONS]
+
+
+def _fields_by_size(space: Space) -> list[float]:
+    bundles = {
+        str(n): RiemannianSubbundle(noisy_curve(space, n, 1.0, 0.02), 1, 0.15, space=space, min_density=1e-3)
+        for n in FIELD_SIZES
+    }
+    first = next(iter(bundles.values()))
+    points = first.observations[:8]
+    covectors = first.frame(points).duals[:, :, 0]
+    turns = take_turns({n: lambda n=n: bundles[n].field(points, covectors) for n in bundles}, rounds=ROUNDS)
+    return [1e6 * turns.seconds(n) / 8 for n in bundles]
 
 
 def run() -> Result:

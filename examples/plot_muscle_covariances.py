@@ -3,16 +3,17 @@ Two electrodes on a forearm
 ===========================
 
 Muscles are listened to through electrodes on the skin; what tells one gesture from another is not the signal but its
-covariance. Here (geomstats ships the recording) one person makes five signs with the hand, for 25 seconds each, and does
-so six times. Of two neighbouring electrodes, every window of 500 samples (2 s) gives a 2 × 2 covariance matrix: 330 points
-of the manifold of symmetric positive definite matrices with its affine-invariant metric.
+covariance. Here (geomstats ships the recording) one person makes five signs with the hand, for 25 seconds each, and
+does so six times. Of two neighbouring electrodes, every window of 500 samples (2 s) gives a 2 × 2 covariance matrix:
+330 points of the manifold of symmetric positive definite matrices with its affine-invariant metric.
 
 They lie along an arch. A geodesic of the manifold, which is what tangent PCA fits, cuts through it; the principal curve
 follows it. And the position along the curve shows what happened: in the first four repeats the first electrode is the
-louder one, in the last two the second, as if the band had been turned on the arm. Each group is one leg of the arch, with
-rest at its foot and the working muscle towards the top.
+louder one, in the last two the second, as if the band had been turned on the arm. Each group is one leg of the arch,
+with rest at its foot and the working muscle towards the top.
 
-Run it with ``python examples/plot_muscle_covariances.py [folder]``; it needs ``pip install "subbundle[geomstats,plot]"``.
+Run it with ``python examples/plot_muscle_covariances.py [folder]``; it needs
+``pip install "subbundle[geomstats,plot]"``.
 """
 
 from __future__ import annotations
@@ -122,9 +123,13 @@ def draw(matrices: np.ndarray, signs: np.ndarray, curve: Curve, geodesic: Curve)
     for place, mark in enumerate(marks):
         root = np.linalg.cholesky(curve.points[mark])
         ellipse = root @ np.stack([np.cos(angle), np.sin(angle)])
-        bottom.fill(*(ellipse + np.array([[14.0 * place], [0.0]])), facecolor="#dfe5ee", edgecolor="black", linewidth=1.2)
+        bottom.fill(
+            *(ellipse + np.array([[14.0 * place], [0.0]])), facecolor="#dfe5ee", edgecolor="black", linewidth=1.2
+        )
         bottom.text(14.0 * place, -8.3, f"{curve.positions[mark]:+.1f}", ha="center", fontsize=8)
-    bottom.text(56.0, 8.2, "covariance of the two electrodes at the white dots, from left to right", ha="center", fontsize=9)
+    bottom.text(
+        56.0, 8.2, "covariance of the two electrodes at the white dots, from left to right", ha="center", fontsize=9
+    )
     bottom.set_xlim(-8.0, 120.0)
     bottom.set_ylim(-10.0, 10.0)
     return figure

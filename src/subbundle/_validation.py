@@ -31,7 +31,9 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
         hint = f" For a single point write {name}[None, :]." if ndim == 2 and array.ndim == 1 else ""
         raise ValueError(f"{name} must be {wanted.get(ndim, f'{ndim}-D')}; got shape {array.shape}.{hint}")
     if dim is not None and array.shape[-1] != dim:
-        raise ValueError(f"{name} must have {dim} coordinates per point; got shape {array.shape}.")
+        matrices = array.ndim > 1 and array.shape[-1] * array.shape[-2] == dim
+        hint = f" Matrices are rows of their entries: write np.reshape({name}, (-1, {dim}))." if matrices else ""
+        raise ValueError(f"{name} must have {dim} coordinates per point; got shape {array.shape}.{hint}")
     finite = np.isfinite(array)
     if not finite.all():
         rows = np.unique(np.nonzero(~finite)[0])

@@ -232,3 +232,37 @@ def test_a_chart_needs_the_space_it_was_made_on(twins):
     chart = sb.Chart(twins[1], diagonal(np.array([0.0, 0.0]))[0], 0.3)
     with pytest.raises(ValueError, match="arrays must fit the bundle"):
         sb.Chart.from_arrays(chart.to_arrays())
+
+
+def test_points_off_the_manifold_are_refused_everywhere(parallel):
+    good = circle(np.array([0.0, 0.2]))
+    bad = 1.1 * good
+    chart = sb.Chart(parallel, good[0], 0.5)
+    calls = {
+        "base_point": [
+            lambda: sb.geodesic(parallel, bad[0], [1.0], length=0.1),
+            lambda: sb.log(parallel, bad[0], good[1]),
+            lambda: sb.Chart(parallel, bad[0]),
+            lambda: sb.submanifold(parallel, bad[0], 0.5, n_geodesics=2, step=0.1),
+        ],
+        "targets": [lambda: sb.log(parallel, good[0], bad)],
+        "points": [
+            lambda: sb.carry_to_ridge(parallel, bad),
+            lambda: sb.pairwise_distance(parallel, bad),
+            lambda: chart.transform(bad),
+        ],
+        "y": [lambda: sb.distance(parallel, good[0], bad[1])],
+    }
+    for name, group in calls.items():
+        for call in group:
+            with pytest.raises(
+                ValueError, match=rf"{name} must be unit vectors .* off by 0.1 .*write {name} = space.proj"
+            ):
+                call()
+
+
+def test_matrices_as_base_points_say_how_to_write_them(twins):
+    with pytest.raises(
+        ValueError, match=r"must have 4 coordinates per point; got shape \(2, 2\).*np.reshape\(base_poi"
+    ):
+        sb.geodesic(twins[1], np.eye(2), [1.0], length=0.1)

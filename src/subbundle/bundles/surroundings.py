@@ -44,6 +44,9 @@ class Picture(Protocol):
 class Surroundings(Protocol):
     """The space around a bundle; all arguments [n, D], a row's result does not depend on the others."""
 
+    def validate(self, points: FloatArray, name: str) -> FloatArray:
+        """``points`` [..., D] as they are, or an error that says how far they are from where the bundle lives."""
+
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """Vectors at ``points`` that lead to ``others``; NaN on the cut locus."""
 
@@ -65,6 +68,10 @@ class Surroundings(Protocol):
 
 class Flat:
     """R^D."""
+
+    def validate(self, points: FloatArray, name: str) -> FloatArray:
+        """See `Surroundings`."""
+        return points
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """See `Surroundings`."""
@@ -97,6 +104,10 @@ class Curved:
     """A manifold, its points as flat rows."""
 
     space: Space
+
+    def validate(self, points: FloatArray, name: str) -> FloatArray:
+        """See `Surroundings`."""
+        return flattened(self.space, self.space.validate(shaped(self.space, points), name))
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """See `Surroundings`."""

@@ -19,6 +19,7 @@ import numpy as np
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_points
 from subbundle.bundles.base import Frame, Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
     """Read ``base_point`` ([dim] or [batch, dim]) and ``covectors`` ([dim] or [rank], with or without a batch axis)."""
     dim, rank = bundle.ambient_dim, bundle.rank
     points = _at_most_2d(as_points(base_point, "base_point", dim=dim, ndim=None), "base_point")
+    points = surroundings_of(bundle).validate(points, "base_point")
     given = _at_most_2d(as_points(covectors, "covectors", ndim=None), "covectors")
     if given.shape[-1] not in (dim, rank):
         raise ValueError(

@@ -17,6 +17,7 @@ from subbundle._validation import as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
@@ -43,8 +44,9 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     lengths : [batch] or scalar
         inf between unconnected parts; NaN where no geodesic came within a length scale of its target.
     """
-    x = as_points(x, "x", dim=bundle.ambient_dim, ndim=None)
-    y = as_points(y, "y", dim=bundle.ambient_dim, ndim=None)
+    around = surroundings_of(bundle)
+    x = around.validate(as_points(x, "x", dim=bundle.ambient_dim, ndim=None), "x")
+    y = around.validate(as_points(y, "y", dim=bundle.ambient_dim, ndim=None), "y")
     single = x.ndim == 1 and y.ndim == 1
     x, y = np.atleast_2d(x), np.atleast_2d(y)
     if len(x) != len(y) and 1 not in (len(x), len(y)):
@@ -76,10 +78,11 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     geodesic was found for then get the length of the shortest way through one of the other points, two geodesics end to
     end: an upper bound of the distance. A warning says how many.
     """
-    sources = as_points(points, "points", dim=bundle.ambient_dim)
+    around = surroundings_of(bundle)
+    sources = around.validate(as_points(points, "points", dim=bundle.ambient_dim), "points")
     if others is None:
         return _all_pairs(bundle, sources, tol)
-    targets = as_points(others, "others", dim=bundle.ambient_dim)
+    targets = around.validate(as_points(others, "others", dim=bundle.ambient_dim), "others")
     apart = ~_joined(bundle, sources, targets, every=True)
     fans = fan_distances(bundle, sources, targets, apart, tol) if bundle.rank <= 2 else None
     matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths

@@ -128,8 +128,9 @@ def log(
 
 
 def _as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatArray, FloatArray, bool]:
-    bases = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=None)
-    goals = as_points(targets, "targets", dim=bundle.ambient_dim, ndim=None)
+    around = surroundings_of(bundle)
+    bases = around.validate(as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=None), "base_point")
+    goals = around.validate(as_points(targets, "targets", dim=bundle.ambient_dim, ndim=None), "targets")
     single = bases.ndim == 1 and goals.ndim == 1
     bases, goals = np.atleast_2d(bases), np.atleast_2d(goals)
     if bases.ndim != 2 or goals.ndim != 2 or (len(bases) != len(goals) and 1 not in (len(bases), len(goals))):

@@ -46,6 +46,7 @@ def survey(
 ) -> ChartData:
     """Trace the fan of a chart; the arguments are those of `Chart`."""
     base = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
+    base = surroundings_of(bundle).validate(base, "base_point")
     rank, scale = bundle.rank, float(bundle.length_scale)
     extent = _extent(bundle, base)
     limit = _limit(radius, max_radius, extent)

@@ -184,7 +184,7 @@ class Chart:
         given = as_points(points, "points", dim=len(self.base_point), ndim=None)
         if given.ndim > 2:
             raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
-        points = np.atleast_2d(given)
+        points = self._around.validate(np.atleast_2d(given), "points")
         targets = self._picture.enter(points)
         unseen = ~all_finite(targets)
         targets[unseen] = 0.0

@@ -61,6 +61,7 @@ def carry_to_ridge(
     start = as_points(points, "points", dim=bundle.ambient_dim, ndim=None)
     if start.ndim > 2:
         raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
+    start = surroundings_of(bundle).validate(start, "points")
     walks = Walks(
         order=as_integer(order, "order", low=1, high=2),
         tol=as_positive(tol, "tol") * bundle.length_scale,

@@ -18,6 +18,7 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_points
 from subbundle.spaces._linalg import cholesky, dot, eigh, eigvalsh, frobenius, transpose
+from subbundle.spaces._spd_kernels import MOST_ROWS, dist_rows, log_rows
 from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray, one_array
 
 # Smallest eigenvalue, relative to the largest one in size, that a projected matrix gets.
@@ -76,6 +77,11 @@ class SPD(BaseSpace):
     def log(self, point: FloatArray, base_point: FloatArray) -> FloatArray:
         """L log(M) Lᵀ."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")
+        if self.n <= MOST_ROWS:
+            points, bases = self.expand(y, x), self.expand(x, y)
+            logs = np.empty_like(points)
+            log_rows(*(array.reshape(-1, *self.shape) for array in (points, bases, logs)))
+            return logs
         factor, inverse = _factors(x)
         near, matrix = _relative(y, x, inverse)
         values, vectors = eigh(matrix)
@@ -85,6 +91,11 @@ class SPD(BaseSpace):
     def dist(self, point_a: FloatArray, point_b: FloatArray) -> FloatArray:
         """√(Σ log² λ_i(M))."""
         x, y = self.coerce(point_a, "point_a"), self.coerce(point_b, "point_b")
+        if self.n <= MOST_ROWS:
+            points, bases = self.expand(y, x), self.expand(x, y)
+            distances = np.empty(points.shape[:-2])
+            dist_rows(points.reshape(-1, *self.shape), bases.reshape(-1, *self.shape), distances.reshape(-1))
+            return distances
         near, matrix = _relative(y, x, _factors(x)[1])
         logarithms = _logarithm(eigvalsh(matrix), near)
         return np.sqrt(dot(logarithms, logarithms))
