@@ -54,7 +54,9 @@ def test_every_picture_is_small_and_names_its_command():
     texts = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))]
     for path in (ROOT / "docs" / "images").iterdir():
         assert path.stat().st_size < 300_000, path.name
-        captions = [re.search(rf"\]\(images/{re.escape(path.name)}\)\s+(.*?)(\n\n|\Z)", text, re.DOTALL) for text in texts]
+        captions = [
+            re.search(rf"\]\(images/{re.escape(path.name)}\)\s+(.*?)(\n\n|\Z)", text, re.DOTALL) for text in texts
+        ]
         made = [" ".join(found[1].split()) for found in captions if found]
         assert made, f"{path.name} stands on no page"
         command = r"Made by `(subbundle [\w -]+ --out|python examples/plot_\w+\.py) docs/images`"

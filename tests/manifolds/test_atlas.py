@@ -160,3 +160,19 @@ def test_bad_points(sphere_atlas):
         sphere_atlas.project(np.zeros((2, 2, 3)))
     assert repr(sphere_atlas).startswith("Atlas(4 charts of rank 2 in R^3, radius=1.2")
     assert len(sphere_atlas) == 4
+
+
+def test_on_a_known_manifold_the_blend_stays_there():
+    # A band about the equator of S³, of rank 2: the great sphere in the middle of it.
+    rng = np.random.default_rng(5)
+    data = np.column_stack([rng.normal(size=(2500, 3)), 0.05 * rng.normal(size=2500)])
+    data[:, :3] /= np.linalg.norm(data[:, :3], axis=1, keepdims=True)
+    data /= np.linalg.norm(data, axis=1, keepdims=True)
+    bundle = sb.RiemannianSubbundle(data, 2, 0.3, space=sb.spaces.Sphere(3))
+    bases = sb.carry_to_ridge(bundle, data[:3]).points
+    blended = Atlas(bundle, bases, 1.0).project(data[:200])
+    held = blended.status == Status.OK
+    assert held.mean() > 0.3
+    np.testing.assert_allclose(np.linalg.norm(blended.points[held], axis=1), 1.0, atol=1e-12)
+    # Some 100 neighbours: 0.05/√100, and as much again along a radius of three bandwidths.
+    assert np.abs(blended.points[held, 3]).mean() < 0.015

@@ -138,9 +138,7 @@ def test_distances_of_diagonal_matrices_are_those_of_the_plane(twins):
     expected, found = (sb.pairwise_distance(bundle, x) for bundle, x in ((flat, points), (curved, diagonal(points))))
     # Fans measure off targets to second order, in a picture of the manifold: part of a bandwidth to the third power.
     np.testing.assert_allclose(found, expected, atol=2e-3)
-    here, there = (
-        sb.log(bundle, x[1], x[2], tol=1e-4) for bundle, x in ((flat, points), (curved, diagonal(points)))
-    )
+    here, there = (sb.log(bundle, x[1], x[2], tol=1e-4) for bundle, x in ((flat, points), (curved, diagonal(points))))
     # Geodesics and searches to 1e-4 bandwidths; the objective is flat around the foot of a target beside the curve.
     np.testing.assert_allclose(there.lengths, here.lengths, atol=1e-3)
     np.testing.assert_allclose(there.residuals, here.residuals, atol=1e-4)

@@ -7,10 +7,11 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics._start import covectors_from_coordinates, defined_frame
 from subbundle.manifolds._chart_data import ChartData
-from subbundle.manifolds._fan import Fan, velocities_along
+from subbundle.manifolds._fan import Fan, end_where_the_picture_does, pictured
 from subbundle.manifolds._fan_build import interpolate
 from subbundle.manifolds._fan_domain import domain_of
 from subbundle.manifolds._interpolant import Interpolant
@@ -67,17 +68,18 @@ def _together(
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
     run = integrate(bundle, np.repeat(bases, len(every), axis=0), covectors, times, unit_speed=True, tol=_TOL)
-    velocities = velocities_along(bundle, run.points, run.covectors)
-    last = velocities_along(bundle, run.end_points[:, None], run.end_covectors[:, None])[:, 0]
     beside = _beside(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []
     for j, base in enumerate(bases):
-        rays = slice(j * len(every), j * len(every) + len(unit))
-        fan = Fan(
-            unit, step, run.points[rays] - base, velocities[rays], run.reached[rays],
-            run.end_points[rays] - base, last[rays], run.status[rays],
-        )  # fmt: skip
-        independent = run.points[rays.stop : (j + 1) * len(every)] - base
+        own = slice(j * len(every), (j + 1) * len(every))
+        picture = surroundings_of(bundle).picture(base)
+        nodes = pictured(bundle, picture, run.points[own], run.covectors[own])
+        ends, velocity = pictured(bundle, picture, run.end_points[own, None], run.end_covectors[own, None])[:, :, 0]
+        reached, status = run.reached[own].copy(), run.status[own].copy()
+        end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
+        rays = slice(0, len(unit))
+        fan = Fan(unit, step, nodes[0, rays], nodes[1, rays], reached[rays], ends[rays], velocity[rays], status[rays])
+        independent = nodes[0, len(unit) :]
         charts.append(_chart(bundle, base, frame.vectors[j], fan, float(radii[j]), independent, checks, times, beside))
     return charts
 

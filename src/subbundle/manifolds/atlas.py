@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import Surroundings, surroundings_of
 from subbundle.manifolds import blending
 from subbundle.manifolds._atlas_cover import cover, sites
 from subbundle.manifolds._atlas_fans import charts_at
 from subbundle.manifolds.chart import Chart
-from subbundle.manifolds.ridge_project import ridge_project
+from subbundle.manifolds.ridge_project import codimension, ridge_project
 
 # Longest geodesics of a chart unless told otherwise, in length scales: noise in the bundle gathers longer ones.
 _LONGEST = 8.0
@@ -158,7 +159,7 @@ class Atlas:
     @cached_property
     def nodes(self) -> tuple[FloatArray, IntArray]:
         """The points [n, dim] sampled on the charts, and the chart [n] of each; blend them with `project`."""
-        parts = [chart._model.nodes[0] + chart.base_point for chart in self.charts]
+        parts = [chart.sample() for chart in self.charts]
         return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
     def project(self, points: Any) -> Blended:
@@ -169,15 +170,16 @@ class Atlas:
         rows, charts, coordinates, projections, radii = self._spoken(given)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
-        return _blend(given, rows, charts, weights, projections, coordinates)
+        return _blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
 
     def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """All pairs of a row and a chart in its B, by row and then by chart."""
         parts: list[tuple[Any, ...]] = []
+        around = surroundings_of(self.bundle)
         for j, chart in enumerate(self.charts):
-            near = np.flatnonzero(
-                np.linalg.norm(given - chart.base_point, axis=1) <= self.radii[j] + self.threshold
-            )  # geodesics are no shorter than straight lines
+            # Geodesics of the bundle are no shorter than those of the space around it.
+            apart = around.distance(np.repeat(chart.base_point[None], len(given), axis=0), given)
+            near = np.flatnonzero(apart <= self.radii[j] + self.threshold)
             if near.size == 0:
                 continue
             located = chart.locate(given[near])
@@ -204,6 +206,7 @@ class Atlas:
 
 
 def _blend(
+    around: Surroundings,
     given: FloatArray,
     rows: IntArray,
     charts: IntArray,
@@ -211,24 +214,30 @@ def _blend(
     projections: FloatArray,
     coordinates: FloatArray,
 ) -> Blended:
+    """Weighted means; on a manifold those of the logs at the projection of the greatest weight."""
     n = len(given)
-    total = np.zeros(n)
+    total, heaviest, count = np.zeros(n), np.zeros(n), np.bincount(rows, minlength=n)
     np.add.at(total, rows, weights)
     weights = weights / total[rows]
-    points = np.zeros_like(given)
-    np.add.at(points, rows, weights[:, None] * projections)
-    count = np.bincount(rows, minlength=n)
-    points[count == 0] = np.nan
-    apart = projections - points[rows]
-    spread = np.zeros(n)
-    np.add.at(spread, rows, weights * np.einsum("pd,pd->p", apart, apart))
-    spread[count == 0] = np.nan
+    np.maximum.at(heaviest, rows, weights)
+    reference = np.full_like(given, np.nan)
+    # Written backwards, so that the first of equals is written last.
+    first = np.flatnonzero(weights == heaviest[rows])[::-1]
+    reference[rows[first]] = projections[first]
+    step = np.zeros_like(given)
+    np.add.at(step, rows, weights[:, None] * around.displacement(reference[rows], projections))
+    points = np.full_like(given, np.nan)
+    held = count > 0
+    points[held] = around.move(reference[held], step[held])
+    residuals, spread = np.full(n, np.nan), np.where(held, 0.0, np.nan)
+    residuals[held] = around.distance(given[held], points[held])
+    np.add.at(spread, rows, weights * around.distance(points[rows], projections) ** 2)
     return Blended(
         points=points,
-        residuals=np.sqrt(np.einsum("nd,nd->n", given - points, given - points)),
+        residuals=residuals,
         n_charts=count,
         disagreement=np.sqrt(spread),
-        status=np.where(count > 0, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
+        status=np.where(held, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
         rows=rows,
         charts=charts,
         weights=weights,
@@ -255,8 +264,6 @@ def _threshold(threshold: Any, noise: FloatArray, bundle: Subbundle) -> float:
     if not isinstance(threshold, str):
         return as_positive(threshold, "threshold", hint="It is ε, comparable with the noise.")
     as_choice(threshold, "threshold", ("auto",))
-    space = getattr(bundle, "space", None)
-    codimension = max(int(bundle.ambient_dim if space is None else space.dim) - bundle.rank, 1)
     known = noise[np.isfinite(noise)]
     level = float(np.median(known)) if known.size else 0.0
-    return max(_LEVELS * level * float(np.sqrt(codimension)), _LEAST * float(bundle.length_scale))
+    return max(_LEVELS * level * float(np.sqrt(codimension(bundle))), _LEAST * float(bundle.length_scale))

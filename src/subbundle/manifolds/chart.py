@@ -249,6 +249,10 @@ class Chart:
         held = self._held(coordinates)[1]
         return held if np.ndim(coordinates) == 2 else held[0]
 
+    def sample(self) -> FloatArray:
+        """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
+        return self._picture.leave(self._model.nodes[0])
+
     def extent_along(self, coordinates: Any) -> FloatArray:
         """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
         given, _ = self._held(coordinates)
