@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Atlas": "subbundle.manifolds.atlas",
+    "Blended": "subbundle.manifolds.atlas",
     "Carried": "subbundle.manifolds.ridge",
     "Chart": "subbundle.manifolds.chart",
     "Cloud": "subbundle.cloud",
@@ -94,6 +96,8 @@ if TYPE_CHECKING:
     from subbundle.geodesics.log import log as log
     from subbundle.geodesics.parts import Parts as Parts
     from subbundle.geodesics.parts import connected_parts as connected_parts
+    from subbundle.manifolds.atlas import Atlas as Atlas
+    from subbundle.manifolds.atlas import Blended as Blended
     from subbundle.manifolds.chart import Chart as Chart
     from subbundle.manifolds.chart import Located as Located
     from subbundle.manifolds.ridge import Carried as Carried

@@ -96,15 +96,15 @@ def trace(
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol)
         positions[going], covectors[going] = run.end_points, run.end_covectors
-        end = _pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
+        end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
         ends[going], velocity[going] = end[0][:, 0], end[1][:, 0]
         status[going] = run.status
         reached[going] = np.where(run.status == Status.OK, step * last, step * first + run.reached)
         new = np.full((2, n, len(times), ends.shape[1]), np.nan)
-        new[:, going] = _pictured(bundle, picture, run.points, run.covectors)
+        new[:, going] = pictured(bundle, picture, run.points, run.covectors)
         # The first node of a stage is the last of the one before, and known for more geodesics there.
         nodes = np.concatenate([nodes, new[:, :, 1 if first else 0 :]], axis=2)
-        _end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
+        end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
         fan = Fan(directions, step, nodes[0], nodes[1], reached, ends, velocity, status)
         still = (status == Status.OK) & (reached == step * last)
         if useful is not None and last < n_steps and still.any():
@@ -135,7 +135,7 @@ def interleave(even: Fan, odd: Fan) -> Fan:
     )  # fmt: skip
 
 
-def _pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors: FloatArray) -> FloatArray:
+def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors: FloatArray) -> FloatArray:
     """Pictures of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
     known = np.isfinite(points).all(axis=2)
     velocities = bundle.field(points[known], covectors[known]).velocity
@@ -145,7 +145,7 @@ def _pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors
     return result
 
 
-def _end_where_the_picture_does(
+def end_where_the_picture_does(
     nodes: FloatArray, step: float, reached: FloatArray, ends: FloatArray, velocity: FloatArray, status: StatusArray
 ) -> None:
     """End geodesics that crossed the border of the picture at their last node inside, in place."""

@@ -120,7 +120,7 @@ def _between(count: int) -> FloatArray:
 def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     """The interpolant of ``fan`` and its error on independent geodesics, half way between the nodes."""
     domain = tracer.domain(fan)
-    model = _interpolate(fan, domain, float(tracer.bundle.length_scale), n_jobs)
+    model = interpolate(fan, domain, float(tracer.bundle.length_scale), n_jobs)
     unit = _check_directions(fan.directions)
     check = tracer.halved(unit, float(domain.extents.max()))
     coordinates = check.distances[1::2, None] * unit[:, None, :]
@@ -130,7 +130,8 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     return Built(fan, domain, model, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
 
 
-def _interpolate(fan: Fan, domain: Domain, scale: float, n_jobs: int) -> Interpolant | Scattered:
+def interpolate(fan: Fan, domain: Domain, scale: float, n_jobs: int) -> Interpolant | Scattered:
+    """The interpolant of ``fan`` on its ``domain``."""
     n_nodes = int(np.ceil(domain.extents.max() / fan.step)) + 3
     points, velocities = continued(fan, n_nodes)
     counts = np.minimum(fan.real.sum(axis=1), n_nodes)

@@ -74,6 +74,10 @@ class Searched:
         """Which ``coordinates`` [n, k] lie in the domain."""
         return self.coarse.inside(coordinates)
 
+    def extent(self, coordinates: FloatArray) -> FloatArray:
+        """ρ [n] along the directions of ``coordinates`` [n, k]."""
+        return self.coarse.extent(coordinates)
+
     def nearest(self, targets: FloatArray) -> Found:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
 

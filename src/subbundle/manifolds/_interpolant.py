@@ -118,6 +118,15 @@ class Interpolant:
         kernels.inside_batch(self.border, coordinates, _SLACK * self.scale, result)
         return result
 
+    def extent(self, coordinates: FloatArray) -> FloatArray:
+        """ρ [n] along the directions of ``coordinates`` [n, k]."""
+        if self.rank == 1:
+            return np.asarray(self.border[(coordinates[:, 0] < 0.0).astype(np.int64), 0])
+        turns = np.arctan2(coordinates[:, 1], coordinates[:, 0]) / (2.0 * np.pi) % 1.0 * len(self.border)
+        ray = np.minimum(turns.astype(np.int64), len(self.border) - 1)
+        start, end = self.border[ray].T
+        return np.asarray(start + (turns - ray) * (end - start))
+
     def nearest(self, targets: FloatArray) -> Found:
         """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
         return nearest(self, targets)

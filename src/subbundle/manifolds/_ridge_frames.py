@@ -19,6 +19,7 @@ import numpy as np
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles._settings import Rest, Walks, pairs
 from subbundle.bundles.base import Frame, Subbundle
+from subbundle.bundles.surroundings import Surroundings, surroundings_of
 
 # Half-width of the differences, in length scales: their error is its square, 1e-4 of the correction.
 _DIFFERENCE = 1e-2
@@ -27,7 +28,7 @@ _DIFFERENCE = 1e-2
 def rest_by_frames(bundle: Subbundle, points: FloatArray, walks: Walks) -> Rest:
     """Carry ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
     n, dim, k = *points.shape, bundle.rank
-    around = _Surroundings(bundle)
+    around = surroundings_of(bundle)
     current = points.copy()
     status = np.full(n, Status.NOT_CONVERGED, np.int8)
     offsets, steps = np.full(n, np.inf), np.zeros(n, np.int64)
@@ -44,90 +45,63 @@ def rest_by_frames(bundle: Subbundle, points: FloatArray, walks: Walks) -> Rest:
         status[rows[seen != Status.OK]] = seen[seen != Status.OK]
         good = np.flatnonzero(seen == Status.OK)
         rows, frame = rows[good], _rows_of(frame, good)
-        forms[rows] = around.second_form(current[rows], frame)
-        shift = around.log(frame.mean, current[rows])
-        step = around.across(frame, shift)
+        forms[rows] = _second_form(bundle, around, current[rows], frame)
+        shift = around.displacement(current[rows], frame.mean)
+        step = _across(frame, shift)
         if walks.order == 2:
             step = step - 0.5 * _bending(frame, forms[rows], _along(frame, shift))
-        tangents[rows], variance[rows] = frame.vectors, around.variance(frame)
-        offsets[rows] = around.length(step, current[rows])
-        current[rows] = around.exp(step, current[rows])
+        tangents[rows], variance[rows] = frame.vectors, _variance(bundle, frame)
+        moved = around.move(current[rows], step)
+        offsets[rows] = around.distance(current[rows], moved)
+        current[rows] = moved
         steps[rows] += 1
         status[rows[offsets[rows] <= walks.tol]] = Status.OK
     return Rest(current, tangents, forms, log_mass, variance, np.full(n, np.nan), offsets, steps, status)
 
 
-class _Surroundings:
-    """Differences, sums and transport on the manifold that a bundle lives on, or in R^d; flat arrays [batch, dim]."""
+def _across(frame: Frame, vectors: FloatArray) -> FloatArray:
+    """(I − P) applied to ``vectors`` [batch, dim]."""
+    return np.asarray(vectors - np.einsum("bdk,bk->bd", frame.vectors, _along(frame, vectors)))
 
-    def __init__(self, bundle: Subbundle) -> None:
-        self._bundle = bundle
-        self._space: Any = getattr(bundle, "space", None)
 
-    @property
-    def dim(self) -> int:
-        return int(self._bundle.ambient_dim if self._space is None else self._space.dim)
+def _variance(bundle: Subbundle, frame: Frame) -> FloatArray:
+    """Second moment per normal direction."""
+    k, dim = bundle.rank, surrounding_dim(bundle)
+    if dim == k:
+        return np.zeros(len(frame.vectors))
+    return np.asarray(frame.eigenvalues[:, k:dim].sum(axis=1) / (dim - k))
 
-    def log(self, points: FloatArray, base_points: FloatArray) -> FloatArray:
-        if self._space is None:
-            return points - base_points
-        return self._flat(self._space.log(self._shaped(points), self._shaped(base_points)))
 
-    def exp(self, vectors: FloatArray, base_points: FloatArray) -> FloatArray:
-        if self._space is None:
-            return base_points + vectors
-        return self._flat(self._space.exp(self._shaped(vectors), self._shaped(base_points)))
+def _second_form(bundle: Subbundle, around: Surroundings, points: FloatArray, frame: Frame) -> FloatArray:
+    """II(e_a, e_b), a ≤ b, as vectors [batch, pairs, dim]; zero where a neighbour has no frame."""
+    k = bundle.rank
+    width = _DIFFERENCE * bundle.length_scale
+    turned = np.zeros((k, k, *points.shape))
+    for a in range(k):
+        ends = [around.move(points, side * width * frame.vectors[:, :, a]) for side in (1.0, -1.0)]
+        (ahead, seen), (behind, seen_behind) = (_across_there(bundle, around, frame, end, points) for end in ends)
+        known = (seen == Status.OK) & (seen_behind == Status.OK)
+        turned[a][:, known] = ((behind - ahead) / (2.0 * width))[:, known]
+    both = [0.5 * (turned[a, b] + turned[b, a]) for a, b in pairs(k)]
+    return np.stack([_across(frame, vectors) for vectors in both], axis=1)
 
-    def length(self, vectors: FloatArray, base_points: FloatArray) -> FloatArray:
-        if self._space is None:
-            return np.asarray(np.sqrt(np.einsum("bd,bd->b", vectors, vectors)))
-        v = self._shaped(vectors)
-        return np.asarray(np.sqrt(np.maximum(self._space.inner_product(v, v, self._shaped(base_points)), 0.0)))
 
-    def across(self, frame: Frame, vectors: FloatArray) -> FloatArray:
-        """(I − P) applied to ``vectors`` [batch, dim]."""
-        return np.asarray(vectors - np.einsum("bdk,bk->bd", frame.vectors, _along(frame, vectors)))
+def _across_there(
+    bundle: Subbundle, around: Surroundings, frame: Frame, ends: FloatArray, points: FloatArray
+) -> tuple[FloatArray, StatusArray]:
+    """(I − P) e_b [k, batch, dim] with the projector at ``ends``, compared at ``points``; and its status."""
+    there = bundle.frame(ends)
+    carried = []
+    for b in range(bundle.rank):
+        moved = around.transport(np.ascontiguousarray(frame.vectors[:, :, b]), points, ends)
+        carried.append(around.transport(_across(there, moved), ends, points))
+    return np.stack(carried), there.status
 
-    def variance(self, frame: Frame) -> FloatArray:
-        """Second moment per normal direction."""
-        k, dim = self._bundle.rank, self.dim
-        if dim == k:
-            return np.zeros(len(frame.vectors))
-        return np.asarray(frame.eigenvalues[:, k:dim].sum(axis=1) / (dim - k))
 
-    def second_form(self, points: FloatArray, frame: Frame) -> FloatArray:
-        """II(e_a, e_b), a ≤ b, as vectors [batch, pairs, dim]; zero where a neighbour has no frame."""
-        k = self._bundle.rank
-        width = _DIFFERENCE * self._bundle.length_scale
-        turned = np.zeros((k, k, *points.shape))
-        for a in range(k):
-            ahead, behind = (self.exp(side * width * frame.vectors[:, :, a], points) for side in (1.0, -1.0))
-            seen = self._carried_across(frame, ahead, points), self._carried_across(frame, behind, points)
-            known = (seen[0][1] == Status.OK) & (seen[1][1] == Status.OK)
-            turned[a][:, known] = ((seen[1][0] - seen[0][0]) / (2.0 * width))[:, known]
-        both = [0.5 * (turned[a, b] + turned[b, a]) for a, b in pairs(k)]
-        return np.stack([self.across(frame, vectors) for vectors in both], axis=1)
-
-    def _carried_across(self, frame: Frame, ends: FloatArray, points: FloatArray) -> tuple[FloatArray, StatusArray]:
-        """(I − P) e_b [k, batch, dim] with the projector at ``ends``, compared at ``points``; and its status."""
-        there = self._bundle.frame(ends)
-        carried = []
-        for b in range(self._bundle.rank):
-            moved = self._transport(frame.vectors[:, :, b], points, ends)
-            carried.append(self._transport(self.across(there, moved), ends, points))
-        return np.stack(carried), there.status
-
-    def _transport(self, vectors: FloatArray, base_points: FloatArray, ends: FloatArray) -> FloatArray:
-        if self._space is None:
-            return vectors
-        moved = self._space.parallel_transport(self._shaped(vectors), self._shaped(base_points), self._shaped(ends))
-        return self._flat(moved)
-
-    def _shaped(self, rows: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(rows).reshape(len(rows), *self._space.shape)
-
-    def _flat(self, arrays: FloatArray) -> FloatArray:
-        return np.asarray(arrays).reshape(len(arrays), self._bundle.ambient_dim)
+def surrounding_dim(bundle: Subbundle) -> int:
+    """Dimension of the manifold that the bundle lives on, or of R^d."""
+    space: Any = getattr(bundle, "space", None)
+    return int(bundle.ambient_dim if space is None else space.dim)
 
 
 def _along(frame: Frame, vectors: FloatArray) -> FloatArray:

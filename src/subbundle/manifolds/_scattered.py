@@ -114,6 +114,10 @@ class Scattered:
         distance, border = self._border(coordinates)
         return np.asarray(distance <= border + _SLACK * self.scale)
 
+    def extent(self, coordinates: FloatArray) -> FloatArray:
+        """ρ [n] along the directions of ``coordinates`` [n, k]."""
+        return self._border(coordinates)[1]
+
     def _border(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """|v| [n] and ρ(v/|v|) [n]; at zero, which is inside whatever the direction, some ρ."""
         distance = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))

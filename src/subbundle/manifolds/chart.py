@@ -94,6 +94,13 @@ class Chart:
         chart._data.model(bundle)
         return chart
 
+    @classmethod
+    def _of(cls, data: _chart_data.ChartData, bundle: Subbundle) -> Chart:
+        """The chart of a fan that was traced elsewhere."""
+        chart = cls.__new__(cls)
+        chart._bundle, chart._data = bundle, data
+        return chart
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Everything the chart knows, as arrays that `numpy.savez` can keep."""
         return self._data.to_arrays()
@@ -241,6 +248,18 @@ class Chart:
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
         held = self._held(coordinates)[1]
         return held if np.ndim(coordinates) == 2 else held[0]
+
+    def sample(self) -> FloatArray:
+        """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
+        return self._picture.leave(self._model.nodes[0])
+
+    def extent_along(self, coordinates: Any) -> FloatArray:
+        """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
+        given, _ = self._held(coordinates)
+        known = np.isfinite(given).all(axis=1)
+        result = np.full(len(given), np.nan)
+        result[known] = self._model.extent(given[known])
+        return result
 
     def inverse_transform(self, coordinates: Any) -> FloatArray:
         """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""

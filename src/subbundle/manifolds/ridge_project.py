@@ -25,9 +25,10 @@ from subbundle._validation import as_integer, as_points, as_positive, as_real
 from subbundle.bundles._settings import Rest, Walks, pairs
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import gaussian_reach
-from subbundle.manifolds._ridge_frames import rest_by_frames
+from subbundle.manifolds._ridge_frames import rest_by_frames, surrounding_dim
 
 # Part of the kernel that is left out.
 _SPARED = 2e-3
@@ -220,7 +221,8 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
     for pair, (a, b) in enumerate(pairs(k)):
         second_form[:, a, b] = second_form[:, b, a] = forms[:, pair]
     points = np.where(arrived[:, None], found.points, start)
-    shifts = np.sqrt(np.einsum("bd,bd->b", points - start, points - start))
+    shifts = np.zeros(len(start))
+    shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
     noise = np.where(arrived, _noise(found.variance, bundle), np.nan)
     return Ridge(
         points=points,
@@ -229,7 +231,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
         density=np.exp(found.log_mass),
         curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
         noise=noise,
-        outlier_scores=_scores(shifts, noise * np.sqrt(_codimension(bundle)), arrived),
+        outlier_scores=_scores(shifts, noise * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,
         neighbours=np.where(arrived, found.effective, np.nan),
@@ -247,9 +249,9 @@ def _noise(variance: FloatArray, bundle: Subbundle) -> FloatArray:
     return np.asarray(np.sqrt(variance * area / np.maximum(area - variance, _NARROWEST * area)))
 
 
-def _codimension(bundle: Subbundle) -> int:
-    space = getattr(bundle, "space", None)
-    return max(int(bundle.ambient_dim if space is None else space.dim) - bundle.rank, 1)
+def codimension(bundle: Subbundle) -> int:
+    """Number of normal directions, at least one."""
+    return max(surrounding_dim(bundle) - bundle.rank, 1)
 
 
 def _scores(shifts: FloatArray, noise: FloatArray, arrived: np.ndarray[Any, Any]) -> FloatArray:
