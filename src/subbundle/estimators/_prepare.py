@@ -33,9 +33,9 @@ _FEW_FEATURES = 4
 # Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.55 to
 # 0.65 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
 _NARROWER = 0.6
-# Kernel mass per dimension below which subspaces are noise however clean the points: with fewer neighbours geodesics of
-# thin clouds (700 points on an S) are lost on the way, with twice as many they are no better.
-_LEAST_MASS = 8.0
+# Kernel mass, for all ranks and per dimension, below which subspaces are noise however clean the points: with fewer
+# neighbours geodesics of thin clouds (700 points on an S) are lost on the way, with twice as many they are no better.
+_LEAST_MASS, _LEAST_PER_DIMENSION = 16.0, 8.0
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
 _ENOUGH = 40.0
@@ -91,7 +91,8 @@ def prepare(
 def narrower(mass: float, rank: int) -> float:
     """Bandwidth of the bundle of a denoised cloud relative to the one that denoised it, where neighbours have this
     ``mass``."""
-    return max(_NARROWER, float((_LEAST_MASS * rank / mass) ** (1.0 / rank)))
+    wanted = max(_LEAST_MASS, _LEAST_PER_DIMENSION * rank)
+    return max(_NARROWER, float((wanted / mass) ** (1.0 / rank)))
 
 
 def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
