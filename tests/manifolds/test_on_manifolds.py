@@ -198,16 +198,16 @@ def test_a_chart_along_a_circle_of_latitude(parallel):
 def test_a_chart_of_diagonal_matrices_is_that_of_the_plane(twins):
     flat, curved = twins
     base = sb.carry_to_ridge(flat, [0.0, 0.0]).points
-    plane, matrices = sb.Chart(flat, base), sb.Chart(curved, diagonal(base)[0])
+    plane, matrices = sb.Chart(flat, base, 0.5), sb.Chart(curved, diagonal(base)[0], 0.5)
     points = arc(30, seed=5)
     here, there = plane.locate(points), matrices.locate(diagonal(points))
     sign = np.sign(np.nansum(here.coordinates * there.coordinates))
     both = (here.status == sb.Status.OK) & (there.status == sb.Status.OK)
-    assert both.sum() > 25
+    assert both.sum() > 10
     error = max(plane.interpolation_error + matrices.interpolation_error, 1e-4)
     np.testing.assert_allclose(sign * there.coordinates[both], here.coordinates[both], atol=5.0 * error)
     np.testing.assert_allclose(there.residuals[both], here.residuals[both], atol=5.0 * error)
-    assert matrices.radius == pytest.approx(plane.radius, rel=1e-3)
+    np.testing.assert_array_equal(here.status, there.status)
     back = matrices.inverse_transform(there.coordinates[both])
     np.testing.assert_allclose(to_plane(back), plane.inverse_transform(sign * there.coordinates[both]), atol=error)
     # The slope of a geodesic of unit speed has unit length in the metric.
