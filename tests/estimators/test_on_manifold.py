@@ -154,5 +154,6 @@ class TestEstimator:
         points = Sphere(2).projection(np.random.default_rng(0).standard_normal((60, 3)))
         metric = sb.GeodesicDistance(2, space=Sphere(2), bandwidth=0.8).fit(points)
         near = points[np.argsort(Sphere(2).dist(points, points[0]))[:6]]
-        # Full rank: the bundle is the sphere, and distances are its own; a fan places targets to a hundredth of the bandwidth.
+        # Full rank: the bundle is the sphere, and distances are its own; a fan places targets to a hundredth of the
+        # bandwidth.
         np.testing.assert_allclose(metric.pairwise(near), Sphere(2).dist(near[:, None], near[None]), atol=8e-3)

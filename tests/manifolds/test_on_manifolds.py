@@ -7,12 +7,14 @@ cloud of the (x, y) gives in R².
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import subbundle as sb
 from subbundle.bundles.surroundings import Curved, Logs
-from subbundle.spaces import SPD, Hyperbolic, Kendall, Sphere
+from subbundle.spaces import SPD, Hyperbolic, Kendall, Product, Sphere, from_geomstats
 
 LATITUDE = 0.7
 
@@ -196,16 +198,16 @@ def test_a_chart_along_a_circle_of_latitude(parallel):
 def test_a_chart_of_diagonal_matrices_is_that_of_the_plane(twins):
     flat, curved = twins
     base = sb.carry_to_ridge(flat, [0.0, 0.0]).points
-    plane, matrices = sb.Chart(flat, base), sb.Chart(curved, diagonal(base)[0])
+    plane, matrices = sb.Chart(flat, base, 0.5), sb.Chart(curved, diagonal(base)[0], 0.5)
     points = arc(30, seed=5)
     here, there = plane.locate(points), matrices.locate(diagonal(points))
     sign = np.sign(np.nansum(here.coordinates * there.coordinates))
     both = (here.status == sb.Status.OK) & (there.status == sb.Status.OK)
-    assert both.sum() > 25
+    assert both.sum() > 10
     error = max(plane.interpolation_error + matrices.interpolation_error, 1e-4)
     np.testing.assert_allclose(sign * there.coordinates[both], here.coordinates[both], atol=5.0 * error)
     np.testing.assert_allclose(there.residuals[both], here.residuals[both], atol=5.0 * error)
-    assert matrices.radius == pytest.approx(plane.radius, rel=1e-3)
+    np.testing.assert_array_equal(here.status, there.status)
     back = matrices.inverse_transform(there.coordinates[both])
     np.testing.assert_allclose(to_plane(back), plane.inverse_transform(sign * there.coordinates[both]), atol=error)
     # The slope of a geodesic of unit speed has unit length in the metric.
@@ -266,3 +268,36 @@ def test_matrices_as_base_points_say_how_to_write_them(twins):
         ValueError, match=r"must have 4 coordinates per point; got shape \(2, 2\).*np.reshape\(base_poi"
     ):
         sb.geodesic(twins[1], np.eye(2), [1.0], length=0.1)
+
+
+def test_the_closed_form_and_the_general_way_agree_on_a_sphere():
+    """A product of one sphere is that sphere, but goes the general way: differences, logarithms as a picture."""
+    rng = np.random.default_rng(6)
+    points = Sphere(2).projection(circle(rng.uniform(-1.0, 1.0, 40)) + 0.02 * rng.normal(size=(40, 3)))
+    one, other = (sb.RiemannianSubbundle(points, 1, 0.25, space=space) for space in (Sphere(2), Product(Sphere(2))))
+    base = sb.carry_to_ridge(one, points[0]).points
+    # Steps end at 1e-6 bandwidths; forces by differences are accurate to 1e-9 of their size.
+    np.testing.assert_allclose(sb.carry_to_ridge(other, points[0]).points, base, atol=1e-7)
+    found = [sb.log(bundle, base, points[1], tol=1e-4) for bundle in (one, other)]
+    np.testing.assert_allclose(found[0].coordinates, found[1].coordinates, atol=1e-5)
+    np.testing.assert_allclose(found[0].residuals, found[1].residuals, atol=1e-6)
+    matrices = [sb.pairwise_distance(bundle, points[:3]) for bundle in (one, other)]
+    # Placed between nodes to second order, in two pictures of the sphere.
+    np.testing.assert_allclose(*matrices, atol=2e-3)
+    charts = [sb.Chart(bundle, base, 0.4) for bundle in (one, other)]
+    error = sum(chart.interpolation_error for chart in charts)
+    np.testing.assert_allclose(*(chart.transform(points, outside="nan") for chart in charts), atol=10.0 * error)
+
+
+def test_a_geomstats_sphere_is_a_sphere():
+    with warnings.catch_warnings():
+        # geomstats loads its backend through an import hook of the old kind.
+        warnings.simplefilter("ignore")
+        hypersphere = pytest.importorskip("geomstats.geometry.hypersphere")
+    space = from_geomstats(hypersphere.Hypersphere(2))
+    points = circle(np.linspace(-0.5, 0.5, 30))
+    theirs, ours = (sb.RiemannianSubbundle(points, 1, 0.2, space=each) for each in (space, Sphere(2)))
+    start = Sphere(2).projection(points[15] + [0.0, 0.0, 0.03])
+    np.testing.assert_allclose(
+        sb.carry_to_ridge(theirs, start).points, sb.carry_to_ridge(ours, start).points, atol=1e-7
+    )

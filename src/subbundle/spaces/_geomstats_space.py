@@ -199,7 +199,7 @@ class GeomstatsSpace(BaseSpace):
     def _points(self, function: Callable[..., Any], tail: tuple[int, ...], x: FloatArray) -> FloatArray:
         """A function of points, for any number of leading axes."""
         rows = x.reshape(-1, *self.shape)
-        return np.asarray(function(rows)).reshape(*self.batch(x), *tail)
+        return np.asarray(function(rows)).reshape((*self.batch(x), *tail))
 
     def _pairs(
         self, function: Callable[..., Any], tail: tuple[int, ...], base: FloatArray, *others: FloatArray

@@ -2,8 +2,8 @@
 
 A bundle asks for the logs of all observations at several points: a million of 2 × 2 or 3 × 3 matrices, for each of
 which a call of LAPACK costs more than the arithmetic. Here L⁻¹ and the eigenpairs (Jacobi rotations) are computed in
-place, and L only when the base point changes. The formulas are those of `SPD`: near x the eigenvalues of L⁻¹ (y − x) L⁻ᵀ
-and log1p, elsewhere those of L⁻¹ y L⁻ᵀ and log.
+place, and L only when the base point changes. The formulas are those of `SPD`: near x the eigenvalues of L⁻¹ (y − x)
+L⁻ᵀ and log1p, elsewhere those of L⁻¹ y L⁻ᵀ and log.
 """
 
 from __future__ import annotations
