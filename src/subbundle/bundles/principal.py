@@ -112,6 +112,8 @@ class PrincipalSubbundle:
         self.min_density = as_positive(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
+        # What others have worked out from this bundle and will want again: graph of the landmarks, connected parts.
+        self.kept: dict[str, Any] = {}
         jobs = resolve_jobs(n_jobs)
         working, self._coordinates = reduce_cloud(self.cloud)
         if self._coordinates.span < self._rank:

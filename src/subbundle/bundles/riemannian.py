@@ -115,6 +115,7 @@ class RiemannianSubbundle:
         self.min_density = as_positive(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
+        self.kept: dict[str, Any] = {}
         self.observations = shaped(space, rows)
         # Leaf order is a function of the set of points, and spreads a sample over all of it.
         self._rows = np.ascontiguousarray(aligned(space, rows)[Cloud(rows).order])

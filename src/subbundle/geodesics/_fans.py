@@ -23,7 +23,7 @@ from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
-from subbundle.geodesics._paths import HasLandmarks, PathGraph
+from subbundle.geodesics._paths import HasLandmarks, path_graph
 from subbundle.geodesics._start import covectors_from_coordinates
 
 # Distance between nodes along a ray, and between rays at the rim, in length scales.
@@ -92,13 +92,27 @@ def narrow_fan_distances(
     where a narrow one misses it too. Also the coordinates [n, 2] of the geodesic that came nearest.
     """
     spacing = 2.0 * np.pi / found.rays
-    angles = nearest[:, None] * spacing + spacing * np.linspace(-1.0, 1.0, _NARROW_RAYS)
+    middles: FloatArray = nearest.astype(np.float64) * spacing
+    return aimed_fan_distances(bundle, sources, targets, middles, spacing, found.longest, tol)
+
+
+def aimed_fan_distances(
+    bundle: Subbundle,
+    sources: FloatArray,
+    targets: FloatArray,
+    middles: FloatArray,
+    spread: float,
+    longest: float,
+    tol: float,
+) -> tuple[FloatArray, FloatArray]:
+    """The same with fans of the angles ``middles`` [n] ± ``spread``."""
+    angles = middles[:, None] + spread * np.linspace(-1.0, 1.0, _NARROW_RAYS)
     around = surroundings_of(bundle)
     lengths, starts = np.empty(len(sources)), np.empty((len(sources), 2))
     count = max(_ROWS // _NARROW_RAYS, 1)
     for start in range(0, len(sources), count):
         rows = np.arange(start, min(start + count, len(sources)))
-        times, nodes = _fans(bundle, sources[rows], angles[rows], found.longest, tol)
+        times, nodes = _fans(bundle, sources[rows], angles[rows], longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
             length, _ = _place(around, fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
             lengths[row] = length[0]
@@ -128,9 +142,9 @@ def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> flo
     if not isinstance(bundle, HasLandmarks):
         # Half a great circle is π/2 times its chord.
         return float(np.pi * np.linalg.norm(targets.max(axis=0) - targets.min(axis=0)))
-    graph = PathGraph(bundle)
+    graph = path_graph(bundle)
     some = sources[:: max(len(sources) // 16, 1)]
-    lengths = np.concatenate([graph.guesses(source, targets)[1] for source in some])
+    lengths = np.concatenate([graph.lengths(source, targets) for source in some])
     finite = lengths[np.isfinite(lengths)]
     # Any other source is nearer than the sum of two of these; a quarter more is ample for evenly spread ones.
     return float(1.25 * finite.max() + 2.0 * bundle.length_scale)

@@ -68,6 +68,13 @@ class PathGraph:
         direction = self.around.displacement(np.broadcast_to(base, legs.shape), legs)
         return direction, length[goal] + offset + beside
 
+    def lengths(self, base: FloatArray, targets: FloatArray) -> FloatArray:
+        """Length [n] of the shortest path from ``base`` [dim] to each target: a little more than the distance."""
+        source, goal = self._nearest(base[None])[0], self._nearest(targets)
+        offset = self.around.distance(base[None], self.points[[source]])[0]
+        beside = self.around.distance(targets, self.points[goal])
+        return np.asarray(dijkstra(self.graph, directed=False, indices=source)[goal] + offset + beside)
+
     def _nearest(self, points: FloatArray) -> IntArray:
         """The landmark next to each point [n, dim]; any, where the point has no picture."""
         return np.asarray(self.tree.query(np.nan_to_num(self.picture.enter(points)))[1], dtype=np.int64)
@@ -79,6 +86,15 @@ class PathGraph:
             node = int(before[node])
         point: FloatArray = self.points[node]
         return point
+
+
+def path_graph(bundle: Subbundle) -> PathGraph:
+    """The graph of the landmarks, made when it is first asked for and kept with the bundle."""
+    kept = getattr(bundle, "kept", {})
+    if "path_graph" not in kept:
+        kept["path_graph"] = PathGraph(bundle)
+    graph: PathGraph = kept["path_graph"]
+    return graph
 
 
 def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matrix:

@@ -18,21 +18,31 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surroundings_of
-from subbundle.geodesics._fans import FanDistances, fan_distances, narrow_fan_distances
+from subbundle.geodesics._fans import FanDistances, aimed_fan_distances, fan_distances, narrow_fan_distances
+from subbundle.geodesics._paths import HasLandmarks, path_graph
 from subbundle.geodesics.log import log
 from subbundle.geodesics.parts import connected_parts
 
 # A geodesic that ends further than this from its target, in length scales, has not found it.
 _MISSED = 1.0
+# Stations that a way between two points may lead through, and the part by which that way must be shorter than the
+# geodesic found to show that there is another: more than a way through a station is too long.
+_STATIONS, _SHORTER = 400, 0.005
+# Length scales up to which no second geodesic is looked for, and what a path through the landmarks may be longer than
+# the geodesic along it without the two being different ways.
+_ONE_WAY, _SLACK = 8.0, 0.0
+# Half the opening, in radians, of a fan aimed along a path.
+_AIM = 0.25
 
 
 def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: float = 1e-5) -> FloatArray:
     """Distances between ``x`` and ``y``, [dim] or [batch, dim] (one of them may be a single point).
 
     The length is that of the geodesic `log` finds; where it finds none and the rank is 1 or 2, a fan of geodesics is
-    tried, as in `pairwise_distance`. Points need not be observations, and observations are taken as they are, with
-    their noise; carry them onto the ridge first for distances along the middle of the cloud. Equal to the bit when x
-    and y are exchanged: the geodesic always starts at the point that comes first in lexicographic order.
+    tried, as in `pairwise_distance`. A geodesic that is longer than the shortest path through the cloud is not the
+    shortest, and is looked for again along that path. Points need not be observations, and observations are taken as
+    they are, with their noise; carry them onto the ridge first for distances along the middle of the cloud. Equal to
+    the bit when x and y are exchanged: the geodesic always starts at the point that comes first in lexicographic order.
 
     Parameters
     ----------
@@ -63,6 +73,7 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
         lengths[rows] = _lengths(bundle, first, second, search, tol)
         if bundle.rank <= 2:
             _fill_from_fans(bundle, first, second, lengths, rows, tol)
+        lengths[rows] = _no_longer_than_paths(bundle, first, second, lengths[rows], tol)
     _warn_missing(lengths)
     return lengths[0] if single else lengths
 
@@ -74,9 +85,10 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     fan: a few hundred geodesics serve all m targets. Where no ray comes near, a narrower fan is sent after the single
     target, and then `log` from the best of its rays; for higher ranks `log` does all the work.
 
-    Without ``others`` the matrix is symmetric: each entry is the mean of both directions. Pairs that no single
-    geodesic was found for then get the length of the shortest way through one of the other points, two geodesics end to
-    end: an upper bound of the distance. A warning says how many.
+    Without ``others`` the matrix is symmetric: each entry is the mean of both directions. Where two geodesics end to
+    end, through another of the points or a landmark, are shorter than the one found, they count instead: the shortest
+    way leads elsewhere, around a neck or a hole. Pairs that no single geodesic was found for get such a length too,
+    an upper bound of the distance; a warning says how many.
     """
     around = surroundings_of(bundle)
     sources = around.validate(as_points(points, "points", dim=bundle.ambient_dim), "points")
@@ -92,6 +104,8 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     lost = np.isnan(matrix[i, j])
     i, j = i[lost], j[lost]
     matrix[i, j] = _lengths(bundle, sources[i], targets[j], "dual", tol, None if fans is None else starts[lost])
+    i, j = np.nonzero(np.isfinite(matrix))
+    matrix[i, j] = _no_longer_than_paths(bundle, sources[i], targets[j], matrix[i, j], tol)
     _warn_missing(matrix)
     return matrix
 
@@ -110,11 +124,56 @@ def _fill_from_fans(
         lengths[rows[i]] = found[0]
 
 
+def _no_longer_than_paths(
+    bundle: Subbundle, x: FloatArray, y: FloatArray, lengths: FloatArray, tol: float
+) -> FloatArray:
+    """``lengths`` [n], and where a path through the landmarks is shorter, that of a geodesic along it, or NaN.
+
+    Several geodesics can join two points, around a hole or a neck, and a search finds one of them.
+    """
+    if not isinstance(bundle, HasLandmarks) or not np.isfinite(lengths).any():
+        return lengths
+    # Within a few length scales there is only one way.
+    long = np.flatnonzero(np.isfinite(lengths) & (lengths > _ONE_WAY * bundle.length_scale))
+    if long.size == 0:
+        return lengths
+    graph = path_graph(bundle)
+    bounds = np.full(len(x), np.inf)
+    unique, group = np.unique(x[long], axis=0, return_inverse=True)
+    for i, base in enumerate(unique):
+        rows = long[group.ravel() == i]
+        bounds[rows] = graph.lengths(base, y[rows])
+    lengths = lengths.copy()
+    for row in long[lengths[long] > (1.0 + _SLACK) * bounds[long]]:
+        again = _along_path(bundle, x[row], y[row], bounds[row], tol)
+        lengths[row] = again if again <= (1.0 + _SLACK) * bounds[row] else np.nan
+    return lengths
+
+
+def _along_path(bundle: Subbundle, x: FloatArray, y: FloatArray, length: float, tol: float) -> float:
+    """Length of a geodesic from x to y that leaves along the shortest path; NaN if there is none."""
+    direction, _ = path_graph(bundle).guesses(x, y[None])
+    frame = bundle.frame(x[None])
+    along = np.einsum("dk,d->k", (frame.vectors if frame.duals is None else frame.duals)[0], direction[0])
+    start = along * (length / max(float(np.linalg.norm(along)), 1e-300))
+    if bundle.rank == 2:
+        angle = np.array([np.arctan2(along[1], along[0])])
+        found, _ = aimed_fan_distances(bundle, x[None], y[None], angle, _AIM, 1.1 * length, tol)
+        if np.isfinite(found[0]):
+            return float(found[0])
+    return float(_lengths(bundle, x[None], y[None], "dual", tol, start[None])[0])
+
+
 def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:
     """Symmetric matrix [n, n] of the distances among ``points`` [n, dim]."""
+    n = len(points)
     apart = ~_joined(bundle, points, points, every=True)
-    fans = fan_distances(bundle, points, points, apart, tol) if bundle.rank <= 2 else None
-    matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths
+    stations = _stations(bundle, points)
+    goals = np.concatenate([points, stations])
+    fans = None
+    if bundle.rank <= 2:
+        fans = fan_distances(bundle, points, goals, ~_joined(bundle, points, goals, every=True), tol)
+    matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths[:, :n].copy()
     matrix[apart] = np.inf
     np.fill_diagonal(matrix, 0.0)
     matrix = _mean_of_both(matrix)
@@ -126,14 +185,34 @@ def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:
     else:
         matrix[i, j], _ = _by_narrow_fans(bundle, points[i], points[j], i, j, fans, tol)
         matrix = _mean_of_both(matrix)
-    i, j = np.nonzero(np.isnan(matrix))
-    if i.size:
-        known = np.where(np.isnan(matrix), np.inf, matrix)
-        through = np.array([np.min(known[a] + known[b]) for a, b in zip(i, j, strict=True)])
-        matrix[i, j] = np.where(np.isfinite(through), through, np.nan)
-        _warn_through(int(np.count_nonzero(np.isfinite(through))), matrix.size)
+    known = np.where(np.isnan(matrix), np.inf, matrix)
+    through = _through(known if fans is None else np.hstack([known, _known(fans.lengths[:, n:])]))
+    missing = np.isnan(matrix)
+    shorter = np.isfinite(matrix) & (through < (1.0 - _SHORTER) * known)
+    matrix = np.where((missing & np.isfinite(through)) | shorter, through, matrix)
+    matrix[apart] = np.inf
+    _warn_through(int(np.count_nonzero(missing & np.isfinite(through))), matrix.size)
     _warn_missing(matrix)
     return matrix
+
+
+def _stations(bundle: Subbundle, points: FloatArray) -> FloatArray:
+    """Further points that a way may lead through, where ``points`` are too few to show that a geodesic is not the
+    shortest."""
+    few = _STATIONS - len(points)
+    if few <= 0 or bundle.rank > 2 or not isinstance(bundle, HasLandmarks):
+        return np.empty((0, points.shape[1]))
+    landmarks = bundle.landmarks(few)
+    return landmarks[np.isfinite(landmarks).all(axis=1)]
+
+
+def _known(lengths: FloatArray) -> FloatArray:
+    return np.where(np.isnan(lengths), np.inf, lengths)
+
+
+def _through(lengths: FloatArray) -> FloatArray:
+    """Shortest ways [n, n] through one of the m stations, given the distances [n, m] to them."""
+    return np.stack([np.min(row + lengths, axis=1) for row in lengths])
 
 
 def _mean_of_both(matrix: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
-from subbundle.geodesics._paths import HasLandmarks, PathGraph
+from subbundle.geodesics._paths import HasLandmarks, path_graph
 from subbundle.geodesics._shooting import Shots, aim, shoot
 from subbundle.geodesics._start import covectors_from_coordinates, defined_frame, frame_at
 
@@ -197,7 +197,7 @@ class _Problem:
 
     def solve_from_paths(self) -> Search:
         """Along the shortest path through the landmarks, one graph for all base points."""
-        graph = PathGraph(self.bundle)
+        graph = path_graph(self.bundle)
         direction, length = np.empty_like(self.bases), np.empty(len(self.bases))
         unique, group = np.unique(self.bases, axis=0, return_inverse=True)
         for i, base in enumerate(unique):

@@ -63,6 +63,13 @@ def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     Up to four dimensions every observation counts, gathered in boxes of the size of the bandwidth; above, where the
     noise of a high dimension parts any two observations, landmarks in the middle of the cloud stand for it.
     """
+    if "parts" not in bundle.kept:
+        bundle.kept["parts"] = _find_parts(bundle)
+    parts: Parts = bundle.kept["parts"]
+    return parts
+
+
+def _find_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     reach = 2.0 * bundle.bandwidth * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))
     around = surroundings_of(bundle)
     if isinstance(bundle, PrincipalSubbundle) and bundle.ambient_dim <= _BOX_DIM:
