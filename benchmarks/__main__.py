@@ -11,7 +11,10 @@ from benchmarks._extras import MissingExtraError
 from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
-NAMES = ("startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "riemannian", "sphere_curves")
+NAMES = (
+    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head",
+    "round_trip", "noisy_distances", "embedding", "r50", "riemannian", "sphere_curves",
+)  # fmt: skip
 
 
 def main() -> None:

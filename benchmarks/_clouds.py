@@ -24,7 +24,7 @@ FEW, FEW_COUNT, NOISE = 3000, 24, 0.025
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Observations [n, d], the exact distances [m, m] between the feet of the first m on the surface, and the diameter."""
+    """Observations [n, d], exact distances [m, m] between the feet of the first m on the surface, and the diameter."""
 
     name: str
     points: FloatArray

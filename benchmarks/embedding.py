@@ -43,8 +43,8 @@ def run() -> Result:
             "3000 observations of the S in the unit cube, noise 0.025 in all 100 coordinates, five seeds; the raw "
             "observations go in, our bandwidth is automatic. The error is the root mean square distance from the exact "
             "unrolling over all observations, after a rigid motion, and after a rigid motion with a free scale. "
-            "Medians over the seeds. Isomap is shown at six neighbour counts; PCA+Isomap gets the three components that "
-            "carry the S."
+            "Medians over the seeds. Isomap is shown at six neighbour counts; PCA+Isomap gets the three components "
+            "that carry the S."
         ),
         tables=[
             Table(["method", "RMS, rigid motion", "RMS, free scale", "seconds"], rows),

@@ -55,8 +55,8 @@ def run() -> Result:
     return Result(
         title="Round trips through exp, log and charts on a sphere of 20000 points",
         method=(
-            f"Bandwidth {BANDWIDTH:g}, radius {RADIUS:g}, 200 coordinates. The first row shoots geodesics; the others use "
-            "the interpolant. The last two rows: observations with noise 0.02, which lie off the surface."
+            f"Bandwidth {BANDWIDTH:g}, radius {RADIUS:g}, 200 coordinates. The first row shoots geodesics; the others "
+            "use the interpolant. The last two rows: observations with noise 0.02, which lie off the surface."
         ),
         tables=[
             Table(["largest difference", ""], rows),

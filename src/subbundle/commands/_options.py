@@ -51,5 +51,6 @@ def row_numbers(text: str) -> list[int]:
 
 def check_rows(rows: list[int], count: int, name: str) -> None:
     """Raise when a row does not exist."""
-    if max(rows) >= count:
-        raise ValueError(f"{name} must name rows 0..{count - 1} of the data; got {max(rows)}.")
+    wrong = [row for row in rows if not 0 <= row < count]
+    if wrong:
+        raise ValueError(f"{name} must name rows 0..{count - 1} of the data; got {wrong[0]}.")

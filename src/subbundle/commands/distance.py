@@ -57,9 +57,8 @@ def run(options: argparse.Namespace) -> None:
     progress.stage(
         f"learning a shape of dimension {options.rank} from {values.shape[0]} rows of {values.shape[1]} features"
     )
-    with warnings.catch_warnings():
-        # What they say stands in the summary.
-        warnings.simplefilter("ignore", SubbundleWarning)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SubbundleWarning)
         metric = GeodesicDistance(
             options.rank, bandwidth=options.bandwidth, denoise=not options.raw, n_jobs=options.jobs
         ).fit(values)
@@ -77,4 +76,6 @@ def run(options: argparse.Namespace) -> None:
     for words, count in (("not connected (inf)", np.isinf(matrix).sum()), ("not found (NaN)", np.isnan(matrix).sum())):
         if count:
             print(f"  {words}: {count}")
+    for words in dict.fromkeys(str(warning.message) for warning in said):
+        print(f"  note: {words}")
     print(f"wrote {options.output}")

@@ -204,7 +204,8 @@ def report(results: list[Unfolding]) -> str:
     ]
     for r in results:
         lines.append(
-            f"{r.seed:<4}  {r.error:.4f}  {r.error_inside:.4f}        {r.coverage:.1%}     {r.model.bandwidth_:.3f}      "
+            f"{r.seed:<4}  {r.error:.4f}  {r.error_inside:.4f}        {r.coverage:.1%}     "
+            f"{r.model.bandwidth_:.3f}      "
             f"{base.format(*r.model.base_point_[:3])}       {r.seconds:.1f}"
         )
     mean = [float(np.mean([getattr(r, name) for r in results])) for name in ("error", "error_inside", "coverage")]
