@@ -84,10 +84,10 @@ def illustrate(*, seed: int = 0, n: int = N) -> Illustration:
 
 
 def draw(picture: Illustration) -> Any:
-    """The cloud in green, the geodesic in red, the literal minimiser's in grey."""
+    """The cloud in blue-grey, the geodesic in red, the literal minimiser's in grey."""
     figure, (panel,) = plot.new_figure(1)
     scene = plot.Scene(plot.View(azimuth=-64.0, elevation=20.0), fog=0.75)
-    scene.add_points(picture.cloud, color="#4e8f55", size=3.5)
+    scene.add_points(picture.cloud, color="#7f92ad", size=3.5)
     scene.add_curves(picture.short[None], color="#555555", width=4.5, lift=0.25)
     scene.add_curves(picture.way[None], color="#d1341f", width=2.2, lift=0.3)
     scene.add_points(picture.base_point[None], color="#2457b3", size=60.0, lift=0.4)

@@ -95,7 +95,7 @@ def measure(seed: int, *, bandwidth: float = BANDWIDTH, n: int = N, dim: int = D
 
 
 def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
-    """The geodesic of one cloud in the first three coordinates: p orange, q green, the way red."""
+    """The geodesic of one cloud in the first three coordinates: p orange, q blue, the way red."""
     cloud = sample(result.seed, dim=len(result.covector))
     p, q = ends(cloud.shape[1])
     way = geodesic(
@@ -107,7 +107,7 @@ def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
     scene.add_curves(way.points[None, :, :3], color="#d1341f", width=2.0, lift=1.0)
     scene.add_points(way.points[::5, :3], color="#d1341f", size=12.0, lift=1.0)
     scene.add_points(p[None, :3], color="#ee8a1d", size=46.0, lift=1.1)
-    scene.add_points(q[None, :3], color="#2c9a3f", size=46.0, lift=1.1)
+    scene.add_points(q[None, :3], color="#2457b3", size=46.0, lift=1.1)
     scene.draw(panel)
     panel.set_title(f"learned distance {result.length:.3f}, true {TRUTH:.3f}", fontsize=11)
     return figure
