@@ -27,6 +27,8 @@ LEAST_SLOPE = 0.4
 LONGEST_BEND = 0.5
 # Longest mean shift of a point on the cloud, in bandwidths.
 FURTHEST = 1.0
+# Mean shifts longer than this, in bandwidths, should lead across the bundle.
+ASTRAY = 0.4
 # Weight of the belief that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
 FLATNESS = 0.1
 
@@ -141,13 +143,26 @@ def far(shift, bandwidth):
 
 
 @nb.njit(nogil=True, cache=True)
+def beside(shift, step, bandwidth):
+    """Whether the way to the local mean lies in the bundle; ``step`` is the part of ``shift`` across it.
+
+    So it is at a point off the cloud that has a weight of its own. Short shifts say nothing.
+    """
+    total, across = 0.0, 0.0
+    for i in range(shift.size):
+        total += shift[i] * shift[i]
+        across += step[i] * step[i]
+    return total > (ASTRAY * bandwidth) ** 2 and across < 0.5 * total
+
+
+@nb.njit(nogil=True, cache=True)
 def _descend(
     tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, p,
     found, phi, psi, sigma, values, basis, shift, step,
 ):  # fmt: skip
-    """A plain step at each factor of the ladder, from the smallest at which ``p`` is not alone; False if there is none.
+    """A plain step at each factor of the ladder; False if there is none to begin at.
 
-    Best is one at which the mean is not far either; noise in many directions can make it far at all of them.
+    That is the smallest at which ``p`` has neighbours enough and its mean lies across the bundle.
     """
     top = 0
     if np.isfinite(wanted):
@@ -161,10 +176,11 @@ def _descend(
             if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
                 continue
             if _effective(weights, count) >= wanted:
-                if not far(shift, width):
+                eigh(sigma, values, basis)
+                plain_step(shift, basis, rank, step)
+                if not beside(shift, step, width):
                     top = level
                     break
-                top = max(top, level)
         if top < 0:
             return False
     for level in range(top, ladder.size):

@@ -140,8 +140,8 @@ def ridge_project(
         An observation that stands alone, as all do in many dimensions, is held where it is by its own weight. Points
         first take a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer
         than 2 (k + 1) effective neighbours, or a mean shift longer than any on a sheet or its border (one bandwidth),
-        from the smallest factor at which that is over. Where neighbours are few even at 3.8, a point is too lonely to
-        have a ridge (status LEFT_SUPPORT).
+        from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
+        neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
 
     Examples
     --------
