@@ -43,9 +43,10 @@ def run() -> Result:
         method=(
             f"Surface: {surface.name}. Mean distance to the true surface of every {EVERY}th observation, projected, "
             "times 1e5; the noise is the median of the estimates. Times: all observations in one call, order 2, "
-            f"defaults, on all cores, median of {ROUNDS}. Atlas: {n_charts} charts on {TORUS_POINTS} points of a torus, "
-            f"noise {TORUS_NOISE:g}; the jump is the largest change of x̂ − x between neighbours on a closed curve of "
-            f"{PATH - 1} points that winds around it; charts disagree by {disagreement:.2g} in the median."
+            f"defaults, on all cores, median of {ROUNDS}. Atlas: {n_charts} charts on {TORUS_POINTS} points of a "
+            f"torus, noise {TORUS_NOISE:g}; the jump is the largest change of x̂ − x between neighbours on a "
+            f"closed curve of {PATH - 1} points that winds around it; charts disagree by {disagreement:.2g} "
+            "in the median."
         ),
         tables=[
             Table(["bandwidth", "plain", "corrected", "corrected, whole kernel", "neighbours", "noise"], accuracy),

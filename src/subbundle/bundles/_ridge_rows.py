@@ -12,8 +12,8 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle.bundles._krylov import FULL, leading
-from subbundle.bundles._quadric import n_features, solve
-from subbundle.bundles._ridge_steps import FLATNESS, beside, far, fitted, kept_part
+from subbundle.bundles._quadric import FLATNESS, fitted, n_features, solve
+from subbundle.bundles._ridge_parts import beside, far, kept_part
 from subbundle.bundles._rows import fill_tile, first_moment, weigh_rows_within
 from subbundle.bundles._settings import Settings, Walks, pairs
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
