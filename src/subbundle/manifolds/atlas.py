@@ -85,10 +85,10 @@ class Atlas:
         self.charts: list[Chart]
         if isinstance(base_points, str):
             as_choice(base_points, "base_points", ("auto",))
-            ridge = sites(bundle)
+            places = sites(bundle)
             reach = float(_radii(radius, bundle, 1, spread=True)[0])
-            self.threshold = _threshold(threshold, ridge.noise, bundle)
-            found = cover(ridge, reach, lambda bases: charts_at(bundle, bases, np.full(len(bases), reach)), self._near)
+            self.threshold = _threshold(threshold, places.noise, bundle)
+            found = cover(places, reach, lambda bases: charts_at(bundle, bases, np.full(len(bases), reach)), self._near)
             self.charts, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
