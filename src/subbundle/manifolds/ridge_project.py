@@ -38,6 +38,8 @@ _SPARED = 2e-3
 _LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
 # Part of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
 _NARROWEST = 0.05
+# Noise below this part of the length scale is none.
+_FAINTEST = 1e-6
 
 
 def ridge_project(
@@ -153,6 +155,8 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
     noise = np.where(arrived, _noise(found.variance, bundle), np.nan)
+    # Without noise the shifts are rounding, and so should be the scores.
+    level = np.maximum(noise, _FAINTEST * bundle.length_scale)
     return Ridge(
         points=points,
         tangents=tangents,
@@ -160,7 +164,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
         density=np.exp(found.log_mass),
         curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
         noise=noise,
-        outlier_scores=_scores(shifts, noise * np.sqrt(codimension(bundle)), arrived),
+        outlier_scores=_scores(shifts, level * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,
         neighbours=np.where(arrived, found.effective, np.nan),
@@ -184,6 +188,6 @@ def codimension(bundle: Subbundle) -> int:
 
 
 def _scores(shifts: FloatArray, noise: FloatArray, arrived: np.ndarray[Any, Any]) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.where(shifts > 0.0, shifts / noise, 0.0)
-    return np.where(arrived, scores, np.inf)
+    scores = np.full(len(shifts), np.inf)
+    scores[arrived] = shifts[arrived] / noise[arrived]
+    return scores
