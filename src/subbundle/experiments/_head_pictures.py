@@ -40,10 +40,18 @@ def mesh_of(piece: Submanifold) -> tuple[FloatArray, IntArray, FloatArray]:
     return flat[used], corners.reshape(-1, 3), colors[used]
 
 
-def draw(points: FloatArray, pieces: Sequence[Submanifold], name: str) -> Any:
+def facing(pieces: Sequence[Submanifold]) -> tuple[plot.View, plot.View]:
+    """Views of a scan that may stand anyhow: onto the first base point, and turned aside."""
+    azimuth, elevation = _angles(pieces[0].base_point)
+    return plot.View(azimuth, elevation), plot.View(azimuth + 60.0, elevation)
+
+
+def draw(
+    points: FloatArray, pieces: Sequence[Submanifold], name: str, views: tuple[plot.View, plot.View] = VIEWS
+) -> Any:
     """Two views of the cloud with its pieces in front."""
     figure, panels = plot.new_figure(2)
-    for panel, view, title in zip(panels, VIEWS, (name, "from the left"), strict=True):
+    for panel, view, title in zip(panels, views, (name, "from the side"), strict=True):
         cloud = plot.Scene(view, fog=0.35)
         cloud.add_points(points, color=CLOUD, size=1.2)
         scene = plot.Scene(view, fog=0.1)
@@ -60,9 +68,7 @@ def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
     """The two pieces in plain colours, from nearby: each is in front where it lies further out."""
     figure, (panel,) = plot.new_figure(1, size=6.0)
     first, second = (piece.base_point for piece in pieces)
-    middle = 0.5 * (first + second)
-    middle = middle / np.linalg.norm(middle)
-    view = plot.View(np.degrees(np.arctan2(middle[1], middle[0])), np.degrees(np.arcsin(middle[2])))
+    view = plot.View(*_angles(first + second))
     scene = plot.Scene(view, fog=0.0)
     for piece, color in zip(pieces, PLAIN, strict=True):
         curves = piece.geodesics.points
@@ -74,6 +80,12 @@ def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
     plot.fit(panel, np.vstack([seen + 0.1, seen - 0.1]), margin=0.0)
     panel.set_title("where the two pieces overlap", fontsize=11)
     return figure
+
+
+def _angles(toward: FloatArray) -> tuple[float, float]:
+    """Azimuth and elevation of a direction, in degrees."""
+    level = float(np.hypot(toward[0], toward[1]))
+    return float(np.degrees(np.arctan2(toward[1], toward[0]))), float(np.degrees(np.arctan2(toward[2], level)))
 
 
 def _add_piece(scene: plot.Scene, piece: Submanifold, name: str, *, circles: bool) -> None:

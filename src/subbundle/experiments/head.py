@@ -153,7 +153,7 @@ def run(
     progress = Progress()
     heads = []
     if file is not None:
-        progress.stage(f"two pieces of {file}, {N_GEODESICS} geodesics each")
+        progress.stage(f"pieces of {file}, {N_GEODESICS} geodesics each")
         heads.append(scanned(file, places))
     else:
         for level in LEVELS:
@@ -163,7 +163,9 @@ def run(
     files = []
     for head in heads:
         stem = "head-" + head.name.replace(" ", "-").replace(".", "-")
-        files.append(plot.save_png(pictures.draw(head.points, head.pieces, head.name), out / f"{stem}.png"))
+        views = pictures.VIEWS if file is None else pictures.facing(head.pieces)
+        figure = pictures.draw(head.points, head.pieces, head.name, views)
+        files.append(plot.save_png(figure, out / f"{stem}.png"))
         if head.overlap is not None:
             files.append(plot.save_png(pictures.draw_overlap(head.pieces), out / f"{stem}-overlap.png"))
         for piece, where in zip(head.pieces, ("first", "second"), strict=False):
