@@ -12,8 +12,10 @@ from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
 NAMES = (
-    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head",
-    "round_trip", "noisy_distances", "embedding", "r50", "riemannian", "sphere_curves",
+NAMES = (
+    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "round_trip", "noisy_distances",
+    "embedding", "r50", "riemannian", "sphere_curves", "ridge",
+)  # fmt: skip
 )  # fmt: skip
 
 

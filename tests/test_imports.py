@@ -17,7 +17,7 @@ LAYERS = (
     ("_types", "_progress"),
     ("_validation",),
     ("_parallel",),
-    ("kernels", "_closest", "_scene"),
+    ("kernels", "_closest", "_scene", "_head"),
     ("cloud",),
     ("spaces",),
     ("bundles",),

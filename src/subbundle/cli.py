@@ -19,6 +19,7 @@ from typing import NoReturn
 _EXPERIMENTS = {
     "sphere": ("sphere", "n_seeds", 1, "75 geodesics around a sphere, without and with noise"),
     "bundle": ("illustrations", "", 0, "what a principal subbundle looks like, in the plane and in space"),
+    "head": ("head", "", 0, "two pieces of a head's surface from noisy points; also of your own scan"),
     "s-surface": ("s_surface", "n_seeds", 5, "unfold the S-surface from R^100"),
     "r50": ("r50", "n_seeds", 20, "the distance between two points of a 4-sphere in R^50"),
     "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
@@ -84,9 +85,10 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="N",
                 help=f"repeat on N data sets, counted from --seed (default {usual})",
             )
-        experiment.set_defaults(run=partial(_paper, module, keyword))
+        experiment.set_defaults(run=partial(_paper, module, keyword), own=())
         _add_common(experiment, "subbundle-paper")
-    for command in ("embed", "distance"):
+    _add_head(experiments.choices["head"])
+    for command in ("embed", "distance", "denoise"):
         own = import_module(f"subbundle.commands.{command}")
         own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
         own.add_arguments(own_parser)
@@ -99,6 +101,30 @@ def _add_common(parser: argparse.ArgumentParser, folder: str) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(folder), metavar="DIR", help=f"folder for the files (default {folder})"
     )
+
+
+def _add_head(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--file", type=Path, default=None, help="a scan or a mesh instead of the head made here")
+    parser.add_argument("--n", type=_positive_integer, default=30000, help="points drawn from the head (default 30000)")
+    parser.add_argument(
+        "--base",
+        type=_place,
+        action="append",
+        default=None,
+        metavar="X,Y,Z",
+        help="start from the observation nearest to this place; give it twice for two pieces",
+    )
+    parser.set_defaults(own=("file", "n", "base"))
+
+
+def _place(text: str) -> tuple[float, ...]:
+    try:
+        place = tuple(float(entry) for entry in text.split(","))
+    except ValueError:
+        place = ()
+    if len(place) != 3 or not all(abs(entry) < float("inf") for entry in place):
+        raise argparse.ArgumentTypeError(f"must be three numbers like 0.5,0,-0.1; got {text!r}")
+    return place
 
 
 def _positive_integer(text: str) -> int:
@@ -121,4 +147,5 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _paper(module: str, keyword: str, options: argparse.Namespace) -> None:
     repeats = {keyword: options.seeds} if keyword else {}
-    import_module(f"subbundle.experiments.{module}").run(seed=options.seed, out=options.out, **repeats)
+    own = {name: getattr(options, name) for name in options.own}
+    import_module(f"subbundle.experiments.{module}").run(seed=options.seed, out=options.out, **repeats, **own)

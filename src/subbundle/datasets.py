@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._closest import StarSurface, distance_to_arc, distance_to_curve, spiral_directions
+from subbundle._head import head_surface
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_points, as_positive
 
@@ -135,8 +136,19 @@ def bumpy_sphere(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
 
     The surface r(u) = 1 + Σ a_j exp(κ_j (u·c_j − 1)) is the same for every seed.
     """
+    return _on_star_surface(n, _bumpy_surface(), 1.0, noise, seed)
+
+
+def head(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
+    """``n`` points uniform by area on a head whose longest side is 1; it looks along +x, z is up.
+
+    A closed star-shaped surface with nose, eyes, lips and ears, the same for every seed.
+    """
+    return _on_star_surface(n, *head_surface(), noise, seed)
+
+
+def _on_star_surface(n: int, surface: StarSurface, scale: float, noise: float, seed: int) -> Dataset:
     rng, n = _start(n, seed)
-    surface = _bumpy_surface()
     # The margin covers what the density can rise between two of 20000 evenly spread directions, 0.03 apart.
     bound = 1.1 * surface.area_density(spiral_directions(20000)).max()
 
@@ -146,7 +158,8 @@ def bumpy_sphere(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
         return directions
 
     directions = _sample_by_density(rng, n, propose, surface.area_density, bound)
-    return _dataset(surface.radius(directions)[:, None] * directions, noise, rng, surface.distance)
+    clean = scale * surface.radius(directions)[:, None] * directions
+    return _dataset(clean, noise, rng, lambda x: scale * surface.distance(x / scale))
 
 
 def _bumpy_surface() -> StarSurface:

@@ -8,6 +8,7 @@ import pytest
 import subbundle as sb
 from subbundle import Atlas, PrincipalSubbundle, Status
 from subbundle.bundles.analytic import SphereTangent
+from subbundle.manifolds._atlas_cover import farthest
 
 BASES = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.8]])
 
@@ -135,6 +136,17 @@ def test_an_open_sheet_is_covered_to_its_border_and_not_beyond():
     assert np.mean(blended.status == Status.OK) > 0.97
     assert (atlas.project([[5.0, 5.0, 5.0]]).status == Status.LEFT_SUPPORT).all()
     assert atlas.project(np.empty((0, 3))).points.shape == (0, 3)
+
+
+def test_base_points_are_each_the_farthest_from_those_before():
+    points = np.random.default_rng(7).uniform(size=(200, 2))
+    rows = farthest(points, 0.2, 5)
+    assert rows[0] == 5
+    apart = np.linalg.norm(points[:, None] - points[rows], axis=2)
+    assert (apart.min(axis=1) <= 0.2).all()
+    for i in range(1, len(rows)):
+        to_earlier = apart[:, :i].min(axis=1)
+        assert to_earlier[rows[i]] == to_earlier.max() > 0.2
 
 
 @pytest.mark.parametrize(

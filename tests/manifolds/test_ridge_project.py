@@ -273,3 +273,20 @@ def test_bad_options(noisy_sphere, options, message):
         ridge_project(bundle, noisy_sphere[:2], **options)
     with pytest.raises(ValueError, match=re.escape("points must be one point or a 2-D array")):
         ridge_project(bundle, np.zeros((2, 2, 3)))
+
+
+@pytest.mark.parametrize("repeated", [1, 5])
+@pytest.mark.parametrize("dim", [3, 6, 20])
+def test_clouds_without_noise_and_with_duplicates(dim, repeated):
+    rng = np.random.default_rng(dim)
+    basis = np.linalg.qr(rng.normal(size=(dim, 2)))[0]
+    data = np.repeat(rng.uniform(-1.0, 1.0, size=(300, 2)) @ basis.T, repeated, axis=0)
+    ridge = ridge_project(PrincipalSubbundle(data, 2, 0.25), data[:40])
+    np.testing.assert_array_equal(ridge.status, Status.OK)
+    for field in fields(ridge):
+        assert np.isfinite(getattr(ridge, field.name)).all(), field.name
+    # Rounding beside coordinates of order one.
+    np.testing.assert_allclose(ridge.points, data[:40], atol=1e-12)
+    assert ridge.noise.max() < 1e-7
+    assert ridge.outlier_scores.max() < 1e-3
+    assert ridge.curvature.max() < 1e-6

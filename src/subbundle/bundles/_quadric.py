@@ -21,6 +21,9 @@ from subbundle.cloud._build import LEAF
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
+# Weight of the belief that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
+FLATNESS = 0.1
+
 
 @nb.njit(nogil=True, cache=True)
 def n_features(rank):
@@ -178,3 +181,23 @@ def solve(gram, penalty, first_penalised, coefficients):
             for g in range(f + 1, size):
                 coefficients[f, c] -= gram[g, f] * coefficients[g, c]
             coefficients[f, c] /= gram[f, f]
+
+
+@nb.njit(nogil=True, cache=True)
+def fitted(gram, cross, fit, rank, mass, squares, spread):
+    """Solve for the quadric; return the variance about it, summed over normal directions, corrected for the fit.
+
+    Of neighbours on a plane with Gaussian weights, the fit takes up 1 + k/2 + k(k − 1)/8 + 3k/8 observations out of
+    n_eff: the expectation of fᵀG⁻¹f, which is a sum of squared Hermite polynomials, under the squared weights.
+    """
+    size, columns = cross.shape
+    for f in range(size):
+        for c in range(columns):
+            fit[f, c] = cross[f, c]
+    penalty = FLATNESS * squares / mass
+    solve(gram, penalty, 1 + rank, fit)
+    for f in range(size):
+        for c in range(columns):
+            spread -= fit[f, c] * (cross[f, c] + (penalty * fit[f, c] if f > rank else 0.0))
+    used = (1.0 + 0.5 * rank + 0.125 * rank * (rank - 1.0) + 0.375 * rank) * squares / (mass * mass)
+    return max(spread, 0.0) / mass / max(1.0 - used, 0.1)

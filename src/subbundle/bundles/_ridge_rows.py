@@ -12,8 +12,8 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle.bundles._krylov import FULL, leading
-from subbundle.bundles._quadric import n_features, solve
-from subbundle.bundles._ridge_steps import FLATNESS, far, fitted, kept_part
+from subbundle.bundles._quadric import FLATNESS, fitted, n_features, solve
+from subbundle.bundles._ridge_parts import beside, far, kept_part
 from subbundle.bundles._rows import fill_tile, first_moment, weigh_rows_within
 from subbundle.bundles._settings import Settings, Walks, pairs
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
@@ -109,20 +109,15 @@ class RidgeRows:
         return p
 
     def _rung(self, p: FloatArray) -> int:
-        """Place on the ladder where ``p`` has neighbours enough, and best their mean not far; −1 if there is none."""
-        top = -1
+        """Place on the ladder to begin at, as in `_ridge_steps`; −1 if there is none."""
         for level in reversed(range(self._walks.ladder.size)):
-            factor = self._walks.ladder[level]
-            places, weights, nearest = self._weigh(p, factor)
-            if places.size == 0 or np.log(weights.sum()) - 0.5 * nearest <= self._settings.log_floor:
+            width = self._walks.ladder[level] * self._settings.bandwidth
+            seen = self._look(p, self._walks.ladder[level])
+            if seen is None or seen.log_mass <= self._settings.log_floor or seen.effective < self._walks.wanted:
                 continue
-            if weights.sum() ** 2 >= self._walks.wanted * (weights @ weights):
-                shift = np.empty_like(p)
-                shift /= first_moment(self._rows, places, weights, p, shift)
-                if not far(shift, factor * self._settings.bandwidth):
-                    return level
-                top = max(top, level)
-        return top
+            if not beside(seen.shift, _across(seen.tangents, seen.shift), width):
+                return level
+        return -1
 
     def _weigh(self, p: FloatArray, factor: float) -> tuple[np.ndarray, FloatArray, float]:
         n_points = self._rows.shape[0]

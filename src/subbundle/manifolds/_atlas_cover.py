@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.geodesics._paths import HasLandmarks
 from subbundle.manifolds.chart import Chart
-from subbundle.manifolds.ridge_project import Ridge, ridge_project
+from subbundle.manifolds.ridge_project import ridge_project
 
-# Points of the ridge that are to be covered.
-_SITES = 4096
+# Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
+# the kernel, but no more than the last.
+_FEWEST, _PER_PATCH, _MOST = 4096, 2.0, 65536
 # Distance between base points, as a part of the radius: each place lies in several charts.
 _APART = 0.7
 # Rounds of further base points where charts ended early, each this much denser.
@@ -32,59 +35,81 @@ class Cover:
     coverage: float
 
 
-def sites(bundle: Subbundle) -> Ridge:
-    """Points of the ridge spread over the whole cloud, the same on every call."""
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Points of the ridge [n, dim], the density [n] there, and the noise [n]."""
+
+    points: FloatArray
+    density: FloatArray
+    noise: FloatArray
+
+
+def sites(bundle: Subbundle) -> Sites:
+    """Points of the ridge with a subspace, spread over the whole cloud, the same on every call."""
     if not isinstance(bundle, HasLandmarks):
         raise ValueError(
             "base_points='auto' needs data to cover, and this bundle has none. Pass base_points [m, dim] and a radius."
         )
-    landmarks = bundle.landmarks(_SITES)
-    ridge = ridge_project(bundle, landmarks, tol=1e-3)
-    if not (ridge.status == Status.OK).any():
+    ridge = ridge_project(bundle, bundle.landmarks(_count(bundle)), tol=1e-3)
+    good = ridge.status == Status.OK
+    good[good] = bundle.frame(ridge.points[good]).status == Status.OK
+    if not good.any():
         raise ValueError(
             "base_points='auto' found no point of the cloud with a ridge nearby: at this bandwidth it has no "
             f"{bundle.rank}-dimensional middle. Try another bandwidth or rank."
         )
-    return ridge
+    return Sites(ridge.points[good], ridge.density[good], ridge.noise[good])
+
+
+def _count(bundle: Any) -> int:
+    """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
+    if not isinstance(bundle, PrincipalSubbundle):
+        return _FEWEST
+    return int(np.clip(_PER_PATCH * bundle.cloud.n_points / bundle.typical_mass, _FEWEST, _MOST))
 
 
 def cover(
-    ridge: Ridge,
+    found: Sites,
     radius: float,
     make: Callable[[FloatArray], list[Chart]],
     covers: Callable[[Chart, FloatArray], NDArray[np.bool_]],
 ) -> Cover:
-    """Make charts at points of the ``ridge``, farthest first, until all of it lies in one."""
-    points = ridge.points[ridge.status == Status.OK]
-    first = int(np.argmax(ridge.density[ridge.status == Status.OK]))
+    """Make charts at some of the sites, farthest first, until all of them lie in one."""
+    points = found.points
     apart = _APART * radius
-    chosen = farthest(points, apart, np.full(len(points), np.inf), first)
+    chosen = farthest(points, apart, int(np.argmax(found.density)))
     charts = make(points[chosen])
-    covered = np.zeros(len(points), bool)
+    covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))
     for _ in range(_ROUNDS):
-        for chart in charts[-len(chosen) :]:
-            near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
-            covered[near] = covers(chart, points[near])
         missing = np.flatnonzero(~covered)
         if missing.size <= _UNCOVERED * len(points):
             break
         apart *= _DENSER
-        chosen = missing[farthest(points[missing], apart, np.full(missing.size, np.inf), 0)]
-        charts += make(points[chosen])
-    else:
-        for chart in charts[-len(chosen) :]:
-            covered[~covered] = covers(chart, points[~covered])
+        further = make(points[missing[farthest(points[missing], apart, 0)]])
+        covered = _mark(points, further, radius, covers, covered)
+        charts += further
     return Cover(charts, float(covered.mean()))
 
 
-def farthest(points: FloatArray, apart: float, distances: FloatArray, first: int) -> NDArray[np.int64]:
-    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``.
+def _mark(
+    points: FloatArray,
+    charts: list[Chart],
+    radius: float,
+    covers: Callable[[Chart, FloatArray], NDArray[np.bool_]],
+    covered: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    for chart in charts:
+        # Entries of a point differ by no more than its distance, up to the bend of a manifold in its ambient space.
+        near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
+        covered[near] = covers(chart, points[near])
+    return covered
 
-    ``distances`` [n] to earlier points may be given; ``first`` is where to begin when there are none.
-    """
-    distances = distances.copy()
+
+def farthest(points: FloatArray, apart: float, first: int) -> NDArray[np.int64]:
+    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``."""
+    distances = np.full(len(points), np.inf)
     rows: list[int] = []
-    row = first if np.isinf(distances).all() else int(np.argmax(distances))
+    row = first
     while distances[row] > apart:
         rows.append(row)
         distances = np.minimum(distances, np.linalg.norm(points - points[row], axis=1))

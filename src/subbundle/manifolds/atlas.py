@@ -8,65 +8,29 @@ returns the weighted mean of the projections; see `blending` for the formulas.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.surroundings import Surroundings, surroundings_of
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.manifolds import blending
 from subbundle.manifolds._atlas_cover import cover, sites
 from subbundle.manifolds._atlas_fans import charts_at
+from subbundle.manifolds._blended import Blended, blend
 from subbundle.manifolds.chart import Chart
 from subbundle.manifolds.ridge_project import codimension, ridge_project
+
+__all__ = ["Atlas", "Blended"]
 
 # Longest geodesics of a chart unless told otherwise, in length scales: noise in the bundle gathers longer ones.
 _LONGEST = 8.0
 # Threshold ε unless told otherwise, in noise levels; and never below this part of the length scale.
 _LEVELS, _LEAST = 4.0, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Blended:
-    """Points projected to an atlas.
-
-    Attributes
-    ----------
-    points : [batch, dim]
-        x̂; NaN where no chart is near.
-    residuals : [batch]
-        |x − x̂|.
-    n_charts : [batch]
-        How many charts spoke: |B|.
-    disagreement : [batch]
-        Root mean square distance of their projections from x̂, with the weights of the blend; 0 for one chart alone.
-    status : [batch]
-        OK; LEFT_SUPPORT where no chart is near.
-    rows, charts : [pairs]
-        Which chart spoke on which row, rows ascending.
-    weights : [pairs]
-        Its weight; those of a row sum to one.
-    projections : [pairs, dim]
-        x̂_j.
-    coordinates : [pairs, rank]
-        Normal coordinates of x̂_j in the chart.
-    """
-
-    points: FloatArray
-    residuals: FloatArray
-    n_charts: IntArray
-    disagreement: FloatArray
-    status: StatusArray
-    rows: IntArray
-    charts: IntArray
-    weights: FloatArray
-    projections: FloatArray
-    coordinates: FloatArray
 
 
 class Atlas:
@@ -121,10 +85,10 @@ class Atlas:
         self.charts: list[Chart]
         if isinstance(base_points, str):
             as_choice(base_points, "base_points", ("auto",))
-            ridge = sites(bundle)
+            places = sites(bundle)
             reach = float(_radii(radius, bundle, 1, spread=True)[0])
-            self.threshold = _threshold(threshold, ridge.noise, bundle)
-            found = cover(ridge, reach, lambda bases: charts_at(bundle, bases, np.full(len(bases), reach)), self._near)
+            self.threshold = _threshold(threshold, places.noise, bundle)
+            found = cover(places, reach, lambda bases: charts_at(bundle, bases, np.full(len(bases), reach)), self._near)
             self.charts, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
@@ -170,7 +134,7 @@ class Atlas:
         rows, charts, coordinates, projections, radii = self._spoken(given)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
-        return _blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
+        return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
 
     def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """All pairs of a row and a chart in its B, by row and then by chart."""
@@ -203,47 +167,6 @@ class Atlas:
         distances = np.linalg.norm(located.coordinates[held], axis=1)
         held[held] = distances <= 0.95 * chart.extent_along(located.coordinates[held])
         return np.asarray(held)
-
-
-def _blend(
-    around: Surroundings,
-    given: FloatArray,
-    rows: IntArray,
-    charts: IntArray,
-    weights: FloatArray,
-    projections: FloatArray,
-    coordinates: FloatArray,
-) -> Blended:
-    """Weighted means; on a manifold those of the logs at the projection of the greatest weight."""
-    n = len(given)
-    total, heaviest, count = np.zeros(n), np.zeros(n), np.bincount(rows, minlength=n)
-    np.add.at(total, rows, weights)
-    weights = weights / total[rows]
-    np.maximum.at(heaviest, rows, weights)
-    reference = np.full_like(given, np.nan)
-    # Written backwards, so that the first of equals is written last.
-    first = np.flatnonzero(weights == heaviest[rows])[::-1]
-    reference[rows[first]] = projections[first]
-    step = np.zeros_like(given)
-    np.add.at(step, rows, weights[:, None] * around.displacement(reference[rows], projections))
-    points = np.full_like(given, np.nan)
-    held = count > 0
-    points[held] = around.move(reference[held], step[held])
-    residuals, spread = np.full(n, np.nan), np.where(held, 0.0, np.nan)
-    residuals[held] = around.distance(given[held], points[held])
-    np.add.at(spread, rows, weights * around.distance(points[rows], projections) ** 2)
-    return Blended(
-        points=points,
-        residuals=residuals,
-        n_charts=count,
-        disagreement=np.sqrt(spread),
-        status=np.where(held, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
-        rows=rows,
-        charts=charts,
-        weights=weights,
-        projections=projections,
-        coordinates=coordinates,
-    )
 
 
 def _radii(radius: Any, bundle: Subbundle, count: int, *, spread: bool = False) -> FloatArray:

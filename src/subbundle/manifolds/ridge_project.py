@@ -15,12 +15,11 @@ the second fundamental form is that of the bundle, by differences, and moves the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import FloatArray, Status
 from subbundle._validation import as_integer, as_points, as_positive, as_real
 from subbundle.bundles._settings import Rest, Walks, pairs
 from subbundle.bundles.base import Subbundle
@@ -29,6 +28,9 @@ from subbundle.bundles.surroundings import surroundings_of
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import gaussian_reach
 from subbundle.manifolds._ridge_frames import rest_by_frames, surrounding_dim
+from subbundle.manifolds._ridge_record import Ridge
+
+__all__ = ["Ridge", "ridge_project"]
 
 # Part of the kernel that is left out.
 _SPARED = 2e-3
@@ -36,79 +38,8 @@ _SPARED = 2e-3
 _LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
 # Part of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
 _NARROWEST = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Ridge:
-    """Points on the ridge and what the cloud is like there; rows as they were given.
-
-    Rows whose status is neither OK nor NOT_CONVERGED hold the point as it was given, NaN for what is not known there,
-    and an infinite outlier score.
-
-    Attributes
-    ----------
-    points : [batch, d]
-    tangents : [batch, d, k]
-        Orthonormal basis of the tangent space of the ridge.
-    second_form : [batch, k, k, d]
-        II(t_a, t_b), vectors of the normal space (1/length).
-    density : [batch]
-        Kernel mass relative to its typical value on the data: 1/2 on a straight border.
-    curvature : [batch]
-        √Σ_ab |II(t_a, t_b)|²: on a surface in R³, √(κ₁² + κ₂²).
-    noise : [batch]
-        Standard deviation of the observations about the ridge, along one normal direction.
-    outlier_scores : [batch]
-        Distance moved over the noise times √(d − k): about one for observations, large for outliers.
-    shifts, offsets : [batch]
-        Distance moved, and length of the last step.
-    neighbours : [batch]
-        Effective number of neighbours (Σφ)²/Σφ²; NaN for bundles known only by their frames.
-    steps, status : [batch]
-        Steps taken; OK where ``offsets <= tol * length_scale``.
-    """
-
-    points: FloatArray
-    tangents: FloatArray
-    second_form: FloatArray
-    density: FloatArray
-    curvature: FloatArray
-    noise: FloatArray
-    outlier_scores: FloatArray
-    shifts: FloatArray
-    offsets: FloatArray
-    neighbours: FloatArray
-    steps: IntArray
-    status: StatusArray
-
-    @property
-    def normals(self) -> FloatArray:
-        """Orthonormal basis [batch, d, d − k] of the normal space, made anew on each call.
-
-        Its memory grows with d²; where that is too much, use (I − T Tᵀ) v with T = ``tangents`` instead. A hypersurface
-        has one normal, up to a sign that is chosen row by row: they are not oriented.
-        """
-        return _complement(self.tangents)
-
-    @property
-    def mean_curvature(self) -> FloatArray:
-        """Mean curvature vectors Σ_a II(t_a, t_a)/k, [batch, d]."""
-        return np.asarray(np.einsum("naad->nd", self.second_form) / self.tangents.shape[2])
-
-    @property
-    def principal_curvatures(self) -> FloatArray:
-        """Principal curvatures [batch, k], falling, with respect to ``normals``; for hypersurfaces only."""
-        dim, k = self.tangents.shape[1:]
-        if dim - k != 1:
-            raise ValueError(
-                f"principal curvatures need a hypersurface, rank = d − 1; rank is {k} in R^{dim}. "
-                "Use second_form or curvature instead."
-            )
-        shape = np.einsum("nabd,nd->nab", self.second_form, self.normals[:, :, 0])
-        known = np.isfinite(shape).all(axis=(1, 2))
-        values = np.full(shape.shape[:2], np.nan)
-        values[known] = np.linalg.eigvalsh(shape[known])[:, ::-1]
-        return values
+# Noise below this part of the length scale is none.
+_FAINTEST = 1e-6
 
 
 def ridge_project(
@@ -140,8 +71,8 @@ def ridge_project(
         An observation that stands alone, as all do in many dimensions, is held where it is by its own weight. Points
         first take a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer
         than 2 (k + 1) effective neighbours, or a mean shift longer than any on a sheet or its border (one bandwidth),
-        from the smallest factor at which that is over. Where neighbours are few even at 3.8, a point is too lonely to
-        have a ridge (status LEFT_SUPPORT).
+        from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
+        neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
 
     Examples
     --------
@@ -224,6 +155,8 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
     noise = np.where(arrived, _noise(found.variance, bundle), np.nan)
+    # Without noise the shifts are rounding, and so should be the scores.
+    level = np.maximum(noise, _FAINTEST * bundle.length_scale)
     return Ridge(
         points=points,
         tangents=tangents,
@@ -231,7 +164,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
         density=np.exp(found.log_mass),
         curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
         noise=noise,
-        outlier_scores=_scores(shifts, noise * np.sqrt(codimension(bundle)), arrived),
+        outlier_scores=_scores(shifts, level * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,
         neighbours=np.where(arrived, found.effective, np.nan),
@@ -255,17 +188,6 @@ def codimension(bundle: Subbundle) -> int:
 
 
 def _scores(shifts: FloatArray, noise: FloatArray, arrived: np.ndarray[Any, Any]) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.where(shifts > 0.0, shifts / noise, 0.0)
-    return np.where(arrived, scores, np.inf)
-
-
-def _complement(tangents: FloatArray) -> FloatArray:
-    """Orthonormal basis [batch, d, d − k] of what is orthogonal to ``tangents`` [batch, d, k]; NaN rows stay NaN."""
-    batch, dim, k = tangents.shape
-    if (dim, k) == (3, 2):
-        return np.asarray(np.cross(tangents[:, :, 0], tangents[:, :, 1])[:, :, None])
-    normals = np.full((batch, dim, dim - k), np.nan)
-    known = np.isfinite(tangents).all(axis=(1, 2))
-    normals[known] = np.linalg.qr(tangents[known], mode="complete")[0][:, :, k:]
-    return normals
+    scores = np.full(len(shifts), np.inf)
+    scores[arrived] = shifts[arrived] / noise[arrived]
+    return scores

@@ -1,0 +1,118 @@
+"""``subbundle denoise scan.ply -o clean.ply``: every point of a cloud moved onto the surface in its middle."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from subbundle.commands._options import bandwidth, positive, positive_integer
+
+if TYPE_CHECKING:
+    from subbundle.manifolds.ridge_project import Ridge
+
+HELP = "move every point of a scan or cloud onto the surface (or curve) in its middle"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``denoise``."""
+    parser.add_argument("data", type=Path, help="a cloud: .ply, .obj, .stl, .off, .xyz, .csv or .npy")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .csv, .npy or .parquet")
+    parser.add_argument(
+        "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
+    )
+    parser.add_argument(
+        "--dim", type=positive_integer, default=2, metavar="K", help="2 for surfaces (default), 1 for curves, …"
+    )
+    parser.add_argument(
+        "--order", type=int, choices=(1, 2), default=2, help="1 rounds off bends; 2 (default) corrects for that"
+    )
+    parser.add_argument(
+        "--outliers",
+        type=positive,
+        default=None,
+        metavar="LEVEL",
+        help="leave out points moved by more than this many noise levels, and those with no surface nearby (default: "
+        "keep all; those with no surface nearby stay where they are)",
+    )
+    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, choose the bandwidth, project, write, and say what was found."""
+    import numpy as np
+
+    from subbundle._progress import Progress
+    from subbundle._types import Status, count_statuses
+    from subbundle.bundles import PrincipalSubbundle
+    from subbundle.cloud import Cloud
+    from subbundle.commands._tables import read_table
+    from subbundle.manifolds.ridge_project import ridge_project
+    from subbundle.selection.bandwidth import choose_bandwidth
+
+    _check_output(options.output)
+    progress = Progress()
+    progress.stage(f"reading {options.data}")
+    points = read_table(options.data).values
+    cloud = Cloud(points)
+    width = options.bandwidth
+    if width == "auto":
+        progress.stage(f"choosing a bandwidth for {len(points)} points")
+        width = choose_bandwidth(cloud, options.dim, n_jobs=options.jobs).bandwidth
+    progress.stage(f"projecting with bandwidth {width:.4g}")
+    bundle = PrincipalSubbundle(cloud, options.dim, width, n_jobs=options.jobs)
+    ridge = ridge_project(bundle, points, order=options.order)
+    kept = np.ones(len(points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
+    if not kept.any():
+        raise ValueError(
+            f"--outliers {options.outliers:g} would leave out all {len(points)} points. Give a larger level, or "
+            "another --bandwidth."
+        )
+    progress.stage("writing")
+    _write(options.output, ridge, kept)
+    arrived = ridge.status == Status.OK
+    print(f"{len(points)} points in R^{points.shape[1]}, bandwidth {width:.4g}")
+    if arrived.any():
+        print(
+            f"noise {np.median(ridge.noise[arrived]):.4g} along each normal direction, moved by "
+            f"{ridge.shifts[arrived].mean():.4g} on average"
+        )
+    for words, count in count_statuses(ridge.status[~arrived]).items():
+        print(f"  {words}: {count}")
+    if options.outliers is not None:
+        print(f"left out as outliers: {np.count_nonzero(~kept)}")
+    print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
+
+
+def _check_output(path: Path) -> None:
+    """Raise for an ending that cannot be written, before the work is done."""
+    from subbundle.commands._tables import check_output
+
+    if path.suffix.lower() != ".ply":
+        check_output(path)
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+
+
+def _write(path: Path, ridge: Ridge, kept: Any) -> None:
+    """PLY with the points, and for surfaces in space their normals; tables with noise, score and status beside them."""
+    import numpy as np
+
+    from subbundle.commands._tables import write_table
+    from subbundle.io import write_ply
+
+    points = ridge.points[kept]
+    if path.suffix.lower() == ".ply":
+        if points.shape[1] != 3:
+            raise ValueError(
+                f"{path.name} can only hold points with 3 coordinates; these have {points.shape[1]}. Write .csv, .npy "
+                "or .parquet instead."
+            )
+        normals = None
+        if ridge.tangents.shape[2] == 2:
+            normals = np.nan_to_num(ridge.normals[kept, :, 0])
+        write_ply(path, points, normals=normals)
+        return
+    columns = {f"x{i + 1}": points[:, i] for i in range(points.shape[1])}
+    extra = {"noise": ridge.noise[kept], "outlier_score": ridge.outlier_scores[kept]}
+    write_table(path, {**columns, **extra, "status": ridge.status[kept].astype(np.int64)})

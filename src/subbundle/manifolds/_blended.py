@@ -1,0 +1,89 @@
+"""Points blended from several charts: the weighted mean of their projections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle.bundles.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Blended:
+    """Points projected to an atlas.
+
+    Attributes
+    ----------
+    points : [batch, dim]
+        x̂; NaN where no chart is near.
+    residuals : [batch]
+        |x − x̂|.
+    n_charts : [batch]
+        How many charts spoke: |B|.
+    disagreement : [batch]
+        Root mean square distance of their projections from x̂, with the weights of the blend; 0 for one chart alone.
+    status : [batch]
+        OK; LEFT_SUPPORT where no chart is near.
+    rows, charts : [pairs]
+        Which chart spoke on which row, rows ascending.
+    weights : [pairs]
+        Its weight; those of a row sum to one.
+    projections : [pairs, dim]
+        x̂_j.
+    coordinates : [pairs, rank]
+        Normal coordinates of x̂_j in the chart.
+    """
+
+    points: FloatArray
+    residuals: FloatArray
+    n_charts: IntArray
+    disagreement: FloatArray
+    status: StatusArray
+    rows: IntArray
+    charts: IntArray
+    weights: FloatArray
+    projections: FloatArray
+    coordinates: FloatArray
+
+
+def blend(
+    around: Surroundings,
+    given: FloatArray,
+    rows: IntArray,
+    charts: IntArray,
+    weights: FloatArray,
+    projections: FloatArray,
+    coordinates: FloatArray,
+) -> Blended:
+    """Weighted means; on a manifold those of the logs at the projection of the greatest weight."""
+    n = len(given)
+    total, heaviest, count = np.zeros(n), np.zeros(n), np.bincount(rows, minlength=n)
+    np.add.at(total, rows, weights)
+    weights = weights / total[rows]
+    np.maximum.at(heaviest, rows, weights)
+    reference = np.full_like(given, np.nan)
+    # Written backwards, so that the first of equals is written last.
+    first = np.flatnonzero(weights == heaviest[rows])[::-1]
+    reference[rows[first]] = projections[first]
+    step = np.zeros_like(given)
+    np.add.at(step, rows, weights[:, None] * around.displacement(reference[rows], projections))
+    points = np.full_like(given, np.nan)
+    held = count > 0
+    points[held] = around.move(reference[held], step[held])
+    residuals, spread = np.full(n, np.nan), np.where(held, 0.0, np.nan)
+    residuals[held] = around.distance(given[held], points[held])
+    np.add.at(spread, rows, weights * around.distance(points[rows], projections) ** 2)
+    return Blended(
+        points=points,
+        residuals=residuals,
+        n_charts=count,
+        disagreement=np.sqrt(spread),
+        status=np.where(held, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
+        rows=rows,
+        charts=charts,
+        weights=weights,
+        projections=projections,
+        coordinates=coordinates,
+    )

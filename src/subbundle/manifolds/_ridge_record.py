@@ -1,0 +1,93 @@
+"""What is known at the points of a ridge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray, StatusArray
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """Points on the ridge and what the cloud is like there; rows as they were given.
+
+    Rows whose status is neither OK nor NOT_CONVERGED hold the point as it was given, NaN for what is not known there,
+    and an infinite outlier score.
+
+    Attributes
+    ----------
+    points : [batch, d]
+    tangents : [batch, d, k]
+        Orthonormal basis of the tangent space of the ridge.
+    second_form : [batch, k, k, d]
+        II(t_a, t_b), vectors of the normal space (1/length).
+    density : [batch]
+        Kernel mass relative to its typical value on the data: 1/2 on a straight border.
+    curvature : [batch]
+        √Σ_ab |II(t_a, t_b)|²: on a surface in R³, √(κ₁² + κ₂²).
+    noise : [batch]
+        Standard deviation of the observations about the ridge, along one normal direction.
+    outlier_scores : [batch]
+        Distance moved over the noise times √(d − k): about one for observations, large for outliers.
+    shifts, offsets : [batch]
+        Distance moved, and length of the last step.
+    neighbours : [batch]
+        Effective number of neighbours (Σφ)²/Σφ²; NaN for bundles known only by their frames.
+    steps, status : [batch]
+        Steps taken; OK where ``offsets <= tol * length_scale``.
+    """
+
+    points: FloatArray
+    tangents: FloatArray
+    second_form: FloatArray
+    density: FloatArray
+    curvature: FloatArray
+    noise: FloatArray
+    outlier_scores: FloatArray
+    shifts: FloatArray
+    offsets: FloatArray
+    neighbours: FloatArray
+    steps: IntArray
+    status: StatusArray
+
+    @property
+    def normals(self) -> FloatArray:
+        """Orthonormal basis [batch, d, d − k] of the normal space, made anew on each call.
+
+        Its memory grows with d²; where that is too much, use (I − T Tᵀ) v with T = ``tangents`` instead. A hypersurface
+        has one normal, up to a sign that is chosen row by row: they are not oriented.
+        """
+        return _complement(self.tangents)
+
+    @property
+    def mean_curvature(self) -> FloatArray:
+        """Mean curvature vectors Σ_a II(t_a, t_a)/k, [batch, d]."""
+        return np.asarray(np.einsum("naad->nd", self.second_form) / self.tangents.shape[2])
+
+    @property
+    def principal_curvatures(self) -> FloatArray:
+        """Principal curvatures [batch, k], falling, with respect to ``normals``; for hypersurfaces only."""
+        dim, k = self.tangents.shape[1:]
+        if dim - k != 1:
+            raise ValueError(
+                f"principal curvatures need a hypersurface, rank = d − 1; rank is {k} in R^{dim}. "
+                "Use second_form or curvature instead."
+            )
+        shape = np.einsum("nabd,nd->nab", self.second_form, self.normals[:, :, 0])
+        known = np.isfinite(shape).all(axis=(1, 2))
+        values = np.full(shape.shape[:2], np.nan)
+        values[known] = np.linalg.eigvalsh(shape[known])[:, ::-1]
+        return values
+
+
+def _complement(tangents: FloatArray) -> FloatArray:
+    """Orthonormal basis [batch, d, d − k] of what is orthogonal to ``tangents`` [batch, d, k]; NaN rows stay NaN."""
+    batch, dim, k = tangents.shape
+    if (dim, k) == (3, 2):
+        return np.asarray(np.cross(tangents[:, :, 0], tangents[:, :, 1])[:, :, None])
+    normals = np.full((batch, dim, dim - k), np.nan)
+    known = np.isfinite(tangents).all(axis=(1, 2))
+    normals[known] = np.linalg.qr(tangents[known], mode="complete")[0][:, :, k:]
+    return normals

@@ -1,0 +1,113 @@
+"""``subbundle denoise`` from end to end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import trimesh
+
+from subbundle import datasets
+from subbundle.cli import main
+from subbundle.io import read_points, write_ply
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    return write_ply(tmp_path_factory.mktemp("scan") / "scan.ply", datasets.sphere(3000, noise=0.03, seed=0).points)
+
+
+def offsets(points):
+    return np.abs(np.linalg.norm(points, axis=1) - 1.0).mean()
+
+
+def test_a_scan_becomes_a_clean_one_with_normals(scan, tmp_path, capsys):
+    target = tmp_path / "clean.ply"
+    assert main(["denoise", str(scan), "-o", str(target)]) == 0
+    words = capsys.readouterr()
+    assert "3000 points in R^3, bandwidth" in words.out
+    assert "choosing a bandwidth" in words.err
+    # The noise is 0.03, and a fraction of it is left by averaging some tens of observations.
+    assert offsets(read_points(scan)) > 0.02
+    assert offsets(read_points(target)) < 0.009
+    # Normals stand in the file, behind the coordinates.
+    loaded = trimesh.load(target, process=False)
+    assert b"property double nx" in target.read_bytes()[:400]
+    assert len(loaded.vertices) == 3000
+
+
+def test_a_table_carries_noise_score_and_status(scan, tmp_path):
+    target = tmp_path / "clean.csv"
+    assert main(["denoise", str(scan), "-o", str(target), "--bandwidth", "0.2", "--order", "1", "--jobs", "1"]) == 0
+    assert target.read_text().splitlines()[0] == "x1,x2,x3,noise,outlier_score,status"
+    table = np.loadtxt(target, delimiter=",", skiprows=1)
+    assert table.shape == (3000, 6)
+    assert np.median(table[:, 3]) == pytest.approx(0.03, rel=0.1)
+
+
+def test_outliers_can_be_left_out(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    cloud = np.vstack([datasets.sphere(3000, noise=0.02, seed=1).points, rng.uniform(-3.0, 3.0, size=(60, 3))])
+    source = write_ply(tmp_path / "dirty.ply", cloud)
+    target = tmp_path / "clean.npy"
+    assert main(["denoise", str(source), "-o", str(target), "--bandwidth", "0.15", "--outliers", "4"]) == 0
+    left_out = int(capsys.readouterr().out.split("left out as outliers: ")[1].split()[0])
+    assert 50 <= left_out <= 75
+    kept = np.load(target)
+    assert np.abs(np.linalg.norm(kept[:, :3], axis=1) - 1.0).max() < 0.1
+
+
+def test_a_curve_in_the_plane(tmp_path):
+    np.save(tmp_path / "curve.npy", datasets.curve_in_plane(1500, noise=0.05, seed=0).points)
+    target = tmp_path / "clean.npy"
+    assert main(["denoise", str(tmp_path / "curve.npy"), "-o", str(target), "--dim", "1"]) == 0
+    truth = datasets.curve_in_plane(5)
+    assert truth.distance(np.load(target)[:, :2]).mean() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "clean.stl"], "must end in one of .csv, .npy, .parquet"),
+        (["-o", "nowhere/clean.ply"], "nowhere is no folder"),
+        (["-o", "clean.ply", "--bandwidth", "-1"], "must be a positive number; got '-1'"),
+        (["-o", "clean.ply", "--dim", "3"], "rank must be an integer in 1..2"),
+        (["-o", "clean.ply", "--outliers", "1e-9"], "would leave out all 3000 points"),
+        (["-o", "clean.ply", "--bandwidth", "1e-4"], "bandwidth must reach at least rank + 1 = 3 neighbours"),
+    ],
+)
+def test_wrong_input_leaves_no_file(scan, arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(["denoise", str(scan), *arguments])
+    except SystemExit as exit_:
+        code = exit_.code
+    assert code == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.ply", b"", "could not be read as .ply"),
+        ("text.xyz", b"this is no cloud\n", "could not be read as .xyz"),
+        (
+            "line.xyz",
+            b"0 0 0\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n",
+            "rank must not exceed the number of directions in the data",
+        ),
+        ("nan.xyz", b"0 0 0\nnan 1 1\n", "must be finite; 1 entries are NaN or infinite, first in row 1"),
+    ],
+)
+def test_files_that_hold_no_surface(name, content, message, tmp_path, capsys):
+    (tmp_path / name).write_bytes(content)
+    assert main(["denoise", str(tmp_path / name), "-o", str(tmp_path / "clean.ply")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "clean.ply").exists()
+
+
+def test_points_of_other_dimension_do_not_fit_into_a_ply(tmp_path, capsys):
+    np.save(tmp_path / "four.npy", np.random.default_rng(0).normal(size=(300, 4)) * [1.0, 1.0, 0.05, 0.05])
+    code = main(["denoise", str(tmp_path / "four.npy"), "-o", str(tmp_path / "four.ply"), "--bandwidth", "0.5"])
+    assert code == 2
+    assert "four.ply can only hold points with 3 coordinates; these have 4" in capsys.readouterr().err
