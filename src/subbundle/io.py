@@ -177,3 +177,7 @@ def _same_length(array: Any, name: str, n_points: int) -> Any:
     if len(array) != n_points:
         raise ValueError(f"{name} must have one row per point, {n_points}; got {len(array)}.")
     return array
+
+
+def write_mesh(path, points, faces, *, normals=None, attributes=None):
+    return write_ply(path, points, faces, normals=normals)

@@ -11,6 +11,8 @@ from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.cloud._build import LEAF
 from subbundle.meshing._fit_kernels import COLUMNS, fit_rows
+from subbundle.meshing._quadric_kernels import COLUMNS as QUADRIC_COLUMNS
+from subbundle.meshing._quadric_kernels import quadric_rows
 
 _GRAIN = 64
 
@@ -49,6 +51,29 @@ class LocalFit:
     share: FloatArray
 
 
+@dataclass(frozen=True, slots=True)
+class QuadricFit:
+    """Points on robust local quadrics.
+
+    Attributes
+    ----------
+    points, normals : [n, 3]
+        Where the points came to rest, and the unit normals of the quadrics there, on the side of the normals given.
+    mass : [n]
+        Σ w.
+    squares : [n]
+        Σ w²; infinite where the neighbourhood determines no quadric: such a point stays where it was.
+    misfit : [n]
+        Σ w e²: weighted squared residuals.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    mass: FloatArray
+    squares: FloatArray
+    misfit: FloatArray
+
+
 class WeightedCloud:
     """Observations with weights, and their search tree; coordinates are taken relative to ``centre``.
 
@@ -77,9 +102,8 @@ class WeightedCloud:
         """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; carry them ``rounds`` steps."""
         here = np.ascontiguousarray(points - self.centre)
         n = len(here)
-        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (n,)))
-        if not widths.flags.writeable:
-            widths = widths.copy()
+        widths = np.empty(n)
+        widths[:] = bandwidth
         moved, normals, values = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
         numbers = np.empty((n, COLUMNS))
 
@@ -92,3 +116,23 @@ class WeightedCloud:
             numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3:6], numbers[:, 6]
         )  # fmt: skip
         return LocalFit(moved, normals, values, mass, heights, drift, form, share)
+
+    def quadric(
+        self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *, rounds: int = 3
+    ) -> QuadricFit:
+        """Carry ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
+
+        Observations whose height differs by more than ``cut`` from the quadric have no weight.
+        """
+        here = np.ascontiguousarray(points - self.centre)
+        across = np.array(normals, dtype=np.float64, order="C")
+        n = len(here)
+        widths, cuts = np.empty(n), np.empty(n)
+        widths[:], cuts[:] = bandwidth, cut
+        moved, tilted, numbers = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, QUADRIC_COLUMNS))
+
+        def work(start: int, stop: int) -> None:
+            quadric_rows(self.tree, here, across, widths, cuts, rounds, start, stop, moved, tilted, numbers)
+
+        run_rows(work, n, self.n_jobs, grain=_GRAIN, calls_blas=False)
+        return QuadricFit(moved + self.centre, tilted, numbers[:, 0], numbers[:, 1], numbers[:, 2])

@@ -36,6 +36,12 @@ class Pilot:
     spacing: float
     bandwidth: float
 
+    def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
+        """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
+        spacing = self.spacing / np.sqrt(ratio)
+        wanted = max(_NOISE_WIDTHS * self.noise, _SPACINGS * spacing)
+        return Pilot(self.noise, spacing, wanted if rescale else self.bandwidth)
+
 
 def look(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
@@ -53,6 +59,21 @@ def look(cloud: WeightedCloud) -> Pilot:
         pilot = estimate(cloud.fit(sample, width, rounds=3), width)
         width = 1.3 * pilot.bandwidth
     return pilot
+
+
+def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
+    """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
+    fit = cloud.fit(cloud.sample(_MANY), window, rounds=3)
+    effective = np.median(np.divide(fit.mass, fit.share, out=np.zeros(len(fit.mass)), where=fit.share > 0.0))
+    if effective < 4.0:
+        raise ValueError(
+            f"bandwidth must reach a few neighbours; with {window:.3g} a typical point has {effective:.1f}. "
+            "Pass a larger one, or 'auto'."
+        )
+    if not np.median(fit.eigenvalues[:, 2]) < 0.5 * np.median(fit.eigenvalues[:, 1]):
+        raise ValueError(f"{_why_not(fit)} The bandwidth was {window:.3g}.")
+    seen = estimate(fit, window)
+    return Pilot(seen.noise, seen.spacing, window / factor)
 
 
 def estimate(fit: LocalFit, width: float) -> Pilot:

@@ -7,6 +7,7 @@ side and summed as whole numbers, which is exact in any order.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 
@@ -43,19 +44,28 @@ def voxel_means(points: FloatArray, weights: FloatArray | None, side: float) -> 
     return origin + side * means, total
 
 
-def merge_duplicates(points: FloatArray) -> tuple[FloatArray, FloatArray | None, IntArray | None]:
-    """Distinct rows of ``points`` [n, 3], how often each occurs, and the first row that holds it; None where none
-    occurs twice.
-
-    A scan exported twice has the density of one; rows that are equal carry no new information about the surface.
-    """
-    bits = np.ascontiguousarray(points + 0.0).view(np.uint64)
+def row_hashes(points: FloatArray) -> NDArray[np.uint64]:
+    """A number for every row of ``points`` [n, 3] that depends on nothing but its bits."""
+    bits = np.ascontiguousarray(points + 0.0).view(np.uint64)  # + 0 turns −0 into 0
     mixed = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)):
         mixed = (mixed ^ bits[:, axis]) * np.uint64(factor)
         mixed ^= mixed >> np.uint64(29)
-    _, first = np.unique(mixed, return_index=True)
-    if len(first) == len(points):
-        return points, None, None
-    _, first, counts = np.unique(points, axis=0, return_index=True, return_counts=True)
-    return points[first], counts.astype(np.float64), first
+    return mixed
+
+
+def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
+    """The rows of ``points`` [n, 3] without repetitions, or None where no row occurs twice.
+
+    A row that is given twice says no more about the surface than one given once.
+    """
+    if len(np.unique(hashes)) == len(points):
+        return None
+    return np.sort(np.unique(points, axis=0, return_index=True)[1])
+
+
+def subset(points: FloatArray, hashes: NDArray[np.uint64], count: int) -> FloatArray:
+    """About ``count`` of the ``points`` [n, 3], the same ones in any order of the rows."""
+    if len(points) <= count:
+        return points
+    return points[hashes < np.uint64(2**64 * (count / len(points)))]

@@ -1,0 +1,81 @@
+"""From a triangle soup with small defects to a manifold mesh."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.meshing.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
+
+# Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
+SMALLEST_PART = 0.004
+_ROUNDS = 3
+
+
+def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray, int]:
+    """Cut out faces at edges of more than two, part fans that touch in a point, and fill holes narrower than ``width``.
+
+    Returns vertices, faces and how many of the first rows are vertices that were there before; the rest lie in the
+    middle of filled holes.
+    """
+    for _ in range(_ROUNDS):
+        edges = edges_of(faces)
+        crowded = (edges.counts > 2)[edges.of_face].any(axis=1)
+        if not crowded.any():
+            break
+        faces = faces[~crowded]
+    vertices, faces, _ = split_umbrellas(vertices, faces)
+    known = len(vertices)
+    vertices, faces = fill_holes(vertices, faces, width)
+    return vertices, faces, known
+
+
+def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray]:
+    """Close border loops that fit into a ball of diameter ``width`` by a fan around their middle."""
+    border = border_edges(faces)
+    middles, fans = [], []
+    for rows in loops_of(border):
+        loop = border[rows]
+        if len(np.unique(loop[:, 0])) != len(loop) or len(loop) < 3:
+            continue  # the loop touches itself
+        corners = vertices[loop[:, 0]]
+        middle = corners.mean(axis=0)
+        if 2.0 * np.linalg.norm(corners - middle, axis=1).max() < width:
+            centre = np.full(len(loop), len(vertices) + len(middles))
+            middles.append(middle)
+            fans.append(np.column_stack([loop[:, 1], loop[:, 0], centre]))
+    if not middles:
+        return vertices, faces
+    return np.concatenate([vertices, np.array(middles)]), np.concatenate([faces, *fans])
+
+
+def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Normals [m, 3] of the faces, as long as twice their area."""
+    corners = vertices[faces]
+    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face."""
+    across = face_normals(vertices, faces)
+    normals = np.zeros_like(vertices)
+    for axis in range(3):
+        normals[:, axis] = np.bincount(faces.ravel(), np.repeat(across[:, axis], 3), minlength=len(vertices))
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+
+
+def keep_large_parts(vertices: FloatArray, faces: IntArray) -> IntArray:
+    """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest."""
+    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    area = np.bincount(part, 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1))
+    kept: IntArray = faces[area[part] >= SMALLEST_PART * area.max()]
+    return kept
+
+
+def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Faces renumbered without unused vertices, and the old row of every vertex that is kept."""
+    used = np.zeros(n, dtype=bool)
+    used[faces.ravel()] = True
+    place = np.cumsum(used) - 1
+    return place[faces], np.flatnonzero(used)
