@@ -18,7 +18,7 @@ from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within
 from subbundle.kernels import exp_minus
 
-REACH = 3.5
+REACH = 3.0
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Powers of u and v in the six terms.
 _U = np.array([0, 1, 0, 2, 1, 0])
@@ -32,23 +32,22 @@ _SUMS = 15
 # Parts of a cut by which a step may go; diagonal that a singular system is given.
 _LONGEST = 1.0
 _RIDGE = 1e-9
-COLUMNS = 4
+COLUMNS = 2
 
 
 @nb.njit(nogil=True, cache=True)
 def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, moved, tilted, numbers):
     """Fit rows ``start..stop`` of ``points``, ``normals`` [n, 3] with ``bandwidths``, ``cuts`` [n].
 
-    Writes where they come to rest into ``moved``, normals into ``tilted`` [n, 3] and into ``numbers`` [n, COLUMNS]: Σ w,
-    the variance of c_0 per variance of the noise, the mean squared residual, and the change of c_0 in the last round.
-    The variance is infinite where the system could not be solved; such rows stay where they were.
+    Writes where they come to rest into ``moved``, normals into ``tilted`` [n, 3] and into ``numbers`` [n, COLUMNS]: Σ w
+    and Σ w², which is infinite where the system could not be solved; such rows stay where they were.
     """
     blocks, weights, boxes = tree
     n_leaves = blocks.shape[0]
     found = np.empty(n_leaves, np.int64)
     p, frame = np.empty(3), np.empty((3, 3))
     sums, right, c = np.empty(_SUMS), np.empty(_TERMS), np.empty(_TERMS)
-    system, extra = np.empty((_TERMS, _TERMS)), np.empty(4)
+    system, near = np.empty((_TERMS, _TERMS)), np.empty((4, 8192))
     for row in range(start, stop):
         a, cut = bandwidths[row], cuts[row]
         for j in range(3):
@@ -65,9 +64,12 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             sag = abs(c[3]) + abs(c[4]) + abs(c[5])
             radius_sq = radius * radius + (wide + min(sag * REACH * REACH, 2.0 * radius)) ** 2
             count = leaves_within(boxes, n_leaves, p, radius_sq, found)
-            _accumulate(blocks, weights, found, count, p, frame, a, wide, c, sums, right, extra)
-            for j in range(COLUMNS):
-                numbers[row, j] = extra[j]
+            if (count + 1) * LEAF > near.shape[1]:
+                near = np.empty((4, 2 * (count + 1) * LEAF))
+            total = _gather(blocks, weights, found, count, p, frame, a, wide, c, near)
+            numbers[row, 1] = _low_moments(near, total, sums)
+            numbers[row, 0] = sums[0]
+            _high_moments(near, total, sums, right)
             _assemble(sums, system)
             if not _solve(system, right, c):
                 solved = False
@@ -78,7 +80,6 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             length = np.sqrt(1.0 + (c[1] * c[1] + c[2] * c[2]) / (a * a))
             for j in range(3):
                 frame[j, 2] = (frame[j, 2] - (c[1] * frame[j, 0] + c[2] * frame[j, 1]) / a) / length
-            numbers[row, 3] = shift
             c[0] = 0.0
             c[1] = 0.0
             c[2] = 0.0
@@ -101,57 +102,79 @@ def _complete(frame):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _accumulate(blocks, weights, found, count, p, frame, a, cut, c, sums, right, extra):
-    """Moments of the weights in (u, v) up to degree four, and of w z up to degree two."""
+def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
+    """List u, v, z and w of the observations in the leaves found in ``near`` [4, :]; return their number.
+
+    Those out of reach stay in the list with no weight: packing them tightly would keep the loop from being vectorised.
+    """
     p0, p1, p2 = p[0], p[1], p[2]
     e0, e1, e2 = frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a
     f0, f1, f2 = frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a
     n0, n1, n2 = frame[0, 2], frame[1, 2], frame[2, 2]
     c3, c4, c5 = c[3], c[4], c[5]
     reach, scale = 0.5 * REACH * REACH, 1.0 / (cut * cut)
-    s00 = s10 = s01 = s20 = s11 = s02 = s30 = s21 = s12 = s03 = s40 = s31 = s22 = s13 = s04 = 0.0
-    z00 = z10 = z01 = z20 = z11 = z02 = squares = misfit = 0.0
     for k in range(count):
-        leaf = found[k]
+        leaf, base = found[k], k * LEAF
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
             z = y0 * n0 + y1 * n1 + y2 * n2
-            uu, uv, vv = u * u, u * v, v * v
-            t = 0.5 * (uu + vv)
-            e = z - (c3 * uu + c4 * uv + c5 * vv)
+            t = 0.5 * (u * u + v * v)
+            e = z - (c3 * u * u + c4 * u * v + c5 * v * v)
             q = max(1.0 - e * e * scale, 0.0)
-            w = exp_minus(min(t, reach)) * weights[leaf, i] * q * q
-            w = w if t < reach else 0.0
-            wu, wv, wz = w * u, w * v, w * z
-            s00 += w
-            s10 += wu
-            s01 += wv
-            s20 += w * uu
-            s11 += w * uv
-            s02 += w * vv
-            s30 += wu * uu
-            s21 += wv * uu
-            s12 += wu * vv
-            s03 += wv * vv
-            s40 += w * uu * uu
-            s31 += w * uu * uv
-            s22 += w * uu * vv
-            s13 += w * uv * vv
-            s04 += w * vv * vv
-            z00 += wz
-            z10 += wz * u
-            z01 += wz * v
-            z20 += wz * uu
-            z11 += wz * uv
-            z02 += wz * vv
-            squares += w * w
-            misfit += w * e * e
+            w = exp_minus(min(t, reach)) * q * q * weights[leaf, i]
+            near[0, base + i] = u
+            near[1, base + i] = v
+            near[2, base + i] = z
+            near[3, base + i] = w if t < reach else 0.0
+    return count * LEAF
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def _low_moments(near, total, sums):
+    """Σ w u^i v^j up to degree three, and Σ w²."""
+    s00 = s10 = s01 = s20 = s11 = s02 = s30 = s21 = s12 = s03 = squares = 0.0
+    for i in range(total):
+        u, v, w = near[0, i], near[1, i], near[3, i]
+        wu, wv = w * u, w * v
+        wuu, wvv = wu * u, wv * v
+        s00 += w
+        s10 += wu
+        s01 += wv
+        s20 += wuu
+        s11 += wu * v
+        s02 += wvv
+        s30 += wuu * u
+        s21 += wuu * v
+        s12 += wvv * u
+        s03 += wvv * v
+        squares += w * w
     sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = s00, s10, s01, s20, s11, s02
     sums[6], sums[7], sums[8], sums[9] = s30, s21, s12, s03
+    return squares
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def _high_moments(near, total, sums, right):
+    """Σ w u^i v^j of degree four, and Σ w z u^i v^j up to degree two."""
+    s40 = s31 = s22 = s13 = s04 = z00 = z10 = z01 = z20 = z11 = z02 = 0.0
+    for i in range(total):
+        u, v, z, w = near[0, i], near[1, i], near[2, i], near[3, i]
+        wz = w * z
+        uu, uv, vv = u * u, u * v, v * v
+        s40 += w * uu * uu
+        s31 += w * uu * uv
+        s22 += w * uu * vv
+        s13 += w * uv * vv
+        s04 += w * vv * vv
+        z00 += wz
+        z10 += wz * u
+        z01 += wz * v
+        z20 += wz * uu
+        z11 += wz * uv
+        z02 += wz * vv
     sums[10], sums[11], sums[12], sums[13], sums[14] = s40, s31, s22, s13, s04
     right[0], right[1], right[2], right[3], right[4], right[5] = z00, z10, z01, z20, z11, z02
-    extra[0], extra[1], extra[2], extra[3] = s00, squares, misfit, 0.0
 
 
 @nb.njit(nogil=True, cache=True)

@@ -63,15 +63,12 @@ class QuadricFit:
         Σ w.
     squares : [n]
         Σ w²; infinite where the neighbourhood determines no quadric: such a point stays where it was.
-    misfit : [n]
-        Σ w e²: weighted squared residuals.
     """
 
     points: FloatArray
     normals: FloatArray
     mass: FloatArray
     squares: FloatArray
-    misfit: FloatArray
 
 
 class WeightedCloud:
@@ -135,4 +132,4 @@ class WeightedCloud:
             quadric_rows(self.tree, here, across, widths, cuts, rounds, start, stop, moved, tilted, numbers)
 
         run_rows(work, n, self.n_jobs, grain=_GRAIN, calls_blas=False)
-        return QuadricFit(moved + self.centre, tilted, numbers[:, 0], numbers[:, 1], numbers[:, 2])
+        return QuadricFit(moved + self.centre, tilted, numbers[:, 0], numbers[:, 1])

@@ -28,14 +28,15 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.meshing.local import WeightedCloud
 from subbundle.meshing.pilot import Pilot
 
-_RIDGE_ROUNDS, _QUADRIC_ROUNDS = 3, 3
+_RIDGE_ROUNDS, _QUADRIC_ROUNDS = 1, 2
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST = 1.5
 _LADDER = 1.35 ** np.arange(5)
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-_STRIDE = 4
+_STRIDE = 6
+_SMOOTHING = 5
 _RISK_ROUNDS, _RUNG_ROUNDS = 16, 6
 # Median of a squared standard normal number.
 _MEDIAN = 0.4549
@@ -92,7 +93,7 @@ def refine(cloud: WeightedCloud, settled: Settled, faces: IntArray, pilot: Pilot
     stayed = ~np.isfinite(fit.squares) | (way > FURTHEST * cell) | settled.stayed
     points = np.where(stayed[:, None], settled.points, fit.points)
     # Where nothing speaks the surface is as smooth as it can be.
-    for _ in range(_QUADRIC_ROUNDS):
+    for _ in range(_SMOOTHING):
         points = np.where(stayed[:, None], average @ points, points)
     normals = np.where(stayed[:, None], settled.normals, fit.normals)
     return Settled(points, normals, settled.drift, settled.density, stayed)
@@ -120,7 +121,7 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
     ladder = max(_LEAST_SPACINGS * pilot.spacing, _LEAST_NOISE * pilot.noise) * _LADDER
     heights = np.empty((len(ladder), len(rows)))
     for j, width in enumerate(ladder):
-        fit = cloud.quadric(points, normals, width, _cut(pilot, np.full(len(rows), width)), rounds=2)
+        fit = cloud.quadric(points, normals, width, _cut(pilot, np.full(len(rows), width)), rounds=_QUADRIC_ROUNDS)
         found = np.sum((fit.points - points) * normals, axis=1)
         heights[j] = np.where(np.isfinite(fit.squares), found, np.nan)
     known = np.isfinite(heights).all(axis=0) & ~settled.stayed[rows]

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.meshing.local import WeightedCloud
+from subbundle.meshing.local import LocalFit, WeightedCloud
 from subbundle.meshing.thin import voxel_keys, voxel_means
 
-_ROUNDS = 4
+# Steps before one start per cell is chosen, and after.
+_FIRST_ROUNDS, _ROUNDS = 1, 3
 _NARROWER, _BLURRED = (0.7, 0.5), 0.35
 _NO_PLANE = 0.6
 _LEAST_RELIABLE, _LEAST_MASS = 0.01, 0.08
@@ -55,6 +56,7 @@ def plant(
 ) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
     starts, _ = voxel_means(points, weights, _START * cell)
+    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell)
     fit = cloud.fit(starts, bandwidth, rounds=_ROUNDS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     values = fit.eigenvalues.copy()
@@ -74,6 +76,14 @@ def plant(
     floor = _LEAST_MASS * np.median(mass[mass > 0.0])
     seeds = seeds.take(np.flatnonzero((seeds.reliability >= _LEAST_RELIABLE) & (mass > floor)))
     return _one_per_cell(seeds, _KEEP * cell)
+
+
+def _start_per_cell(fit: LocalFit, cell: float) -> FloatArray:
+    """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
+    seen = np.flatnonzero(fit.mass > 0.0)
+    keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0), _KEEP * cell)
+    order = np.lexsort((-fit.mass[seen], keys))
+    return fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
 
 
 def _one_per_cell(seeds: Seeds, side: float) -> Seeds:
