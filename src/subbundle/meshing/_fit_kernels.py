@@ -54,7 +54,7 @@ def fit_rows(tree, points, bandwidths, rounds, start, stop, moved, normals, valu
         a = bandwidths[row]
         for j in range(3):
             p[j] = points[row, j]
-        for turn in range(max(rounds, 1)):
+        for _ in range(max(rounds, 1)):
             count = leaves_within(boxes, n_leaves, p, REACH * REACH * a * a, found)
             mass, squares = _weigh(blocks, weights, found, count, p, a, store, first, second)
             if not mass > 0.0:

@@ -34,10 +34,10 @@ def interpolate(grid, places, out):
 
 
 @nb.njit(nogil=True, cache=True)
-def average_near(places, values, weights, width, radius, total, norm, near):
-    """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point, and who is near.
+def average_near(places, values, weights, width, radius, total, norm):
+    """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point.
 
-    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²); sets ``near`` to 1.
+    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²).
     """
     reach = int(np.ceil(radius)) + 1
     shape = total.shape
@@ -55,7 +55,6 @@ def average_near(places, values, weights, width, radius, total, norm, near):
                         w = weights[n] * np.exp(-0.5 * dc / (width * width))
                         total[a, b, c] += w * values[n]
                         norm[a, b, c] += w
-                        near[a, b, c] = 1
 
 
 @nb.njit(nogil=True, cache=True)

@@ -24,9 +24,7 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _U = np.array([0, 1, 0, 2, 1, 0])
 _V = np.array([0, 0, 1, 0, 1, 2])
 # Place of the moment of u^i v^j, i + j ≤ 4, in the list of sums.
-_PLACE = np.array(
-    [[0, 2, 5, 9, 14], [1, 4, 8, 13, -1], [3, 7, 12, -1, -1], [6, 11, -1, -1, -1], [10, -1, -1, -1, -1]]
-)
+_PLACE = np.array([[0, 2, 5, 9, 14], [1, 4, 8, 13, -1], [3, 7, 12, -1, -1], [6, 11, -1, -1, -1], [10, -1, -1, -1, -1]])
 _TERMS = 6
 _SUMS = 15
 # Parts of a cut by which a step may go; diagonal that a singular system is given.

@@ -23,7 +23,8 @@ _SNAP = 0.25
 def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
     """Drift beyond that at a straight border, in bandwidths: positive outside of the cloud; at most 1."""
     expected = np.sqrt(2.0 / np.pi) * bandwidth**2 / np.hypot(bandwidth, noise)
-    return np.minimum((drift - expected) / bandwidth, 1.0)
+    beyond: FloatArray = np.minimum((drift - expected) / bandwidth, 1.0)
+    return beyond
 
 
 def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:

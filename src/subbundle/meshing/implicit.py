@@ -5,10 +5,10 @@ The indicator of the inside jumps across the surface, so its gradient is the fie
     Δχ = ∇·V,     V = Σ_i n_i r_i A_i δ(x − x_i),
 
 with A_i the area that seed i stands for. V is spread over grid points, χ solved by Fourier transform with a Gaussian of
-one cell, which costs one transform forth and one back. Errors in the areas and normals make χ drift slowly from place to
-place; instead of one level for all, the Gaussian average of χ at the seeds nearby (1.5 cells) is taken out, so that the
-zero set passes between the seeds everywhere. Values further than the band from all seeds are unknown (NaN), unless the
-surface is to be closed.
+one cell, which costs one transform forth and one back. Errors in the areas and normals make χ drift slowly from place
+to place; instead of one level for all, the Gaussian average of χ at the seeds nearby (1.5 cells) is taken out, so that
+the zero set passes between the seeds everywhere. Values further than the band from all seeds are unknown (NaN), unless
+the surface is to be closed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
+from scipy.ndimage import distance_transform_edt
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
@@ -29,6 +30,8 @@ PAD = 10
 # Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
 MOST_CELLS = 40_000_000
 _LEVEL_WIDTH, _LEVEL_REACH = 1.5, 5.0
+# Weight of the level typical for all, which counts where no seed is near.
+_FAINT = 1e-6
 _AREA_NEIGHBOURS = 8
 
 
@@ -56,7 +59,9 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
         cell *= 1.1
 
 
-def solve(seeds: Seeds, normals: FloatArray, grid: Grid, band: float, *, closed: bool, n_jobs: int) -> NDArray[np.float32]:
+def solve(
+    seeds: Seeds, normals: FloatArray, grid: Grid, band: float, *, closed: bool, n_jobs: int
+) -> NDArray[np.float32]:
     """The implicit function [X, Y, Z], positive outside; NaN further than ``band`` cells from all ``seeds``.
 
     ``normals`` [n, 3] are those of the seeds, turned outward.
@@ -67,24 +72,39 @@ def solve(seeds: Seeds, normals: FloatArray, grid: Grid, band: float, *, closed:
     values = np.empty(len(places))
     interpolate(chi, places, values)
     total, norm = np.zeros(grid.shape, np.float32), np.zeros(grid.shape, np.float32)
-    near = np.zeros(grid.shape, np.uint8)
-    average_near(
-        places, values, seeds.reliability, _LEVEL_WIDTH, max(_LEVEL_REACH if closed else 0.0, band), total, norm, near
-    )
+    average_near(places, values, seeds.reliability, _LEVEL_WIDTH, _LEVEL_REACH, total, norm)
+    typical = float(np.average(values, weights=seeds.reliability))
+    total += _FAINT * typical
+    norm += _FAINT
+    chi -= total / norm
     if closed:
-        typical = float(np.average(values, weights=seeds.reliability))
-        chi -= (total + 1e-6 * typical) / (norm + 1e-6)
-        return chi
-    chi[near == 0] = np.nan
-    chi -= total / np.maximum(norm, 1e-30)
+        _wall(chi)
+    else:
+        chi[~_near(places, grid, band)] = np.nan
     return chi
+
+
+def _near(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:
+    """Which grid points are within ``band`` cells of a seed, to half a cell."""
+    empty = np.ones(grid.shape, np.bool_)
+    empty[tuple(np.rint(places).astype(np.int64).T)] = False
+    return np.asarray(distance_transform_edt(empty) <= band)
+
+
+def _wall(chi: NDArray[np.float32]) -> None:
+    """Make the two outermost layers of grid points lie outside, so that the zero set closes before the grid ends."""
+    top = float(np.abs(chi).max())
+    for axis in range(3):
+        ends = np.moveaxis(chi, axis, 0)
+        ends[:2], ends[-2:] = top, top
 
 
 def _areas(points: FloatArray, cell: float) -> FloatArray:
     """The area [n] each seed stands for, from the distance to its eighth neighbour; at most nine cells."""
     count = min(_AREA_NEIGHBOURS + 1, len(points))
     far = cKDTree(points).query(points, k=count)[0][:, -1]
-    return np.minimum(np.pi * far**2 / (count - 1), 9.0 * cell**2)
+    areas: FloatArray = np.minimum(np.pi * far**2 / (count - 1), 9.0 * cell**2)
+    return areas
 
 
 def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, n_jobs: int) -> NDArray[np.float32]:

@@ -115,7 +115,13 @@ class WeightedCloud:
         return LocalFit(moved, normals, values, mass, heights, drift, form, share)
 
     def quadric(
-        self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *, rounds: int = 3
+        self,
+        points: FloatArray,
+        normals: FloatArray,
+        bandwidth: float | FloatArray,
+        cut: float | FloatArray,
+        *,
+        rounds: int = 3,
     ) -> QuadricFit:
         """Carry ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.io import write_mesh
+from subbundle.io import MESH_SUFFIXES, write_mesh
 from subbundle.meshing.repair import face_normals
 from subbundle.meshing.topology import Edges, border_edges, edges_of, loops_of, parts_of
 
@@ -137,10 +137,38 @@ class Mesh:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write to a .ply, .obj, .stl or .off file, whole or not at all, and return its path.
 
-        Normals are kept by .ply and .obj, colours by .ply, .obj and .off, further attributes by .ply.
+        ``.ply`` keeps everything, ``.obj`` normals and colours, ``.stl`` and ``.off`` the triangles alone.
         """
         return write_mesh(path, self.vertices, self.faces, normals=self.normals, attributes=self.attributes)
+
+    def report(self) -> list[str]:
+        """What is to be known about the mesh, in lines of words."""
+        border = "closed" if self.is_closed else f"{self.border_length:.4g} in {self.n_border_loops} borders"
+        lines = [
+            f"mesh: {len(self.vertices)} vertices, {len(self.faces)} faces, {self.n_components} connected parts",
+            f"area {self.area:.4g}, border: {border}, Euler characteristic {self.euler_characteristic}",
+        ]
+        if self.summary is not None:
+            made = self.summary
+            lines.insert(0, f"points: {made.n_points} given, {made.n_used} used, {made.n_seeds} seeds")
+            lines.insert(
+                1, f"noise {made.noise:.3g}, spacing {made.spacing:.3g}, bandwidth {made.bandwidth:.3g}, "
+                f"cells of {made.cell:.3g}"
+            )  # fmt: skip
+            if not made.orientable:
+                lines.append("not orientable: no choice of sides agrees everywhere")
+        if self.attributes:
+            lines.append(f"carried from the scan: {', '.join(sorted(self.attributes))}")
+        return lines
 
     def __repr__(self) -> str:
         shape = "closed" if self.is_closed else f"{self.n_border_loops} borders"
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {shape}, area={self.area:.4g})"
+
+
+def check_output(path: Path) -> None:
+    """Raise, before any work is done, when a mesh cannot be written to ``path``."""
+    if path.suffix.lower() not in MESH_SUFFIXES:
+        raise ValueError(f"the output must end in one of {', '.join(MESH_SUFFIXES)}; got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")

@@ -118,9 +118,7 @@ def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray) 
     return chosen
 
 
-def _join(
-    cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray
-) -> tuple[IntArray, FloatArray]:
+def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
     """New clusters [n] after joining the given ones, and the flip [n] of every seed.
 
     The joins form a forest, since all follow the order of one list of strengths; signs are carried along its trees by

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._types import FloatArray
 from subbundle.meshing.local import LocalFit, WeightedCloud
 
 _FEW, _MANY = 300, 2000
@@ -79,11 +80,19 @@ def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
 def estimate(fit: LocalFit, width: float) -> Pilot:
     """Noise, spacing and bandwidth from points carried to the ridge at one bandwidth ``width``."""
     seen = fit.mass > 0.0
-    third = np.minimum(fit.eigenvalues[seen, 2], 0.9 * width**2)
+    third = np.clip(fit.eigenvalues[seen, 2] - _bending(fit)[seen], 0.0, 0.9 * width**2)
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
     density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
     spacing = float(density**-0.5)
     return Pilot(noise, spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * spacing))
+
+
+def _bending(fit: LocalFit) -> FloatArray:
+    """Variance that a curved surface has across its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
+    first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
+    form = fit.second_form**2
+    bending: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
+    return bending
 
 
 def _looks_flat(fit: LocalFit) -> bool:
@@ -105,5 +114,3 @@ def _why_not(fit: LocalFit) -> str:
         f"{first:.0f} : {second:.2g} : {third:.2g} (a surface has 1 : 1 : 0). Pass the points of a surface, or a "
         "bandwidth at which they look like one."
     )
-
-

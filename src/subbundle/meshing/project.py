@@ -86,9 +86,7 @@ def refine(cloud: WeightedCloud, settled: Settled, faces: IntArray, pilot: Pilot
     """Fit robust quadrics at ``settled`` vertices with the bandwidth of least risk for each."""
     average = neighbour_average(faces, len(settled.points))
     widths = _widths(cloud, settled, average, pilot)
-    fit = cloud.quadric(
-        settled.points, settled.normals, widths, _cut(pilot, widths), rounds=_QUADRIC_ROUNDS
-    )
+    fit = cloud.quadric(settled.points, settled.normals, widths, _cut(pilot, widths), rounds=_QUADRIC_ROUNDS)
     way = np.linalg.norm(fit.points - settled.points, axis=1)
     stayed = ~np.isfinite(fit.squares) | (way > FURTHEST * cell) | settled.stayed
     points = np.where(stayed[:, None], settled.points, fit.points)
@@ -126,7 +124,8 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
         heights[j] = np.where(np.isfinite(fit.squares), found, np.nan)
     known = np.isfinite(heights).all(axis=0) & ~settled.stayed[rows]
     rows, heights = rows[known], heights[:, known]
-    area = 1.0 / np.maximum(settled.density[rows], 0.1 * np.median(settled.density))
+    area_all = 1.0 / np.maximum(settled.density, 0.1 * pilot.spacing**-2)
+    area = area_all[rows]
     first = np.array([_variance(a) + _variance(ladder[0]) - 2.0 * _covariance(a, ladder[0]) for a in ladder])
     if len(rows) == 0:
         return np.full(len(settled.points), ladder[1])
@@ -138,12 +137,12 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
     for _ in range(_RISK_ROUNDS):
         spread = average @ spread
     bias_sq = np.maximum(spread[:, 1:] / np.maximum(spread[:, :1], 1e-12), 0.0)
-    area_all = 1.0 / np.maximum(settled.density, 0.1 * np.median(settled.density))
     risk = bias_sq + noise_sq * area_all[:, None] * np.array([_variance(a) for a in ladder])
     rung = np.argmin(risk, axis=1).astype(np.float64)
     for _ in range(_RUNG_ROUNDS):
         rung = average @ rung
-    return ladder[0] * (_LADDER[1] / _LADDER[0]) ** rung
+    widths: FloatArray = ladder[0] * (_LADDER[1] / _LADDER[0]) ** rung
+    return widths
 
 
 def _variance(a: float) -> float:

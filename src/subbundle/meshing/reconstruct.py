@@ -8,20 +8,21 @@
     project    vertices onto robust quadrics, each with its own bandwidth             `project`
     border     cut where the cloud ends                                               `border`
 
-Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is as
-accurate as the local fits, and the grid leaves no trace but the pattern of the triangles.
+Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
+as accurate as the local fits, and the grid leaves no trace but the pattern of the triangles.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
 from subbundle.meshing import attributes as carrying
 from subbundle.meshing import border, extract, implicit, pilot, project, repair, thin
@@ -31,6 +32,10 @@ from subbundle.meshing.orient import orient
 from subbundle.meshing.seeds import plant
 
 LEAST_POINTS = 100
+# Part of the typical density from which on a vertex counts as seen by the scan.
+_SUPPORT = 0.1
+# Bandwidth, as a part of the size of the cloud, from which on a warning is due.
+_COARSE = 0.1
 # More distinct points than this are replaced by voxel means, this part of a bandwidth wide.
 _DENSE, _VOXEL = 400_000, 0.4
 _PILOT_POINTS = 200_000
@@ -151,6 +156,13 @@ def _prepare(
         seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
     first = seen.of_more_points(len(rows) / len(some), rescale=bandwidth == "auto")
     window = _WINDOW * first.bandwidth
+    if window > _COARSE * few.size:
+        warnings.warn(
+            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the cloud "
+            f"{few.size:.3g}. Features narrower than two bandwidths are lost.",
+            SubbundleWarning,
+            stacklevel=3,
+        )
     if len(rows) > _DENSE:
         means, weights = thin.voxel_means(rows, None, _VOXEL * window)
         if len(means) < 0.8 * len(rows):
@@ -173,7 +185,6 @@ def _triangles(field: Any, grid: implicit.Grid, width: float) -> tuple[FloatArra
         raise ValueError("points must lie around a surface; no surface was found between the seeds.")
     vertices = grid.origin + grid.cell * places
     vertices, faces, _ = repair.make_manifold(vertices, extract.split_quads(vertices, quads), width)
-    faces = repair.keep_large_parts(vertices, faces)
     faces, old = repair.compact(faces, len(vertices))
     return vertices[old], faces
 
@@ -183,12 +194,14 @@ def _trim(
 ) -> tuple[FloatArray, IntArray]:
     """Cut off what lies beyond the cloud, drop small parts and unused vertices."""
     vertices = settled.points
+    supported = settled.density > _SUPPORT * np.median(settled.density)
     if not closed:
         outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
         faces, edges, t = border.cut(faces, outside)
-        if len(edges):
-            vertices = np.concatenate([vertices, vertices[edges[:, 0]] + t[:, None] * np.diff(vertices[edges], axis=1)[:, 0]])
-    faces = repair.keep_large_parts(vertices, faces)
+        start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
+        vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
+        supported = np.concatenate([supported, supported[edges[:, 0]]])
+    faces = repair.keep_large_parts(vertices, faces, supported)
     vertices, faces, _ = repair.make_manifold(vertices, faces, 0.0)
     faces, old = repair.compact(faces, len(vertices))
     return vertices[old], faces

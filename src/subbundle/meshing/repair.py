@@ -33,7 +33,8 @@ def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[
 def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray]:
     """Close border loops that fit into a ball of diameter ``width`` by a fan around their middle."""
     border = border_edges(faces)
-    middles, fans = [], []
+    middles: list[FloatArray] = []
+    fans: list[IntArray] = []
     for rows in loops_of(border):
         loop = border[rows]
         if len(np.unique(loop[:, 0])) != len(loop) or len(loop) < 3:
@@ -52,7 +53,8 @@ def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[Flo
 def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Normals [m, 3] of the faces, as long as twice their area."""
     corners = vertices[faces]
-    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
+    return across
 
 
 def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
@@ -62,13 +64,20 @@ def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
     for axis in range(3):
         normals[:, axis] = np.bincount(faces.ravel(), np.repeat(across[:, axis], 3), minlength=len(vertices))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+    unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+    return unit
 
 
-def keep_large_parts(vertices: FloatArray, faces: IntArray) -> IntArray:
-    """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest."""
+def keep_large_parts(
+    vertices: FloatArray, faces: IntArray, supported: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> IntArray:
+    """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
+
+    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none.
+    """
     part = parts_of(faces, len(vertices))[faces[:, 0]]
-    area = np.bincount(part, 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1))
+    seen = supported[faces].any(axis=1)
+    area = np.bincount(part, 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1) * seen)
     kept: IntArray = faces[area[part] >= SMALLEST_PART * area.max()]
     return kept
 

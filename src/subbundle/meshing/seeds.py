@@ -51,9 +51,7 @@ class Seeds:
         return Seeds(self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows])
 
 
-def plant(
-    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float
-) -> Seeds:
+def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
     starts, _ = voxel_means(points, weights, _START * cell)
     starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell)
@@ -83,7 +81,8 @@ def _start_per_cell(fit: LocalFit, cell: float) -> FloatArray:
     seen = np.flatnonzero(fit.mass > 0.0)
     keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0), _KEEP * cell)
     order = np.lexsort((-fit.mass[seen], keys))
-    return fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
+    chosen: FloatArray = fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
+    return chosen
 
 
 def _one_per_cell(seeds: Seeds, side: float) -> Seeds:

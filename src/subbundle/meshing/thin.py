@@ -36,7 +36,7 @@ def voxel_means(points: FloatArray, weights: FloatArray | None, side: float) -> 
     scaled = (points - origin) / side
     corner = np.floor(scaled)
     counts = np.ones(len(points)) if weights is None else weights
-    total = np.bincount(group, counts)
+    total: FloatArray = np.bincount(group, counts).astype(np.float64)
     means = np.empty((len(first), 3))
     for axis in range(3):
         offsets = np.rint((scaled[:, axis] - corner[:, axis]) * _FINE) * counts
