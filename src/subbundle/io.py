@@ -74,6 +74,7 @@ def write_ply(
         Red, green, blue: uint8 in 0..255, or floats in 0..1.
     attributes : mapping of str to [n] or [n, c], optional
         Further numbers of every point, written as float64; columns of [n, c] are called name_0, name_1, …
+        A name that the coordinates, normals or colours have is preceded by ``scan_``.
     """
     path = Path(path)
     if path.suffix.lower() != ".ply":
@@ -87,7 +88,7 @@ def write_ply(
         bytes_ = _same_length(_as_bytes(colors), "colors", len(points))
         columns += [(name, "u1", bytes_[:, i]) for i, name in enumerate(("red", "green", "blue"))]
     for name, values in (attributes or {}).items():
-        columns += _attribute_columns(name, values, len(points))
+        columns += _attribute_columns(name, values, len(points), {column[0] for column in columns})
     vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
     for name, _, values in columns:
         vertices[name] = values
@@ -225,12 +226,15 @@ def _as_bytes(colors: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.round(255.0 * values).astype(np.uint8)
 
 
-def _attribute_columns(name: str, values: Any, n_points: int) -> list[tuple[str, str, Any]]:
+def _attribute_columns(name: str, values: Any, n_points: int, taken: set[str]) -> list[tuple[str, str, Any]]:
+    """Named columns of one attribute; blanks are not allowed in names, and none may occur twice."""
     array = _same_length(as_real(values, f"attributes[{name!r}]"), f"attributes[{name!r}]", n_points)
     word = "_".join(name.split()) or "attribute"
-    if array.ndim == 1:
-        return [(word, "<f8", array)]
-    return [(f"{word}_{i}", "<f8", column) for i, column in enumerate(array.reshape(n_points, -1).T)]
+    columns = array.reshape(n_points, -1).T
+    names = [word] if array.ndim == 1 else [f"{word}_{i}" for i in range(len(columns))]
+    while taken.intersection(names):
+        names = [f"scan_{name}" for name in names]
+    return [(name, "<f8", column) for name, column in zip(names, columns, strict=True)]
 
 
 def _same_length(array: Any, name: str, n_points: int) -> Any:

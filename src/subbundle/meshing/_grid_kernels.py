@@ -34,10 +34,11 @@ def interpolate(grid, places, out):
 
 
 @nb.njit(nogil=True, cache=True)
-def average_near(places, values, weights, width, radius, total, norm):
+def average_near(places, values, weights, width, radius, band, total, norm, near):
     """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point.
 
-    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²).
+    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²), and sets ``near``
+    where a seed is within ``band`` ≤ ``radius`` cells.
     """
     reach = int(np.ceil(radius)) + 1
     shape = total.shape
@@ -55,6 +56,8 @@ def average_near(places, values, weights, width, radius, total, norm):
                         w = weights[n] * np.exp(-0.5 * dc / (width * width))
                         total[a, b, c] += w * values[n]
                         norm[a, b, c] += w
+                        if dc <= band * band:
+                            near[a, b, c] = True
 
 
 @nb.njit(nogil=True, cache=True)

@@ -32,6 +32,8 @@ MOST_CELLS = 40_000_000
 _LEVEL_WIDTH, _LEVEL_REACH = 1.5, 5.0
 # Weight of the level typical for all, which counts where no seed is near.
 _FAINT = 1e-6
+# Cells from which on a transform finds the band sooner than a look around every seed.
+_WIDE = 8.0
 _AREA_NEIGHBOURS = 8
 
 
@@ -72,7 +74,9 @@ def solve(
     values = np.empty(len(places))
     interpolate(chi, places, values)
     total, norm = np.zeros(grid.shape, np.float32), np.zeros(grid.shape, np.float32)
-    average_near(places, values, seeds.reliability, _LEVEL_WIDTH, _LEVEL_REACH, total, norm)
+    near = np.zeros(grid.shape, np.bool_)
+    radius = max(_LEVEL_REACH, min(band, _WIDE))
+    average_near(places, values, seeds.reliability, _LEVEL_WIDTH, radius, min(band, radius), total, norm, near)
     typical = float(np.average(values, weights=seeds.reliability))
     total += _FAINT * typical
     norm += _FAINT
@@ -80,11 +84,11 @@ def solve(
     if closed:
         _wall(chi)
     else:
-        chi[~_near(places, grid, band)] = np.nan
+        chi[~(near if band <= _WIDE else _within(places, grid, band))] = np.nan
     return chi
 
 
-def _near(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:
+def _within(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:
     """Which grid points are within ``band`` cells of a seed, to half a cell."""
     empty = np.ones(grid.shape, np.bool_)
     empty[tuple(np.rint(places).astype(np.int64).T)] = False

@@ -39,7 +39,7 @@ class Pilot:
 
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
-        spacing = self.spacing / np.sqrt(ratio)
+        spacing = float(self.spacing / np.sqrt(ratio))
         wanted = max(_NOISE_WIDTHS * self.noise, _SPACINGS * spacing)
         return Pilot(self.noise, spacing, wanted if rescale else self.bandwidth)
 

@@ -158,8 +158,8 @@ def _prepare(
     window = _WINDOW * first.bandwidth
     if window > _COARSE * few.size:
         warnings.warn(
-            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the cloud "
-            f"{few.size:.3g}. Features narrower than two bandwidths are lost.",
+            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
+            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost.",
             SubbundleWarning,
             stacklevel=3,
         )
