@@ -13,7 +13,7 @@ from benchmarks._report import markdown, write, write_summary
 
 NAMES = (
     "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head",
-    "round_trip", "noisy_distances", "embedding", "r50", "riemannian", "sphere_curves",
+    "round_trip", "noisy_distances", "embedding", "r50", "riemannian", "sphere_curves", "meshing",
 )  # fmt: skip
 
 

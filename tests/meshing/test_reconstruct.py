@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import trimesh
-from shapes import bumpy_patch, double_torus, height, patch_border
+from shapes import bumpy_patch, double_torus, height, moebius_band, patch_border
 
 import subbundle as sb
 
@@ -90,6 +90,20 @@ def test_closed_closes_everything():
     assert open_mesh.border_length == pytest.approx(2.0 * np.pi * 0.8, rel=0.1)
     assert_sound(closed_mesh, 2)
     assert closed_mesh.is_closed
+
+
+def test_a_moebius_band_is_meshed_without_sides():
+    mesh = sb.reconstruct(moebius_band(8000, noise=0.01))
+    assert not mesh.summary.orientable
+    assert not mesh.is_oriented
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.n_border_loops) == (0, 1, 1)
+    assert mesh.n_nonmanifold_edges == 0
+    assert np.allclose(np.linalg.norm(mesh.normals, axis=1), 1.0)
+    t = np.linspace(0.0, 4.0 * np.pi, 4001)
+    ring = 1.0 + 0.4 * np.cos(0.5 * t)
+    border = np.column_stack([ring * np.cos(t), ring * np.sin(t), 0.4 * np.sin(0.5 * t)])
+    assert mesh.border_length == pytest.approx(np.linalg.norm(np.diff(border, axis=0), axis=1).sum(), rel=0.1)
+    assert "not orientable" in "\n".join(mesh.report())
 
 
 def test_two_objects_become_two_parts(torus):

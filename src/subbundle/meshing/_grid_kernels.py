@@ -1,4 +1,4 @@
-"""Numba loops over seeds and grid cells: splatting, local averages near the seeds, and dual marching cubes."""
+"""Numba loops over seeds: spreading them over a grid, and averages of what they say at the grid points nearby."""
 
 from __future__ import annotations
 
@@ -61,126 +61,37 @@ def average_near(places, values, weights, width, radius, band, total, norm, near
 
 
 @nb.njit(nogil=True, cache=True)
-def count_loops(field, loops_of, first):
-    """Number the dual vertices cell by cell: ``first`` [X, Y, Z] is −1, or the number of the cell's first vertex."""
-    count = 0
-    for i in range(field.shape[0] - 1):
-        for j in range(field.shape[1] - 1):
-            for k in range(field.shape[2] - 1):
-                first[i, j, k] = -1
-                if np.isnan(field[i, j, k]):
-                    continue
-                case = _case(field, i, j, k)
-                if 0 < case < 255:
-                    first[i, j, k] = count
-                    count += loops_of[case]
-    return count
+def local_planes(places, normals, weights, width, band, field, gauge):
+    """Signed distance, in cells, to the planes of the seeds within ``band`` cells of every grid point, averaged.
 
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def _case(field, i, j, k):
-    """Bit c is set where corner c = x + 2y + 4z is positive; −1 when a corner is unknown."""
-    case = 0
-    for corner in range(8):
-        value = field[i + (corner & 1), j + ((corner >> 1) & 1), k + (corner >> 2)]
-        if np.isnan(value):
-            return -1
-        if value > 0.0:
-            case |= 1 << corner
-    return case
-
-
-@nb.njit(nogil=True, cache=True)
-def place_vertices(field, first, loop_of, vertices):
-    """Vertex of every loop: the mean of its crossings, linear along the edges, in cells."""
-    tally = np.zeros(vertices.shape[0])
-    for i in range(field.shape[0] - 1):
-        for j in range(field.shape[1] - 1):
-            for k in range(field.shape[2] - 1):
-                if first[i, j, k] < 0:
-                    continue
-                case = _case(field, i, j, k)
-                for edge in range(12):
-                    loop = loop_of[case, edge]
-                    if loop < 0:
-                        continue
-                    axis, low = edge // 4, edge % 4
-                    x, y, z = _base(axis, low)
-                    x, y, z = i + x, j + y, k + z
-                    f, g = field[x, y, z], field[x + (axis == 0), y + (axis == 1), z + (axis == 2)]
-                    t = f / (f - g)
-                    row = first[i, j, k] + loop
-                    vertices[row, 0] += x + (t if axis == 0 else 0.0)
-                    vertices[row, 1] += y + (t if axis == 1 else 0.0)
-                    vertices[row, 2] += z + (t if axis == 2 else 0.0)
-                    tally[row] += 1.0
-    for row in range(vertices.shape[0]):
-        for d in range(3):
-            vertices[row, d] /= tally[row]
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def _base(axis, low):
-    """Lower corner of edge ``low`` of the four along ``axis``: its bits are the coordinates on the other two axes."""
-    p, q = low & 1, low >> 1
-    if axis == 0:
-        return 0, p, q
-    if axis == 1:
-        return p, 0, q
-    return p, q, 0
-
-
-@nb.njit(nogil=True, cache=True)
-def join_quads(field, first, loop_of, quads):
-    """A quad around every crossed edge whose four cells have a vertex; written from the lower to the upper side.
-
-    With an empty ``quads`` [0, 4] only counts.
+    The sign belongs to the grid point: ``gauge`` [X, Y, Z, 3] says which side is positive there. NaN where no seed is
+    near.
     """
-    count = 0
-    corners = np.empty(4, np.int64)
-    for i in range(1, field.shape[0] - 1):
-        for j in range(1, field.shape[1] - 1):
-            for k in range(1, field.shape[2] - 1):
-                here = field[i, j, k]
-                if np.isnan(here):
-                    continue
-                for axis in range(3):
-                    there = field[i + (axis == 0), j + (axis == 1), k + (axis == 2)]
-                    if np.isnan(there) or (here > 0.0) == (there > 0.0):
-                        continue
-                    whole = True
-                    for turn in range(4):
-                        # Cells around the edge, counter-clockwise seen against the axis; u, v the next two axes.
-                        du, dv = (turn == 0 or turn == 3), turn < 2
-                        x, y, z = _shifted(axis, i, j, k, du, dv)
-                        case = _case(field, x, y, z)
-                        if case < 0:
-                            whole = False
-                            break
-                        edge = 4 * axis + _slot(axis, du, dv)
-                        corners[turn] = first[x, y, z] + loop_of[case, edge]
-                    if not whole:
-                        continue
-                    if quads.shape[0] > 0:
-                        for turn in range(4):
-                            quads[count, turn] = corners[turn] if here <= 0.0 else corners[3 - turn]
-                    count += 1
-    return count
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def _shifted(axis, i, j, k, du, dv):
-    """The cell moved back by du, dv along the two axes that follow ``axis`` cyclically."""
-    if axis == 0:
-        return i, j - du, k - dv
-    if axis == 1:
-        return i - dv, j, k - du
-    return i - du, j - dv, k
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def _slot(axis, du, dv):
-    """Which of the four edges along ``axis`` the edge is for a cell moved back by du, dv."""
-    if axis == 1:
-        return dv + 2 * du
-    return du + 2 * dv
+    reach = int(np.ceil(band)) + 1
+    shape = field.shape
+    norm = np.zeros(shape, np.float32)
+    for turn in range(2):
+        for n in range(places.shape[0]):
+            i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
+            n0, n1, n2 = normals[n, 0], normals[n, 1], normals[n, 2]
+            for a in range(max(i - reach, 0), min(i + reach + 2, shape[0])):
+                for b in range(max(j - reach, 0), min(j + reach + 2, shape[1])):
+                    for c in range(max(k - reach, 0), min(k + reach + 2, shape[2])):
+                        x, y, z = a - places[n, 0], b - places[n, 1], c - places[n, 2]
+                        far = x * x + y * y + z * z
+                        if far > band * band:
+                            continue
+                        w = weights[n] * np.exp(-0.5 * far / (width * width))
+                        side = gauge[a, b, c, 0] * n0 + gauge[a, b, c, 1] * n1 + gauge[a, b, c, 2] * n2
+                        w_signed = -w if side < 0.0 else w
+                        if turn == 0:
+                            gauge[a, b, c, 0] += w_signed * n0
+                            gauge[a, b, c, 1] += w_signed * n1
+                            gauge[a, b, c, 2] += w_signed * n2
+                        else:
+                            field[a, b, c] += w_signed * (n0 * x + n1 * y + n2 * z)
+                            norm[a, b, c] += w
+    for a in range(shape[0]):
+        for b in range(shape[1]):
+            for c in range(shape[2]):
+                field[a, b, c] = field[a, b, c] / norm[a, b, c] if norm[a, b, c] > 0.0 else np.nan

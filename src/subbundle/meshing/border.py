@@ -18,6 +18,7 @@ from subbundle.meshing.topology import border_edges, parts_of
 
 # A cut so near to a kept vertex goes through that vertex: no slivers.
 _SNAP = 0.25
+_SMOOTHING = 4
 
 
 def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
@@ -76,3 +77,19 @@ def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, Float
     ]
     pieces = [p[(p[:, 0] != p[:, 1]) & (p[:, 1] != p[:, 2]) & (p[:, 2] != p[:, 0])] for p in pieces]
     return np.concatenate([kept, *pieces]), np.column_stack([inner, outer]), t
+
+
+def smoothed(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours.
+
+    Fits at a border are one-sided, and their noise makes the border longer than it is.
+    """
+    ends = border_edges(faces)
+    for _ in range(_SMOOTHING):
+        mean = np.zeros_like(vertices)
+        count = np.bincount(ends.ravel(), minlength=len(vertices))[:, None]
+        for axis in range(3):
+            mean[:, axis] = np.bincount(ends[:, 0], vertices[ends[:, 1], axis], minlength=len(vertices))
+            mean[:, axis] += np.bincount(ends[:, 1], vertices[ends[:, 0], axis], minlength=len(vertices))
+        vertices = np.where(count > 0, 0.5 * vertices + 0.5 * mean / np.maximum(count, 1), vertices)
+    return vertices

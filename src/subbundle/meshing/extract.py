@@ -1,8 +1,9 @@
 """Dual marching cubes on a band: a mesh of quads from a grid of signed values.
 
 In every cell the crossed edges fall into loops: two crossed edges of a face belong to one loop, and where all four
-edges of a face are crossed, those around a negative corner do. That rule depends on the face alone, so neighbouring
-cells agree and the polygons of the loops form a surface without gaps. Its dual has one vertex per loop and one quad per
+edges of a face are crossed, those around its lowest corner do, and those around its highest. That rule depends on the
+face alone, so neighbouring cells agree and the polygons of the loops form a surface without gaps; it does not ask which
+side is positive, so it serves for surfaces that have no sides. Its dual has one vertex per loop and one quad per
 crossed edge: half as many vertices as marching cubes, and no slivers. Cells with an unknown corner (NaN) have no
 vertex; that is where the mesh ends.
 """
@@ -16,20 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.meshing._grid_kernels import count_loops, join_quads, place_vertices
+from subbundle.meshing._cube_kernels import count_loops, join_quads, place_vertices
 
 
-def extract(field: NDArray[np.float32]) -> tuple[FloatArray, IntArray]:
+def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None) -> tuple[FloatArray, IntArray]:
     """Vertices [n, 3], in cells, and quads [m, 4] of the zero set of ``field`` [X, Y, Z]; NaN is unknown.
 
-    Quads are turned so that their normals point to where the field is positive.
+    Quads are turned so that their normals point to where the field is positive. With a ``gauge`` [X, Y, Z, 3] the field
+    is positive on the side that the gauge points to, which may differ from place to place.
     """
+    sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
     first = np.full(field.shape, -1, dtype=np.int32)
-    vertices = np.zeros((count_loops(field, loops_of, first), 3))
-    place_vertices(field, first, loop_of, vertices)
-    quads = np.empty((join_quads(field, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
-    join_quads(field, first, loop_of, quads)
+    vertices = np.zeros((count_loops(field, sides, loops_of, first), 3))
+    place_vertices(field, sides, first, loop_of, vertices)
+    quads = np.empty((join_quads(field, sides, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
+    join_quads(field, sides, first, loop_of, quads)
     return vertices, quads
 
 
@@ -71,7 +74,7 @@ def _joins(case: int) -> list[set[int]]:
             if sum(crossed) == 2:
                 joins.append({edges[i] for i in range(4) if crossed[i]})
             elif sum(crossed) == 4:
-                joins += [{edges[i - 1], edges[i]} for i in range(4) if not positive[i]]
+                joins += [{edges[3], edges[0]}, {edges[1], edges[2]}]
     return joins
 
 

@@ -22,7 +22,7 @@ from scipy.ndimage import distance_transform_edt
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.meshing._grid_kernels import average_near, interpolate, splat
+from subbundle.meshing._grid_kernels import average_near, interpolate, local_planes, splat
 from subbundle.meshing.seeds import Seeds
 
 # Empty cells around the seeds: the transform is periodic, and images must not be felt.
@@ -86,6 +86,19 @@ def solve(
     else:
         chi[~(near if band <= _WIDE else _within(places, grid, band))] = np.nan
     return chi
+
+
+def solve_locally(
+    seeds: Seeds, normals: FloatArray, grid: Grid, band: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and which side they count [X, Y, Z, 3].
+
+    For surfaces without sides. No inside is looked for, so small defects of the cloud are not outvoted by the whole as
+    they are in `solve`.
+    """
+    field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
+    local_planes(grid.places(seeds.points), normals, seeds.reliability, 1.0, min(band, _WIDE), field, gauge)
+    return field, gauge
 
 
 def _within(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:

@@ -22,9 +22,10 @@ from subbundle.meshing.local import LocalFit, WeightedCloud
 _FEW, _MANY = 300, 2000
 _GROWTH = 1.25
 # Effective neighbours from which on eigenvalues say something, and λ_3/λ_2 at which a surface is seen.
-_LEAST_NEIGHBOURS, _FLAT = 16.0, 0.25
+_LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
 _WIDEST = 0.15
 _NOISE_WIDTHS, _SPACINGS = 1.8, 1.5
+_WIDER, _DOUBTFUL = 1.3, 1.6
 # λ_2/λ_1 below which the neighbourhoods are those of a curve.
 _THIN = 0.25
 
@@ -56,10 +57,11 @@ def look(cloud: WeightedCloud) -> Pilot:
         if width > _WIDEST * cloud.size:
             raise ValueError(_why_not(fit))
     sample = cloud.sample(_MANY)
-    for _ in range(2):
-        pilot = estimate(cloud.fit(sample, width, rounds=3), width)
-        width = 1.3 * pilot.bandwidth
-    return pilot
+    near = estimate(cloud.fit(sample, width, rounds=3), width)
+    width = _WIDER * near.bandwidth
+    wide = estimate(cloud.fit(sample, width, rounds=3), width)
+    # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
+    return near if wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2) else wide
 
 
 def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:

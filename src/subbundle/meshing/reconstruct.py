@@ -66,7 +66,8 @@ def reconstruct(
         Standard deviation of the window for normals and topology; features narrower than about two of it merge.
         "auto" takes 1.3 times the larger of 1.8 noise levels and 1.5 spacings.
     closed : bool
-        Close the surface over every opening, as Poisson reconstruction does. By default borders stay open.
+        Close the surface over every opening, as Poisson reconstruction does. By default borders stay open. A surface
+        that is not orientable cannot be closed and stays as it is.
     opening : float
         Width, in bandwidths, from which on a gap in the cloud is an opening that stays open; narrower gaps are bridged.
     attributes : mapping of str to array-like [N] or [N, c], optional
@@ -79,7 +80,8 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces turned outward; ``mesh.summary`` says how it came about.
+        Manifold, its faces turned outward; ``mesh.summary`` says how it came about. Of a surface without sides, like
+        a Möbius band, neighbouring faces are turned alike but for a seam.
 
     Notes
     -----
@@ -117,10 +119,14 @@ def reconstruct(
     normals = seeds.normals * turned.signs[:, None]
     clock.stage(f"implicit function on {' × '.join(map(str, grid.shape))} cells")
     band = 0.5 * opening * window / grid.cell
-    field = implicit.solve(seeds, normals, grid, band, closed=closed, n_jobs=jobs)
+    if turned.orientable:
+        field, gauge = implicit.solve(seeds, normals, grid, band, closed=closed, n_jobs=jobs), None
+    else:
+        field, gauge = implicit.solve_locally(seeds, normals, grid, band)
+        closed = False
     clock.stage("extracting triangles")
-    vertices, faces = _triangles(field, grid, opening * window)
-    del field
+    vertices, faces = _triangles(field, gauge, grid, opening * window)
+    del field, gauge
     clock.stage(f"projecting {len(vertices)} vertices")
     across = repair.vertex_normals(vertices, faces)
     settled = project.settle(cloud, vertices, across, first, window, grid.cell)
@@ -133,7 +139,7 @@ def reconstruct(
         n_points=len(rows), n_used=len(used), n_seeds=len(seeds.points), noise=first.noise, spacing=first.spacing,
         bandwidth=window, cell=grid.cell, orientable=turned.orientable, seconds=seconds,
     )  # fmt: skip
-    return Mesh(vertices, faces, repair.vertex_normals(vertices, faces), carried, summary)
+    return Mesh(vertices, faces, repair.vertex_normals(vertices, faces, turned.orientable), carried, summary)
 
 
 def _prepare(
@@ -178,9 +184,9 @@ def _check_seeds(count: int, reliability: float) -> None:
         )
 
 
-def _triangles(field: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:
-    """The zero set of ``field`` as a manifold mesh, with holes narrower than ``width`` filled."""
-    places, quads = extract.extract(field)
+def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:
+    """The zero set of ``field`` (and its ``gauge``) as a manifold mesh, with holes narrower than ``width`` filled."""
+    places, quads = extract.extract(field, gauge)
     if len(quads) == 0:
         raise ValueError("points must lie around a surface; no surface was found between the seeds.")
     vertices = grid.origin + grid.cell * places
@@ -204,7 +210,7 @@ def _trim(
     faces = repair.keep_large_parts(vertices, faces, supported)
     vertices, faces, _ = repair.make_manifold(vertices, faces, 0.0)
     faces, old = repair.compact(faces, len(vertices))
-    return vertices[old], faces
+    return border.smoothed(vertices[old], faces), faces
 
 
 class _Clock:

@@ -57,15 +57,27 @@ def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
     return across
 
 
-def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face."""
+def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
+    """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
+
+    Unless the mesh is ``sided``, faces may be turned against each other. Then the normal is the axis they share, the
+    leading eigenvector of Σ n nᵀ.
+    """
     across = face_normals(vertices, faces)
-    normals = np.zeros_like(vertices)
-    for axis in range(3):
-        normals[:, axis] = np.bincount(faces.ravel(), np.repeat(across[:, axis], 3), minlength=len(vertices))
+    normals = _gathered(across, faces, len(vertices))
+    if not sided:
+        square = np.einsum("mi,mj->mij", across, across).reshape(-1, 9)
+        axes = np.linalg.eigh(_gathered(square, faces, len(vertices)).reshape(-1, 3, 3))[1][:, :, 2]
+        normals = np.where(np.sum(axes * normals, axis=1, keepdims=True) < 0.0, -axes, axes)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
     return unit
+
+
+def _gathered(values: FloatArray, faces: IntArray, n: int) -> FloatArray:
+    """Sums [n, c] of ``values`` [m, c] over the faces around every vertex."""
+    corners = faces.ravel()
+    return np.column_stack([np.bincount(corners, np.repeat(column, 3), minlength=n) for column in values.T])
 
 
 def keep_large_parts(
