@@ -38,7 +38,8 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
     """Fit rows ``start..stop`` of ``points``, ``normals`` [n, 3] with ``bandwidths``, ``cuts`` [n].
 
     Writes where they come to rest into ``moved``, normals into ``tilted`` [n, 3] and into ``numbers`` [n, COLUMNS]: Σ w
-    and Σ w², which is infinite where the system could not be solved; such rows stay where they were.
+    and (M⁻¹)_00, M the matrix of the normal equations, which is infinite where they could not be solved; such rows stay
+    where they were.
     """
     blocks, weights, boxes = tree
     n_leaves = blocks.shape[0]
@@ -65,13 +66,14 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             if (count + 1) * LEAF > near.shape[1]:
                 near = np.empty((4, 2 * (count + 1) * LEAF))
             total = _gather(blocks, weights, found, count, p, frame, a, wide, c, near)
-            numbers[row, 1] = _low_moments(near, total, sums)
+            _low_moments(near, total, sums)
             numbers[row, 0] = sums[0]
             _high_moments(near, total, sums, right)
             _assemble(sums, system)
             if not _solve(system, right, c):
                 solved = False
                 break
+            numbers[row, 1] = _gain(system)
             shift = min(max(c[0], -_LONGEST * wide), _LONGEST * wide)
             for j in range(3):
                 p[j] += shift * frame[j, 2]
@@ -130,8 +132,8 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
 def _low_moments(near, total, sums):
-    """Σ w u^i v^j up to degree three, and Σ w²."""
-    s00 = s10 = s01 = s20 = s11 = s02 = s30 = s21 = s12 = s03 = squares = 0.0
+    """Σ w u^i v^j up to degree three."""
+    s00 = s10 = s01 = s20 = s11 = s02 = s30 = s21 = s12 = s03 = 0.0
     for i in range(total):
         u, v, w = near[0, i], near[1, i], near[3, i]
         wu, wv = w * u, w * v
@@ -146,10 +148,8 @@ def _low_moments(near, total, sums):
         s21 += wuu * v
         s12 += wvv * u
         s03 += wvv * v
-        squares += w * w
     sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = s00, s10, s01, s20, s11, s02
     sums[6], sums[7], sums[8], sums[9] = s30, s21, s12, s03
-    return squares
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
@@ -211,3 +211,17 @@ def _solve(system, right, c):
             total -= system[k, i] * c[k]
         c[i] = total / system[i, i]
     return True
+
+
+@nb.njit(nogil=True, cache=True)
+def _gain(factor):
+    """(M⁻¹)_00 from the Cholesky factor of M."""
+    y = np.empty(_TERMS)
+    total = 0.0
+    for i in range(_TERMS):
+        value = 1.0 if i == 0 else 0.0
+        for k in range(i):
+            value -= factor[i, k] * y[k]
+        y[i] = value / factor[i, i]
+        total += y[i] * y[i]
+    return total

@@ -61,14 +61,15 @@ class QuadricFit:
         Where the points came to rest, and the unit normals of the quadrics there, on the side of the normals given.
     mass : [n]
         Σ w.
-    squares : [n]
-        Σ w²; infinite where the neighbourhood determines no quadric: such a point stays where it was.
+    gain : [n]
+        (M⁻¹)_00 of the normal equations: noise in the observations comes into the height with 5/8 of it as variance.
+        Infinite where the neighbourhood determines no quadric: such a point stays where it was.
     """
 
     points: FloatArray
     normals: FloatArray
     mass: FloatArray
-    squares: FloatArray
+    gain: FloatArray
 
 
 class WeightedCloud:

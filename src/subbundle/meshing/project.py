@@ -1,15 +1,19 @@
 """Moving mesh vertices onto the surface, each with the bandwidth that suits its surroundings.
 
 A vertex is first carried to the second-order ridge, then fitted by robust quadrics (`_quadric_kernels`) at bandwidths
-a_0 < a_1 < …; e_j is the height found with a_j. A local quadratic fit with a Gaussian window has the variance and
-covariance
+a_0 < a_1 < …; e_j is the height found with a_j. With M the matrix of the normal equations, noise σ gives it the
+variance
 
-    Var e_a = σ² V(a)/ρ,   V(a) = 5/(8π a²),        Cov(e_a, e_b) = σ² C/ρ,   C = (c² + c⁶/(a b)²)/(π (a b)²),
+    Var e_j = ⅝ σ² (M_j⁻¹)_00,
 
-1/c² = 1/a² + 1/b², with ρ the density of the observations. What the difference to the narrowest window has beyond its
-variance is bias, so the risk of a_j is
+exact for a Gaussian window inside a uniform cloud, where it is σ² V(a)/ρ, V(a) = 5/(8π a²), and right in order at a
+border, where a one-sided fit is far less certain. Heights at two bandwidths a, b have the correlation
 
-    R_j = max(0, ⟨(e_j − e_0)² − Var(e_j − e_0)⟩) + Var e_j,
+    C/√(V(a) V(b)),     C = (c² + c⁶/(a b)²)/(π (a b)²),     1/c² = 1/a² + 1/b².
+
+What the difference to the narrowest window has beyond its variance is bias, so the risk of a_j is
+
+    R_j = max(0, ⟨(e_j − e_0)² − Var(e_j − e_0)⟩) + ⟨Var e_j⟩,
 
 ⟨·⟩ an average over the mesh around the vertex. The bandwidth of least risk, smoothed over the mesh, is used for the
 final fit. σ² is not taken from the pilot but such that at the two narrowest windows, where there is hardly any bias,
@@ -31,13 +35,13 @@ from subbundle.meshing.pilot import Pilot
 _RIDGE_ROUNDS, _QUADRIC_ROUNDS = 1, 2
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST = 1.5
-_LADDER = 1.35 ** np.arange(5)
+_LADDER = 1.35 ** np.arange(6)
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
 _STRIDE = 6
 _SMOOTHING = 5
-_RISK_ROUNDS, _RUNG_ROUNDS = 16, 6
+_RISK_ROUNDS, _RUNG_ROUNDS = 24, 6
 # Median of a squared standard normal number.
 _MEDIAN = 0.4549
 
@@ -88,7 +92,7 @@ def refine(cloud: WeightedCloud, settled: Settled, faces: IntArray, pilot: Pilot
     widths = _widths(cloud, settled, average, pilot)
     fit = cloud.quadric(settled.points, settled.normals, widths, _cut(pilot, widths), rounds=_QUADRIC_ROUNDS)
     way = np.linalg.norm(fit.points - settled.points, axis=1)
-    stayed = ~np.isfinite(fit.squares) | (way > FURTHEST * cell) | settled.stayed
+    stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | settled.stayed
     points = np.where(stayed[:, None], settled.points, fit.points)
     # Where nothing speaks the surface is as smooth as it can be.
     for _ in range(_SMOOTHING):
@@ -117,27 +121,26 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
     rows = np.arange(0, len(settled.points), _STRIDE)
     points, normals = settled.points[rows], settled.normals[rows]
     ladder = max(_LEAST_SPACINGS * pilot.spacing, _LEAST_NOISE * pilot.noise) * _LADDER
-    heights = np.empty((len(ladder), len(rows)))
+    heights, gains = np.empty((len(ladder), len(rows))), np.empty((len(ladder), len(rows)))
     for j, width in enumerate(ladder):
         fit = cloud.quadric(points, normals, width, _cut(pilot, np.full(len(rows), width)), rounds=_QUADRIC_ROUNDS)
-        found = np.sum((fit.points - points) * normals, axis=1)
-        heights[j] = np.where(np.isfinite(fit.squares), found, np.nan)
-    known = np.isfinite(heights).all(axis=0) & ~settled.stayed[rows]
-    rows, heights = rows[known], heights[:, known]
-    area_all = 1.0 / np.maximum(settled.density, 0.1 * pilot.spacing**-2)
-    area = area_all[rows]
-    first = np.array([_variance(a) + _variance(ladder[0]) - 2.0 * _covariance(a, ladder[0]) for a in ladder])
+        heights[j] = np.sum((fit.points - points) * normals, axis=1)
+        gains[j] = 0.625 * fit.gain
+    known = np.isfinite(gains).all(axis=0) & ~settled.stayed[rows]
+    rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return np.full(len(settled.points), ladder[1])
-    noise_sq = float(np.median((heights[1] - heights[0]) ** 2 / (area * first[1]))) / _MEDIAN
-    spread = np.zeros((len(settled.points), len(ladder) + 1))
+    agree = np.array([_correlation(width, ladder[0]) for width in ladder])[:, None]
+    differ = gains + gains[0] - 2.0 * agree * np.sqrt(gains * gains[0])
+    noise_sq = float(np.median((heights[1] - heights[0]) ** 2 / differ[1])) / _MEDIAN
+    spread = np.zeros((len(settled.points), 1 + 2 * len(ladder)))
     spread[rows, 0] = 1.0
-    for j in range(len(ladder)):
-        spread[rows, j + 1] = (heights[j] - heights[0]) ** 2 - noise_sq * first[j] * area
+    spread[rows, 1 : 1 + len(ladder)] = ((heights - heights[0]) ** 2 - noise_sq * differ).T
+    spread[rows, 1 + len(ladder) :] = noise_sq * gains.T
     for _ in range(_RISK_ROUNDS):
         spread = average @ spread
-    bias_sq = np.maximum(spread[:, 1:] / np.maximum(spread[:, :1], 1e-12), 0.0)
-    risk = bias_sq + noise_sq * area_all[:, None] * np.array([_variance(a) for a in ladder])
+    spread = spread[:, 1:] / np.maximum(spread[:, :1], 1e-12)
+    risk = np.maximum(spread[:, : len(ladder)], 0.0) + spread[:, len(ladder) :]
     rung = np.argmin(risk, axis=1).astype(np.float64)
     for _ in range(_RUNG_ROUNDS):
         rung = average @ rung
@@ -145,10 +148,8 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
     return widths
 
 
-def _variance(a: float) -> float:
-    return 5.0 / (8.0 * np.pi * a**2)
-
-
-def _covariance(a: float, b: float) -> float:
+def _correlation(a: float, b: float) -> float:
+    """Of the heights that two windows find in the same noise."""
     c_sq = 1.0 / (a**-2 + b**-2)
-    return float((c_sq + c_sq**3 / (a * b) ** 2) / (np.pi * (a * b) ** 2))
+    shared = (c_sq + c_sq**3 / (a * b) ** 2) / (np.pi * (a * b) ** 2)
+    return float(shared * 8.0 * np.pi * a * b / 5.0)
