@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
     print(f"mean distance to the true surface: observations {data.distance(points).mean():.4f}, ", end="")
     print(f"vertices {data.distance(mesh.vertices).mean():.4f}")
     print("\n".join(band.report()))
-    figure, panels = plot.new_figure(3)
+    figure, panels = plot.new_figure(3, size=4.0)
     view = plot.View(-60.0, 35.0)
     scene = plot.Scene(view)
     scene.add_points(points, color=CLOUD, size=1.2)

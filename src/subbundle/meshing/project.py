@@ -42,6 +42,8 @@ _MODEL_ERROR = 0.1
 _STRIDE = 6
 _SMOOTHING = 5
 _RISK_ROUNDS, _RUNG_ROUNDS = 24, 6
+# A squared difference counts at most so many of its variances: one wild height must not decide for all around it.
+_LARGEST = 12.0
 # Median of a squared standard normal number.
 _MEDIAN = 0.4549
 
@@ -135,7 +137,8 @@ def _widths(cloud: WeightedCloud, settled: Settled, average: Any, pilot: Pilot) 
     noise_sq = float(np.median((heights[1] - heights[0]) ** 2 / differ[1])) / _MEDIAN
     spread = np.zeros((len(settled.points), 1 + 2 * len(ladder)))
     spread[rows, 0] = 1.0
-    spread[rows, 1 : 1 + len(ladder)] = ((heights - heights[0]) ** 2 - noise_sq * differ).T
+    squares = np.minimum((heights - heights[0]) ** 2, _LARGEST * noise_sq * differ)
+    spread[rows, 1 : 1 + len(ladder)] = (squares - noise_sq * differ).T
     spread[rows, 1 + len(ladder) :] = noise_sq * gains.T
     for _ in range(_RISK_ROUNDS):
         spread = average @ spread
