@@ -143,9 +143,10 @@ class Mesh:
 
     def report(self) -> list[str]:
         """What is to be known about the mesh, in lines of words."""
-        border = "closed" if self.is_closed else f"{self.border_length:.4g} in {self.n_border_loops} borders"
+        border = "closed" if self.is_closed else f"{self.border_length:.4g} in {_count(self.n_border_loops, 'border')}"
         lines = [
-            f"mesh: {len(self.vertices)} vertices, {len(self.faces)} faces, {self.n_components} connected parts",
+            f"mesh: {len(self.vertices)} vertices, {len(self.faces)} faces, "
+            f"{_count(self.n_components, 'connected part')}",
             f"area {self.area:.4g}, border: {border}, Euler characteristic {self.euler_characteristic}",
         ]
         if self.summary is not None:
@@ -162,7 +163,7 @@ class Mesh:
         return lines
 
     def __repr__(self) -> str:
-        shape = "closed" if self.is_closed else f"{self.n_border_loops} borders"
+        shape = "closed" if self.is_closed else _count(self.n_border_loops, "border")
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {shape}, area={self.area:.4g})"
 
 
@@ -172,3 +173,7 @@ def check_output(path: Path) -> None:
         raise ValueError(f"the output must end in one of {', '.join(MESH_SUFFIXES)}; got {path.name!r}.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
