@@ -66,6 +66,12 @@ def slab(thickness: float) -> Truth:
     return _level_set(f"slab {thickness:g}", distance, (0.5 + half, 0.3 + half, half), thickness / 8.0, 2)
 
 
+def box() -> Truth:
+    """A box of 1 by 0.7 by 0.5, with sharp edges and corners."""
+    made = trimesh.creation.box((1.0, 0.7, 0.5))
+    return Truth("box", np.asarray(made.vertices), np.asarray(made.faces), 2)
+
+
 def bumpy_patch() -> Truth:
     """The graph of 0.1 sin 6x cos 4y over the unit square."""
     axis = np.linspace(-0.5, 0.5, 401)

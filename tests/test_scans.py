@@ -144,6 +144,12 @@ def test_nothing_is_left_of_a_mesh_that_could_not_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_million_points_are_read(tmp_path):
+    points = np.random.default_rng(0).standard_normal((1_000_000, 3))
+    path = sb.io.write_ply(tmp_path / "large.ply", points)
+    assert np.array_equal(read_scan(path).points, points)
+
+
 def test_the_command_makes_a_mesh(tmp_path, capsys):
     from subbundle.cli import main
 

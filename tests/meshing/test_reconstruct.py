@@ -232,6 +232,13 @@ def test_few_points_come_with_a_warning():
         sb.reconstruct(sb.datasets.sphere(150, seed=0).points)
 
 
+def test_a_grid_too_large_is_made_coarser_with_a_warning(torus, monkeypatch):
+    monkeypatch.setattr("subbundle.meshing.implicit.MOST_CELLS", 60_000)
+    with pytest.warns(sb.SubbundleWarning, match="coarser than the scan"):
+        mesh = sb.reconstruct(torus[0].points)
+    assert_sound(mesh, 0)
+
+
 def test_a_given_bandwidth_is_used(torus):
     data, _ = torus
     mesh = sb.reconstruct(data.points, bandwidth=0.1)

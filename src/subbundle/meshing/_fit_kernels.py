@@ -28,7 +28,7 @@ REACH = 3.5
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Least divisor of a step, and longest step in bandwidths.
 _LEAST_DIVISOR, _LONGEST = 0.4, 1.0
-COLUMNS = 8
+COLUMNS = 7
 
 
 @nb.njit(nogil=True, cache=True)
@@ -42,7 +42,7 @@ def fit_rows(tree, points, bandwidths, rounds, start, stop, moved, normals, valu
     moved, normals, values : [n, 3]
         Written: where the points come to rest, e_3 and λ as seen before the last step.
     numbers : [n, COLUMNS]
-        Written: mass Σ w, height h still to go, |P (m − p)|, II_11, II_12, II_22, Σ w²/Σ w, spare.
+        Written: mass Σ w, height h still to go, |P (m − p)|, II_11, II_12, II_22, Σ w²/Σ w.
     """
     blocks, weights, boxes = tree
     n_leaves = blocks.shape[0]

@@ -36,6 +36,10 @@ LEAST_POINTS = 100
 _SUPPORT = 0.1
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
 _COARSE = 0.1
+# Half the width of the band around the seeds, in cells, below which it has holes.
+_LEAST_BAND = 2.5
+# Cells so much wider than wanted are worth a warning.
+_WIDENED = 1.25
 # More distinct points than this are replaced by voxel means, this part of a bandwidth wide.
 _DENSE, _VOXEL = 400_000, 0.4
 _PILOT_POINTS = 200_000
@@ -114,18 +118,23 @@ def reconstruct(
     seeds = plant(cloud, used, weights, window, wanted)
     _check_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     grid = implicit.grid_around(seeds.points, wanted)
+    if grid.cell > _WIDENED * wanted:
+        _warn(
+            f"the mesh is coarser than the scan: cells of {wanted:.3g} would need more memory than allowed, so they "
+            f"are {grid.cell:.3g} wide. Reconstruct parts of the scan one by one, or pass a larger bandwidth."
+        )
     clock.stage(f"orienting {len(seeds.points)} seeds")
     turned = orient(seeds, grid.cell)
     normals = seeds.normals * turned.signs[:, None]
     clock.stage(f"implicit function on {' × '.join(map(str, grid.shape))} cells")
-    band = 0.5 * opening * window / grid.cell
+    band = max(0.5 * opening * window / grid.cell, _LEAST_BAND)
     if turned.orientable:
         field, gauge = implicit.solve(seeds, normals, grid, band, closed=closed, n_jobs=jobs), None
     else:
         field, gauge = implicit.solve_locally(seeds, normals, grid, band)
         closed = False
     clock.stage("extracting triangles")
-    vertices, faces = _triangles(field, gauge, grid, opening * window)
+    vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
     del field, gauge
     clock.stage(f"projecting {len(vertices)} vertices")
     across = repair.vertex_normals(vertices, faces)
@@ -163,17 +172,19 @@ def _prepare(
     first = seen.of_more_points(len(rows) / len(some), rescale=bandwidth == "auto")
     window = _WINDOW * first.bandwidth
     if window > _COARSE * few.size:
-        warnings.warn(
+        _warn(
             f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
-            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost.",
-            SubbundleWarning,
-            stacklevel=3,
+            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
         )
     if len(rows) > _DENSE:
         means, weights = thin.voxel_means(rows, None, _VOXEL * window)
         if len(means) < 0.8 * len(rows):
             return means, weights, first, window
     return rows, None, first, window
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, SubbundleWarning, stacklevel=3)
 
 
 def _check_seeds(count: int, reliability: float) -> None:
