@@ -12,10 +12,9 @@ from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
 NAMES = (
-NAMES = (
-    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "round_trip", "noisy_distances",
-    "embedding", "r50", "riemannian", "sphere_curves", "ridge",
-)  # fmt: skip
+    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
+    "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves",
+    "bandwidth", "rank",
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ LAYERS = (
     ("geodesics",),
     ("manifolds",),
     ("selection", "diagnostics", "datasets", "io", "comparisons"),
+    ("scans", "meshing"),
     ("estimators", "plot", "testing"),
     ("saving",),
     ("experiments",),

@@ -22,6 +22,7 @@ _HOME = {
     "Geodesics": "subbundle.geodesics.geodesic",
     "Located": "subbundle.manifolds.chart",
     "Log": "subbundle.geodesics.log",
+    "Mesh": "subbundle.meshing.mesh",
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
@@ -31,6 +32,7 @@ _HOME = {
     "Subbundle": "subbundle.bundles.base",
     "SubbundleWarning": "subbundle._types",
     "Submanifold": "subbundle.manifolds.submanifold",
+    "SurfaceReconstructor": "subbundle.estimators.surface_reconstructor",
     "carry_to_ridge": "subbundle.manifolds.ridge",
     "connected_parts": "subbundle.geodesics.parts",
     "distance": "subbundle.geodesics.distance",
@@ -41,6 +43,7 @@ _HOME = {
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
     "ridge_project": "subbundle.manifolds.ridge_project",
+    "reconstruct": "subbundle.meshing.reconstruct",
     "save": "subbundle.saving",
     "submanifold": "subbundle.manifolds.submanifold",
 }
@@ -55,7 +58,9 @@ _MODULES = (
     "io",
     "kernels",
     "manifolds",
+    "meshing",
     "plot",
+    "scans",
     "spaces",
     "testing",
 )
@@ -73,7 +78,9 @@ if TYPE_CHECKING:
     from subbundle import io as io
     from subbundle import kernels as kernels
     from subbundle import manifolds as manifolds
+    from subbundle import meshing as meshing
     from subbundle import plot as plot
+    from subbundle import scans as scans
     from subbundle import spaces as spaces
     from subbundle import testing as testing
     from subbundle._types import Status as Status
@@ -86,6 +93,7 @@ if TYPE_CHECKING:
     from subbundle.cloud import Cloud as Cloud
     from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
+    from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor
     from subbundle.geodesics.between import geodesic_between as geodesic_between
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
@@ -106,6 +114,8 @@ if TYPE_CHECKING:
     from subbundle.manifolds.ridge_project import ridge_project as ridge_project
     from subbundle.manifolds.submanifold import Submanifold as Submanifold
     from subbundle.manifolds.submanifold import submanifold as submanifold
+    from subbundle.meshing.mesh import Mesh as Mesh
+    from subbundle.meshing.reconstruct import reconstruct as reconstruct
     from subbundle.saving import load as load
     from subbundle.saving import save as save
 

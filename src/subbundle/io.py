@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_points
+from subbundle._validation import as_points, as_real
 
-_MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
+MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
 _TABLE_SUFFIXES = (".xyz", ".csv", ".npy")
 
 
@@ -31,13 +31,13 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in _MESH_SUFFIXES + _TABLE_SUFFIXES:
-        known = ", ".join(_MESH_SUFFIXES + _TABLE_SUFFIXES)
+    if suffix not in MESH_SUFFIXES + _TABLE_SUFFIXES:
+        known = ", ".join(MESH_SUFFIXES + _TABLE_SUFFIXES)
         raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
     try:
-        points = _read_mesh(path) if suffix in _MESH_SUFFIXES else _read_table(path)
+        points = _read_mesh(path) if suffix in MESH_SUFFIXES else _read_table(path)
     except OSError:
         raise
     except Exception as error:
@@ -57,6 +57,7 @@ def write_ply(
     *,
     normals: Any = None,
     colors: Any = None,
+    attributes: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a cloud or a triangle mesh as binary PLY and return its path.
 
@@ -71,6 +72,9 @@ def write_ply(
     normals : [n, 3], optional
     colors : [n, 3], optional
         Red, green, blue: uint8 in 0..255, or floats in 0..1.
+    attributes : mapping of str to [n] or [n, c], optional
+        Further numbers of every point, written as float64; columns of [n, c] are called name_0, name_1, …
+        A name that the coordinates, normals or colours have is preceded by ``scan_``.
     """
     path = Path(path)
     if path.suffix.lower() != ".ply":
@@ -83,6 +87,8 @@ def write_ply(
     if colors is not None:
         bytes_ = _same_length(_as_bytes(colors), "colors", len(points))
         columns += [(name, "u1", bytes_[:, i]) for i, name in enumerate(("red", "green", "blue"))]
+    for name, values in (attributes or {}).items():
+        columns += _attribute_columns(name, values, len(points), {column[0] for column in columns})
     vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
     for name, _, values in columns:
         vertices[name] = values
@@ -98,6 +104,53 @@ def write_ply(
         stream.write(("\n".join([*header, "end_header"]) + "\n").encode("ascii"))
         stream.write(vertices.tobytes())
         stream.write(triangles.tobytes())
+    return path
+
+
+def write_mesh(
+    path: str | os.PathLike[str],
+    vertices: Any,
+    faces: Any,
+    *,
+    normals: Any = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a triangle mesh to a .ply, .obj, .stl or .off file and return its path.
+
+    ``.ply`` keeps everything, ``.obj`` normals and the attribute ``colors``, ``.stl`` and ``.off`` the triangles alone.
+
+    Parameters
+    ----------
+    vertices : [n, 3]
+    faces : [m, 3] of int
+    normals : [n, 3], optional
+    attributes : mapping of str to [n] or [n, c], optional
+        ``colors`` (uint8 or floats in 0..1, [n, 3]) is written as red, green, blue.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in MESH_SUFFIXES:
+        raise ValueError(f"path must end in one of {', '.join(MESH_SUFFIXES)}; got {path.name!r}.")
+    others = dict(attributes or {})
+    colors = others.pop("colors", None)
+    if suffix == ".ply":
+        return write_ply(path, vertices, faces, normals=normals, colors=colors, attributes=others)
+    import trimesh
+
+    vertices = as_points(vertices, "vertices", dim=3)
+    mesh = trimesh.Trimesh(
+        vertices,
+        _as_faces(faces, len(vertices)),
+        vertex_normals=None if normals is None else as_points(normals, "normals", dim=3),
+        vertex_colors=None if colors is None else _same_length(_as_bytes(colors), "colors", len(vertices)),
+        process=False,
+    )
+    options: dict[str, Any] = (
+        {"include_normals": normals is not None, "include_color": colors is not None} if suffix == ".obj" else {}
+    )
+    data: Any = mesh.export(file_type=suffix[1:], **options)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
     return path
 
 
@@ -171,6 +224,17 @@ def _as_bytes(colors: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
             "Write colors.astype(np.uint8) or colors / 255."
         )
     return np.round(255.0 * values).astype(np.uint8)
+
+
+def _attribute_columns(name: str, values: Any, n_points: int, taken: set[str]) -> list[tuple[str, str, Any]]:
+    """Named columns of one attribute; blanks are not allowed in names, and none may occur twice."""
+    array = _same_length(as_real(values, f"attributes[{name!r}]"), f"attributes[{name!r}]", n_points)
+    word = "_".join(name.split()) or "attribute"
+    columns = array.reshape(n_points, -1).T
+    names = [word] if array.ndim == 1 else [f"{word}_{i}" for i in range(len(columns))]
+    while taken.intersection(names):
+        names = [f"scan_{name}" for name in names]
+    return [(name, "<f8", column) for name, column in zip(names, columns, strict=True)]
 
 
 def _same_length(array: Any, name: str, n_points: int) -> Any:

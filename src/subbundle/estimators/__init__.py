@@ -2,5 +2,6 @@
 
 from subbundle.estimators.geodesic_distance import GeodesicDistance
 from subbundle.estimators.principal_submanifold import PrincipalSubmanifold
+from subbundle.estimators.surface_reconstructor import SurfaceReconstructor
 
-__all__ = ["GeodesicDistance", "PrincipalSubmanifold"]
+__all__ = ["GeodesicDistance", "PrincipalSubmanifold", "SurfaceReconstructor"]

@@ -1,0 +1,56 @@
+"""``subbundle reconstruct scan.ply -o mesh.ply``: a triangle mesh of a user's own scan."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from subbundle.commands._options import bandwidth, positive, positive_integer
+
+HELP = "make a triangle mesh from the points of a scan; no normals needed, borders stay open"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``reconstruct``."""
+    parser.add_argument("scan", type=Path, help="points: .ply, .obj, .stl, .off, .xyz, .csv, .npy, .las or .laz")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .obj, .stl or .off")
+    parser.add_argument(
+        "--bandwidth", type=bandwidth, default="auto", help="window for normals and topology, or auto (default)"
+    )
+    parser.add_argument("--closed", action="store_true", help="close the surface over every opening")
+    parser.add_argument(
+        "--opening",
+        type=positive,
+        default=4.0,
+        metavar="W",
+        help="gaps in the scan wider than W bandwidths stay open (default 4)",
+    )
+    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, reconstruct, write, and say what came out."""
+    from subbundle._progress import Progress
+    from subbundle.meshing.mesh import check_output
+    from subbundle.meshing.reconstruct import reconstruct
+    from subbundle.scans import read_scan
+
+    check_output(options.output)
+    progress = Progress()
+    progress.stage(f"reading {options.scan}")
+    scan = read_scan(options.scan)
+    if scan.n_dropped:
+        progress.stage(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
+    mesh = reconstruct(
+        scan.points,
+        bandwidth=options.bandwidth,
+        closed=options.closed,
+        opening=options.opening,
+        attributes=scan.attributes,
+        progress=progress.stage,
+        n_jobs=options.jobs,
+    )
+    progress.stage(f"writing {options.output}")
+    mesh.write(options.output)
+    print("\n".join(mesh.report()))
+    print(f"wrote {options.output} in {progress.seconds:.1f} s")

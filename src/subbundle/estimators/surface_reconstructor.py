@@ -1,0 +1,85 @@
+"""`SurfaceReconstructor`: a mesh of the surface that points of R³ lie around, with scikit-learn habits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subbundle._parallel import resolve_jobs
+from subbundle._types import FloatArray
+from subbundle.meshing.local import WeightedCloud
+from subbundle.meshing.mesh import Mesh
+from subbundle.meshing.reconstruct import LEAST_POINTS, reconstruct
+
+_ROUNDS = 4
+
+
+class SurfaceReconstructor(BaseEstimator):
+    """Reconstruct a surface from unoriented, noisy points.
+
+    Parameters
+    ----------
+    bandwidth, closed, opening, n_jobs
+        As in `subbundle.reconstruct`.
+
+    Attributes
+    ----------
+    mesh_ : Mesh
+    noise_, bandwidth_ : float
+        As in ``mesh_.summary``.
+    n_features_in_ : int
+        3.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> data = sb.datasets.sphere(3000, noise=0.02, seed=0)
+    >>> model = sb.SurfaceReconstructor().fit(data.points)
+    >>> model.mesh_.euler_characteristic
+    2
+    >>> bool(data.distance(model.transform(data.points)).mean() < 0.5 * data.distance(data.points).mean())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        bandwidth: float | str = "auto",
+        closed: bool = False,
+        opening: float = 4.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.closed = closed
+        self.opening = opening
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, *, attributes: Mapping[str, Any] | None = None) -> Self:
+        """Reconstruct the surface of ``X`` [n_samples, 3]; ``y`` is ignored."""
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=LEAST_POINTS)
+        self.mesh_: Mesh = reconstruct(
+            X, bandwidth=self.bandwidth, closed=self.closed, opening=self.opening, attributes=attributes,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
+        assert self.mesh_.summary is not None
+        self.noise_, self.bandwidth_ = self.mesh_.summary.noise, self.mesh_.summary.bandwidth
+        self._points = X
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Rows of ``X`` [n, 3] carried onto the surface: to the second-order ridge of the points it was fitted to.
+
+        Rows further than 3.5 bandwidths from all of them stay where they are.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        cloud = WeightedCloud(self._points, n_jobs=resolve_jobs(self.n_jobs))
+        return cloud.fit(X, self.bandwidth_, rounds=_ROUNDS).points
+
+    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+        """Reconstruct the surface of ``X`` and carry ``X`` onto it."""
+        return self.fit(X).transform(X)

@@ -1,0 +1,97 @@
+"""Numba loops over seeds: spreading them over a grid, and averages of what they say at the grid points nearby."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(nogil=True, cache=True)
+def splat(places, vectors, out):
+    """Add ``vectors`` [n, m] at ``places`` [n, 3] (in cells) to the grid ``out`` [m, X, Y, Z], trilinearly."""
+    for n in range(places.shape[0]):
+        i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
+        x, y, z = places[n, 0] - i, places[n, 1] - j, places[n, 2] - k
+        for corner in range(8):
+            di, dj, dk = corner & 1, (corner >> 1) & 1, corner >> 2
+            w = (x if di else 1.0 - x) * (y if dj else 1.0 - y) * (z if dk else 1.0 - z)
+            for m in range(vectors.shape[1]):
+                out[m, i + di, j + dj, k + dk] += w * vectors[n, m]
+
+
+@nb.njit(nogil=True, cache=True)
+def interpolate(grid, places, out):
+    """Trilinear values of ``grid`` [X, Y, Z] at ``places`` [n, 3] (in cells) into ``out`` [n]."""
+    for n in range(places.shape[0]):
+        i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
+        x, y, z = places[n, 0] - i, places[n, 1] - j, places[n, 2] - k
+        total = 0.0
+        for corner in range(8):
+            di, dj, dk = corner & 1, (corner >> 1) & 1, corner >> 2
+            w = (x if di else 1.0 - x) * (y if dj else 1.0 - y) * (z if dk else 1.0 - z)
+            total += w * grid[i + di, j + dj, k + dk]
+        out[n] = total
+
+
+@nb.njit(nogil=True, cache=True)
+def average_near(places, values, weights, width, radius, band, total, norm, near):
+    """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point.
+
+    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²), and sets ``near``
+    where a seed is within ``band`` ≤ ``radius`` cells.
+    """
+    reach = int(np.ceil(radius)) + 1
+    shape = total.shape
+    for n in range(places.shape[0]):
+        i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
+        for a in range(max(i - reach, 0), min(i + reach + 2, shape[0])):
+            da = (a - places[n, 0]) ** 2
+            for b in range(max(j - reach, 0), min(j + reach + 2, shape[1])):
+                db = da + (b - places[n, 1]) ** 2
+                if db > radius * radius:
+                    continue
+                for c in range(max(k - reach, 0), min(k + reach + 2, shape[2])):
+                    dc = db + (c - places[n, 2]) ** 2
+                    if dc <= radius * radius:
+                        w = weights[n] * np.exp(-0.5 * dc / (width * width))
+                        total[a, b, c] += w * values[n]
+                        norm[a, b, c] += w
+                        if dc <= band * band:
+                            near[a, b, c] = True
+
+
+@nb.njit(nogil=True, cache=True)
+def local_planes(places, normals, weights, width, band, field, gauge):
+    """Signed distance, in cells, to the planes of the seeds within ``band`` cells of every grid point, averaged.
+
+    The sign belongs to the grid point: ``gauge`` [X, Y, Z, 3] says which side is positive there. NaN where no seed is
+    near.
+    """
+    reach = int(np.ceil(band)) + 1
+    shape = field.shape
+    norm = np.zeros(shape, np.float32)
+    for turn in range(2):
+        for n in range(places.shape[0]):
+            i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
+            n0, n1, n2 = normals[n, 0], normals[n, 1], normals[n, 2]
+            for a in range(max(i - reach, 0), min(i + reach + 2, shape[0])):
+                for b in range(max(j - reach, 0), min(j + reach + 2, shape[1])):
+                    for c in range(max(k - reach, 0), min(k + reach + 2, shape[2])):
+                        x, y, z = a - places[n, 0], b - places[n, 1], c - places[n, 2]
+                        far = x * x + y * y + z * z
+                        if far > band * band:
+                            continue
+                        w = weights[n] * np.exp(-0.5 * far / (width * width))
+                        side = gauge[a, b, c, 0] * n0 + gauge[a, b, c, 1] * n1 + gauge[a, b, c, 2] * n2
+                        w_signed = -w if side < 0.0 else w
+                        if turn == 0:
+                            gauge[a, b, c, 0] += w_signed * n0
+                            gauge[a, b, c, 1] += w_signed * n1
+                            gauge[a, b, c, 2] += w_signed * n2
+                        else:
+                            field[a, b, c] += w_signed * (n0 * x + n1 * y + n2 * z)
+                            norm[a, b, c] += w
+    for a in range(shape[0]):
+        for b in range(shape[1]):
+            for c in range(shape[2]):
+                field[a, b, c] = field[a, b, c] / norm[a, b, c] if norm[a, b, c] > 0.0 else np.nan

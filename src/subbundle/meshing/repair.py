@@ -1,0 +1,102 @@
+"""From a triangle soup with small defects to a manifold mesh."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.meshing.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
+
+# Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
+SMALLEST_PART = 0.004
+_ROUNDS = 3
+
+
+def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray, int]:
+    """Cut out faces at edges of more than two, part fans that touch in a point, and fill holes narrower than ``width``.
+
+    Returns vertices, faces and how many of the first rows are vertices that were there before; the rest lie in the
+    middle of filled holes.
+    """
+    for _ in range(_ROUNDS):
+        edges = edges_of(faces)
+        crowded = (edges.counts > 2)[edges.of_face].any(axis=1)
+        if not crowded.any():
+            break
+        faces = faces[~crowded]
+    vertices, faces, _ = split_umbrellas(vertices, faces)
+    known = len(vertices)
+    vertices, faces = fill_holes(vertices, faces, width)
+    return vertices, faces, known
+
+
+def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray]:
+    """Close border loops that fit into a ball of diameter ``width`` by a fan around their middle."""
+    border = border_edges(faces)
+    middles: list[FloatArray] = []
+    fans: list[IntArray] = []
+    for rows in loops_of(border):
+        loop = border[rows]
+        if len(np.unique(loop[:, 0])) != len(loop) or len(loop) < 3:
+            continue  # the loop touches itself
+        corners = vertices[loop[:, 0]]
+        middle = corners.mean(axis=0)
+        if 2.0 * np.linalg.norm(corners - middle, axis=1).max() < width:
+            centre = np.full(len(loop), len(vertices) + len(middles))
+            middles.append(middle)
+            fans.append(np.column_stack([loop[:, 1], loop[:, 0], centre]))
+    if not middles:
+        return vertices, faces
+    return np.concatenate([vertices, np.array(middles)]), np.concatenate([faces, *fans])
+
+
+def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Normals [m, 3] of the faces, as long as twice their area."""
+    corners = vertices[faces]
+    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
+    return across
+
+
+def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
+    """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
+
+    Unless the mesh is ``sided``, faces may be turned against each other. Then the normal is the axis they share, the
+    leading eigenvector of Σ n nᵀ.
+    """
+    across = face_normals(vertices, faces)
+    normals = _gathered(across, faces, len(vertices))
+    if not sided:
+        square = np.einsum("mi,mj->mij", across, across).reshape(-1, 9)
+        axes = np.linalg.eigh(_gathered(square, faces, len(vertices)).reshape(-1, 3, 3))[1][:, :, 2]
+        normals = np.where(np.sum(axes * normals, axis=1, keepdims=True) < 0.0, -axes, axes)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+    return unit
+
+
+def _gathered(values: FloatArray, faces: IntArray, n: int) -> FloatArray:
+    """Sums [n, c] of ``values`` [m, c] over the faces around every vertex."""
+    corners = faces.ravel()
+    return np.column_stack([np.bincount(corners, np.repeat(column, 3), minlength=n) for column in values.T])
+
+
+def keep_large_parts(
+    vertices: FloatArray, faces: IntArray, supported: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> IntArray:
+    """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
+
+    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none.
+    """
+    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    seen = supported[faces].any(axis=1)
+    area = np.bincount(part, 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1) * seen)
+    kept: IntArray = faces[area[part] >= SMALLEST_PART * area.max()]
+    return kept
+
+
+def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Faces renumbered without unused vertices, and the old row of every vertex that is kept."""
+    used = np.zeros(n, dtype=bool)
+    used[faces.ravel()] = True
+    place = np.cumsum(used) - 1
+    return place[faces], np.flatnonzero(used)

@@ -1,0 +1,71 @@
+"""Voxel means: fewer points with the same moments, and seeds spread evenly over a cloud.
+
+Rows may come in any order without changing a bit of the result: the offsets inside a voxel are rounded to 2⁻³⁰ of its
+side and summed as whole numbers, which is exact in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, IntArray
+
+_FINE = 2.0**30
+_WIDEST = 2.0**20
+
+
+def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
+    """One integer per row of ``points`` [n, 3]: its cell of the grid with the given ``origin`` [3] and ``side``."""
+    cells = np.floor((points - origin) / side).astype(np.int64)
+    shape = cells.max(axis=0) + 1
+    if shape.max() > _WIDEST:
+        raise ValueError(
+            f"the cloud must be less than {_WIDEST:.0f} cells of {side:.3g} wide; it is {int(shape.max())} wide. "
+            "Remove far outliers, or pass a larger bandwidth."
+        )
+    keys: IntArray = (cells[:, 0] * shape[1] + cells[:, 1]) * shape[2] + cells[:, 2]
+    return keys
+
+
+def voxel_means(points: FloatArray, weights: FloatArray | None, side: float) -> tuple[FloatArray, FloatArray]:
+    """Mean [m, 3] and weight [m] of the points in each occupied voxel of the given ``side``, by voxel."""
+    origin = points.min(axis=0)
+    keys = voxel_keys(points, origin, side)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    scaled = (points - origin) / side
+    corner = np.floor(scaled)
+    counts = np.ones(len(points)) if weights is None else weights
+    total: FloatArray = np.bincount(group, counts).astype(np.float64)
+    means = np.empty((len(first), 3))
+    for axis in range(3):
+        offsets = np.rint((scaled[:, axis] - corner[:, axis]) * _FINE) * counts
+        means[:, axis] = corner[first, axis] + np.bincount(group, offsets) / (total * _FINE)
+    return origin + side * means, total
+
+
+def row_hashes(points: FloatArray) -> NDArray[np.uint64]:
+    """A number for every row of ``points`` [n, 3] that depends on nothing but its bits."""
+    bits = np.ascontiguousarray(points + 0.0).view(np.uint64)  # + 0 turns −0 into 0
+    mixed = np.zeros(len(points), np.uint64)
+    for axis, factor in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)):
+        mixed = (mixed ^ bits[:, axis]) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
+    """The rows of ``points`` [n, 3] without repetitions, or None where no row occurs twice.
+
+    A row that is given twice says no more about the surface than one given once.
+    """
+    if len(np.unique(hashes)) == len(points):
+        return None
+    return np.sort(np.unique(points, axis=0, return_index=True)[1])
+
+
+def subset(points: FloatArray, hashes: NDArray[np.uint64], count: int) -> FloatArray:
+    """About ``count`` of the ``points`` [n, 3], the same ones in any order of the rows."""
+    if len(points) <= count:
+        return points
+    return points[hashes < np.uint64(2**64 * (count / len(points)))]

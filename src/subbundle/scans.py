@@ -1,0 +1,176 @@
+"""`read_scan`: the points of a scan with their colours and other attributes, from whatever file it came in.
+
+Formats: ``.ply`` (ASCII, binary of either byte order), ``.obj``, ``.stl``, ``.off``, ``.xyz``, ``.csv``, ``.npy``, and
+``.las`` and ``.laz`` with the extra ``las``. Rows with a number that is not finite are left out and counted: scanners
+write them for rays that came back empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray
+from subbundle.io import MESH_SUFFIXES
+
+SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy", ".las", ".laz")
+_COLOUR_NAMES = (("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Points and what the file says of each.
+
+    Attributes
+    ----------
+    points : [n, 3]
+    attributes : dict of str to [n] or [n, 3]
+        ``colors`` as uint8 where the file has colours; other columns by their names.
+    n_dropped : int
+        Rows left out because a coordinate was not finite.
+    """
+
+    points: FloatArray
+    attributes: Mapping[str, NDArray[Any]]
+    n_dropped: int
+
+
+def read_scan(path: str | os.PathLike[str]) -> Scan:
+    """Read a scan; the ending of ``path`` says how."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(
+            f"{path.name} must end in one of {', '.join(SUFFIXES)}; got {suffix or 'no ending'!r}. Convert it first."
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} must hold at least one point; the file is empty.")
+    try:
+        columns, attributes = _READERS.get(suffix, _read_mesh)(path)
+        points = np.ascontiguousarray(columns, dtype=np.float64)
+    except (OSError, ImportError):
+        raise
+    except Exception as error:
+        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause.
+        cause = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(f"{path} must hold points of 3 coordinates; it holds an array of shape {points.shape}.")
+    good = np.isfinite(points).all(axis=1)
+    if not good.any():
+        raise ValueError(f"{path} must hold at least one point; it holds {len(points)}, none of them finite.")
+    kept = {name: values[good] for name, values in attributes.items()}
+    return Scan(points[good], kept, int(np.sum(~good)))
+
+
+def _read_mesh(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    import trimesh
+
+    loaded: Any = trimesh.load(path, process=False)
+    parts = list(loaded.geometry.values()) if isinstance(loaded, trimesh.Scene) else [loaded]
+    parts = [part for part in parts if len(part.vertices)]
+    if not parts:
+        return np.empty((0, 3)), {}
+    points = np.concatenate([np.asarray(part.vertices, dtype=np.float64) for part in parts])
+    if path.suffix.lower() == ".stl":
+        return np.unique(points, axis=0), {}
+    raw = parts[0].metadata.get("_ply_raw", {}).get("vertex", {}).get("data") if len(parts) == 1 else None
+    if raw is not None:
+        names = raw.dtype.names if hasattr(raw, "dtype") else list(raw)
+        return points, _named({name: np.asarray(raw[name]).reshape(len(points)) for name in names}, "xyz")
+    colors = [_vertex_colors(part) for part in parts]
+    if any(color is None for color in colors):
+        return points, {}
+    return points, {"colors": np.concatenate([color for color in colors if color is not None])}
+
+
+def _vertex_colors(part: Any) -> NDArray[np.uint8] | None:
+    if hasattr(part, "visual"):
+        if getattr(part.visual, "kind", None) != "vertex":
+            return None
+        return np.asarray(part.visual.vertex_colors, dtype=np.uint8)[:, :3]
+    colors = np.asarray(part.colors)
+    return colors[:, :3].astype(np.uint8) if colors.shape == (len(part.vertices), 4) else None
+
+
+def _named(columns: Mapping[str, NDArray[Any]], coordinates: str) -> dict[str, NDArray[Any]]:
+    """Columns that are no coordinates or normals, with three colour columns made one."""
+    rest = {name: values for name, values in columns.items() if name.lower() not in (*coordinates, "nx", "ny", "nz")}
+    lower = {name.lower(): name for name in rest}
+    attributes: dict[str, NDArray[Any]] = {}
+    for triple in _COLOUR_NAMES:
+        if all(name in lower for name in triple):
+            attributes["colors"] = _as_colors(np.column_stack([rest.pop(lower[name]) for name in triple]))
+            break
+    attributes |= {name: values for name, values in rest.items() if values.dtype.kind in "fiub"}
+    return attributes
+
+
+def _as_colors(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Colours as bytes; 16-bit numbers and shares of one are scaled."""
+    if values.dtype == np.uint8 or values.size == 0:
+        return values.astype(np.uint8)
+    top = float(np.nanmax(values))
+    scale = 255.0 if values.dtype.kind == "f" and top <= 1.0 else 1.0 / 257.0 if top > 255.0 else 1.0
+    return np.clip(np.rint(np.nan_to_num(values * scale)), 0, 255).astype(np.uint8)
+
+
+def _read_xyz(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    table = np.loadtxt(path, ndmin=2)
+    if table.shape[1] < 3:
+        raise ValueError(f"rows must have at least 3 numbers; they have {table.shape[1]}")
+    names = [f"column_{i + 1}" for i in range(3, table.shape[1])]
+    return table[:, :3], {name: table[:, 3 + i] for i, name in enumerate(names)}
+
+
+def _read_csv(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        first = next(csv.reader(stream), [])
+    headed = not all(_is_number(entry) for entry in first)
+    table = np.genfromtxt(path, delimiter=",", skip_header=int(headed), encoding="utf-8-sig", ndmin=2, dtype=np.float64)
+    names = [name.strip() for name in first] if headed else [f"column_{i + 1}" for i in range(table.shape[1])]
+    lower = [name.lower() for name in names]
+    places = [lower.index(axis) for axis in "xyz"] if set("xyz") <= set(lower) else [0, 1, 2]
+    if table.shape[1] < 3:
+        raise ValueError(f"rows must have at least 3 numbers; they have {table.shape[1]}")
+    rest = {names[i]: table[:, i] for i in range(table.shape[1]) if i not in places}
+    # A column of words reads as NaN throughout.
+    return table[:, places], _named({n: c for n, c in rest.items() if np.isfinite(c).any()}, "")
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_npy(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    return np.load(path, allow_pickle=False), {}
+
+
+def _read_las(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    try:
+        laspy = import_module("laspy")
+    except ImportError as error:
+        raise ImportError(
+            '.las and .laz files need laspy, which is not installed. Write: pip install "subbundle[las]"'
+        ) from error
+    file = laspy.read(path)
+    columns = {name: np.asarray(file[name]) for name in ("red", "green", "blue", "intensity", "classification")
+               if name in set(file.point_format.dimension_names)}  # fmt: skip
+    return np.column_stack([np.asarray(file.x), np.asarray(file.y), np.asarray(file.z)]), _named(columns, "")
+
+
+_READERS = {".xyz": _read_xyz, ".csv": _read_csv, ".npy": _read_npy, ".las": _read_las, ".laz": _read_las}
