@@ -2,7 +2,7 @@
 
 A chart c carries its coordinates v to z = v A_c + t_c. For a point x the charts near it are looked up among the bases;
 the one whose disc comes nearest to x is its home, and the home and the charts linked to it vote with the weight
-(1 − |v|²/r²)³. Linked charts lie on the same sheet, and on the same side of a cut.
+(1 − |v|²/r_c²)³. Linked charts lie on the same sheet, and on the same side of a cut.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from subbundle.manifolds._normal_kernels import exp_chart, foot, normal_from_tan
 
 @nb.njit(nogil=True, cache=True)
 def place(
-    boxes, bases, frames, forms, maps, shifts, stretches, link_starts, links, reach, disc, points, images, feet,
+    boxes, bases, frames, forms, maps, shifts, stretches, link_starts, links, reaches, discs, points, images, feet,
     coverage, disagreement, distortion, homes, outside,
 ):  # fmt: skip
     """Write for ``points`` [B, D] their images z [B, k], nearest points of the atlas, and how sure that is.
@@ -33,19 +33,20 @@ def place(
     tau, v = np.empty(rank), np.empty(rank)
     mixed, square, offset, small = np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
     spots = np.empty((n_charts, dim))
+    widest = np.max(reaches)
     for b in range(len(points)):
         for j in range(dim):
             point[j] = points[b, j]
-        near, _ = _collect(bases, boxes, point, reach * reach, True, -1.0, found, squares)
+        near, _ = _collect(bases, boxes, point, widest * widest, True, -1.0, found, squares)
         home, best, home_excess = -1, np.inf, 0.0
         for i in range(near):
             c = found[i]
             left = foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
             length = np.sqrt(normal_from_tangent(mixed, square, tau, v))
-            excess = max(length - disc, 0.0)
+            excess = max(length - discs[c], 0.0)
             if left + excess * excess < best:
                 home, best, home_excess = c, left + excess * excess, excess
-            share = max(1.0 - (length / reach) ** 2, 0.0)
+            share = max(1.0 - (length / reaches[c]) ** 2, 0.0)
             weights[i] = share * share * share
             for j in range(dim):
                 spots[i, j] = point[j] - offset[j]
@@ -132,7 +133,7 @@ def _average(found, near, home, link_starts, links, votes, weights, spots, stret
 
 @nb.njit(nogil=True, cache=True)
 def unplace(
-    boxes, order, bases, frames, forms, inverses, shifts, link_starts, links, reach, images, points, coverage, homes
+    boxes, order, bases, frames, forms, inverses, shifts, link_starts, links, reaches, images, points, coverage, homes
 ):
     """Write the points [B, D] of the atlas at ``images`` [B, k]; the charts near one are looked up among the shifts.
 
@@ -144,13 +145,14 @@ def unplace(
     z, v, tau = np.empty(rank), np.empty(rank), np.empty(rank)
     mixed, square, point = np.empty((rank, dim)), np.empty(dim), np.empty(dim)
     sorted_shifts = np.empty((n_charts, rank))
+    widest = np.max(reaches)
     for i in range(n_charts):
         for a in range(rank):
             sorted_shifts[i, a] = shifts[order[i], a]
     for b in range(len(images)):
         for a in range(rank):
             z[a] = images[b, a]
-        near, _ = _collect(sorted_shifts, boxes, z, reach * reach, True, -1.0, found, squares)
+        near, _ = _collect(sorted_shifts, boxes, z, widest * widest, True, -1.0, found, squares)
         home, best = -1, np.inf
         for i in range(near):
             found[i] = order[found[i]]
@@ -163,7 +165,7 @@ def unplace(
             points[b, j] = 0.0
         for i in range(near):
             c = found[i]
-            share = max(1.0 - squares[i] / (reach * reach), 0.0)
+            share = max(1.0 - squares[i] / reaches[c] ** 2, 0.0)
             if share > 0.0 and (c == home or _linked(home, c, link_starts, links)):
                 w = share * share * share
                 _back(inverses, shifts, c, z, v)

@@ -1,8 +1,8 @@
-"""Small charts that cover a cloud: bases, tangent spaces, curvature, members with normal coordinates to third order."""
+"""Small charts that cover a cloud: bases, tangent spaces, curvature, and members with their coordinates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from scipy.spatial import cKDTree
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.cloud._build import LEAF, build
-from subbundle.manifolds._member_kernels import count_members, greedy_cover, list_members, shared_moments
+from subbundle.manifolds._member_kernels import count_members, greedy_cover, list_members
 from subbundle.manifolds.quadrics import QuadricFitter, Quadrics
 
 # A point belongs to a chart when it lies off its graph by less than this, in bandwidths, plus this part of |v|.
 _OFFSET, _SLOPE = 0.5, 0.15
 # Width of the weight exp(−½ (|v| / width)²) of a member, in chart radii.
 _WEIGHT = 0.5
+_GRAIN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class SmallCharts:
         μ, F and II, in the order of the search tree of the bases.
     boxes : [nodes, 2, D]
         That tree.
-    radius, spacing : float
-        Of a chart, and between bases.
+    radii, spacings : [M]
+        How far a chart goes, and to the next base.
     starts : [M + 1], places, coordinates, weights : [m], [m, k], [m]
         Members of chart c are the entries starts[c] .. starts[c + 1]: their rows in rising order, v and the weight.
     n_points : int
@@ -42,8 +43,8 @@ class SmallCharts:
     frames: FloatArray
     forms: FloatArray
     boxes: FloatArray
-    radius: float
-    spacing: float
+    radii: FloatArray
+    spacings: FloatArray
     starts: IntArray
     places: IntArray
     coordinates: FloatArray
@@ -58,7 +59,16 @@ class SmallCharts:
     @property
     def rank(self) -> int:
         """k."""
-        return self.frames.shape[2]
+        return int(self.frames.shape[2])
+
+    def with_members(self, kept: NDArray[np.bool_]) -> SmallCharts:
+        """The same charts with only the entries ``kept`` [m] of the list of members."""
+        counts = np.bincount(self.charts[kept], minlength=len(self.bases))
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return replace(
+            self, starts=starts, places=self.places[kept], coordinates=self.coordinates[kept],
+            weights=self.weights[kept],
+        )  # fmt: skip
 
 
 def tree_of(points: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -77,82 +87,75 @@ def cover(fitter: QuadricFitter, spacing: float, wanted: NDArray[np.bool_]) -> I
     return chosen[:count]
 
 
-def make_charts(
+def bandwidth_charts(
     fitter: QuadricFitter, quadrics: Quadrics, bandwidth: float, radius: float, spacing: float, *, n_jobs: int | None
 ) -> SmallCharts:
-    """Charts at ``quadrics`` with the points of the cloud of ``fitter`` as members."""
-    order, boxes = tree_of(quadrics.points - fitter.cloud.centre)
-    bases = np.ascontiguousarray((quadrics.points - fitter.cloud.centre)[order])
-    frames, forms = np.ascontiguousarray(quadrics.frames[order]), np.ascontiguousarray(quadrics.forms[order])
-    geometry = (bases, frames, forms)
+    """Charts of one ``radius`` at ``quadrics``, with the points of the cloud of ``fitter`` near each as members.
+
+    Charts with fewer than 2k + 2 members, too few to align them by, are left out.
+    """
+    centre, boxes = fitter.cloud.centre, fitter.cloud.boxes
     limits = (radius, _OFFSET * bandwidth, _SLOPE)
-    counts = np.empty(len(bases), np.int64)
+    geometry = (np.ascontiguousarray(quadrics.points - centre), quadrics.frames, quadrics.forms)
+    counts = np.empty(len(quadrics.points), np.int64)
 
     def count(start: int, stop: int) -> None:
         part = (array[start:stop] for array in geometry)
-        count_members(fitter.rows, fitter.cloud.boxes, *part, *limits, counts[start:stop])
+        count_members(fitter.rows, boxes, *part, *limits, counts[start:stop])
 
     jobs = resolve_jobs(n_jobs)
-    run_rows(count, len(bases), jobs, grain=64, calls_blas=False)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    places, coordinates = np.empty(starts[-1], np.int64), np.empty((starts[-1], frames.shape[2]))
+    run_rows(count, len(counts), jobs, grain=_GRAIN, calls_blas=False)
+    rank = quadrics.frames.shape[2]
+    kept = np.flatnonzero((counts >= 2 * rank + 2) & (quadrics.status == 0))
+    order, base_boxes = tree_of(quadrics.points[kept])
+    kept = kept[order]
+    bases, frames, forms = (np.ascontiguousarray(array[kept]) for array in geometry)
+    starts = np.concatenate([[0], np.cumsum(counts[kept])])
+    places, coordinates = np.empty(starts[-1], np.int64), np.empty((starts[-1], rank))
 
     def fill(start: int, stop: int) -> None:
-        part = (array[start:stop] for array in geometry)
-        list_members(fitter.rows, fitter.cloud.boxes, *part, *limits, starts[start:stop], places, coordinates)
+        part = (array[start:stop] for array in (bases, frames, forms))
+        list_members(fitter.rows, boxes, *part, *limits, starts[start:stop], places, coordinates)
 
-    run_rows(fill, len(bases), jobs, grain=64, calls_blas=False)
-    weights = np.exp(-0.5 * np.einsum("mk,mk->m", coordinates, coordinates) / (_WEIGHT * radius) ** 2)
+    run_rows(fill, len(bases), jobs, grain=_GRAIN, calls_blas=False)
+    size = len(bases)
     return SmallCharts(
-        bases + fitter.cloud.centre, frames, forms, boxes + fitter.cloud.centre, radius, spacing, starts, places,
-        coordinates, weights, fitter.cloud.n_points,
+        bases + centre, frames, forms, base_boxes, np.full(size, radius), np.full(size, spacing), starts, places,
+        coordinates, member_weights(coordinates, np.full(starts[-1], radius)), fitter.cloud.n_points,
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Pairs of charts that share points.
+def member_weights(coordinates: FloatArray, radii: FloatArray) -> FloatArray:
+    """exp(−½ (|v| / ½ρ)²) for members with ``coordinates`` [m, k] in charts of ``radii`` [m]."""
+    squared = np.einsum("mk,mk->m", coordinates, coordinates)
+    return np.asarray(np.exp(-0.5 * squared / (_WEIGHT * radii) ** 2))
 
-    Attributes
-    ----------
-    pairs : [P, 2]
-        Charts c < e.
-    turns : [P, k, k]
-        Orthogonal O with v_c ≈ v_e O + const on the shared points.
-    weights : [P]
-        How firmly the shared points hold O.
+
+def neighbour_charts(points: FloatArray, rank: int, n_neighbors: int) -> SmallCharts:
+    """A flat chart at every one of ``points`` [n, D]: the leading directions of its nearest neighbours, itself included.
+
+    The radius is the distance of the furthest of them, the spacing that of a neighbour halfway.
     """
-
-    pairs: IntArray
-    turns: FloatArray
-    weights: FloatArray
-
-
-def link_charts(charts: SmallCharts, *, n_jobs: int | None) -> Links:
-    """Orthogonal Procrustes between the charts whose bases are within a radius and that share 2k + 2 points."""
-    k = charts.rank
-    pairs = cKDTree(charts.bases).query_pairs(charts.radius, output_type="ndarray").astype(np.int64)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))] if len(pairs) else pairs.reshape(0, 2)
-    moments, masses = np.empty((len(pairs), k, k)), np.empty(len(pairs))
-    shared = np.empty(len(pairs), np.int64)
-
-    def work(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        shared_moments(
-            pairs[part], charts.starts, charts.places, charts.coordinates, charts.weights, moments[part],
-            masses[part], shared[part],
-        )  # fmt: skip
-
-    run_rows(work, len(pairs), resolve_jobs(n_jobs), grain=256, calls_blas=False)
-    enough = shared >= 2 * k + 2
-    pairs, moments = pairs[enough], moments[enough]
-    turns, singular = nearest_orthogonal(moments)
-    return Links(pairs, turns, np.maximum(singular[:, -1], 0.0))
-
-
-def nearest_orthogonal(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Orthogonal factor of each of ``matrices`` [n, k, k] and its singular values, descending."""
-    if not len(matrices):
-        return matrices, np.empty(matrices.shape[:2])
-    left, singular, right = np.linalg.svd(matrices)
-    return left @ right, singular
+    distances, near = cKDTree(points).query(points, k=n_neighbors)
+    offsets = points[near] - points[:, None]
+    means = offsets.mean(axis=1)
+    _, _, axes = np.linalg.svd(offsets - means[:, None], full_matrices=False)
+    frames = axes[:, :rank].transpose(0, 2, 1)
+    largest = np.take_along_axis(frames, np.abs(frames).argmax(axis=1, keepdims=True), axis=1)
+    frames = np.where(largest < 0.0, -frames, frames)
+    # The chart passes through the mean of the neighbours, not through its own noise.
+    bases = points + means - np.einsum("mdk,mek,me->md", frames, frames, means)
+    order, boxes = tree_of(bases)
+    sorting = np.argsort(near, axis=1)
+    members = np.take_along_axis(near, sorting, axis=1)[order]
+    coordinates = np.einsum("mnd,mdk->mnk", offsets, frames)
+    coordinates = np.take_along_axis(coordinates, sorting[:, :, None], axis=1)[order].reshape(-1, rank)
+    count = len(points)
+    radii = np.maximum(distances[order, -1], 1e-300)
+    return SmallCharts(
+        np.ascontiguousarray(bases[order]), np.ascontiguousarray(frames[order]),
+        np.zeros((count, rank * (rank + 1) // 2, points.shape[1])), boxes, radii,
+        np.maximum(distances[order, (n_neighbors - 1) // 2], 1e-300), np.arange(count + 1) * n_neighbors,
+        members.ravel().astype(np.int64), coordinates,
+        member_weights(coordinates, np.repeat(radii, n_neighbors)), count,
+    )  # fmt: skip
