@@ -34,6 +34,8 @@ class Placement:
         Standard deviation of what the charts say.
     distortion : [n]
         Largest |log| of the factor by which lengths change from the manifold to the coordinates.
+    homes : [n]
+        Chart that is nearest.
     labels : [n]
         Connected part of the atlas.
     outside : [n]
@@ -45,6 +47,7 @@ class Placement:
     coverage: FloatArray
     disagreement: FloatArray
     distortion: FloatArray
+    homes: IntArray
     labels: IntArray
     outside: FloatArray
 
@@ -109,8 +112,9 @@ class DevelopedAtlas:
             )  # fmt: skip
 
         run_rows(work, count, resolve_jobs(self.n_jobs), grain=_GRAIN, calls_blas=False)
-        labels = self.labels[homes]
-        return Placement(images, feet, coverage / self.typical, disagreement, distortion, labels, outside)
+        return Placement(
+            images, feet, coverage / self.typical, disagreement, distortion, homes, self.labels[homes], outside
+        )
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].

@@ -12,16 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.manifolds.alignment import Alignment, align
+from subbundle.manifolds.chart_graph import ChartGraph
 from subbundle.manifolds.chart_links import Links, link_charts, one_component_each
+from subbundle.manifolds.cuts import crossing, regions, split_members
 from subbundle.manifolds.quadrics import QuadricFitter
 from subbundle.manifolds.small_charts import SmallCharts, bandwidth_charts, cover, neighbour_charts
 
 # Bandwidth of the charts relative to that of the ridge, chart radius in chart bandwidths, rounds of smoothing.
 _NARROWER, _RADIUS, _SMOOTHINGS = 0.75, 3.0, 2
 _GAP, _HALVINGS = 0.2, 3
+# Part of the points that a smaller gap must keep.
+_WIDE = 0.9
+# Spacing of the bases in chart bandwidths, by rank: in more dimensions a ball holds more bases.
+_SPACING = {1: 1.0, 2: 1.0, 3: 1.25}
 # Residual of the alignment, in chart radii, above which charts contradict each other.
 CONTRADICTION = 0.03
 # Ridge steps shorter than this part of the bandwidth end the iteration.
@@ -39,14 +46,20 @@ class Development:
     Attributes
     ----------
     charts, links, alignment
+    joined : [P, 2]
+        Pairs of charts that share points, those across a cut included.
     labels : [M]
-        Connected part of each chart.
+        Connected part, or region, of each chart.
+    cut : float
+        Part of the links between charts that were cut because the manifold closes up; 0 where it does not.
     """
 
     charts: SmallCharts
     links: Links
     alignment: Alignment
+    joined: IntArray
     labels: IntArray
+    cut: float
 
 
 def coefficients(rank: int) -> int:
@@ -66,11 +79,12 @@ def denoised(fitter: QuadricFitter, bandwidth: float) -> FloatArray:
     return carried.points[carried.status == 0]
 
 
-def develop(fitter: QuadricFitter, bandwidth: float, *, n_jobs: int | None) -> Development:
-    """Charts of the size of the ``bandwidth``, aligned."""
+def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, n_jobs: int | None) -> Development:
+    """Charts of the size of the ``bandwidth``, aligned; ``closed`` as in `opened`."""
     rank, narrow = fitter.rank, _NARROWER * bandwidth
     points = denoised(fitter, bandwidth)
-    _check_some(points, bandwidth, rank)
+    if len(points) < 2 * rank + 2:
+        raise _too_thin(bandwidth, rank)
     for _ in range(_SMOOTHINGS):
         smoother = QuadricFitter(points, rank, n_jobs=n_jobs)
         points = smoother.fit(smoother.observations, narrow, steps=3, tol=_NEAR_ENOUGH).points
@@ -78,49 +92,77 @@ def develop(fitter: QuadricFitter, bandwidth: float, *, n_jobs: int | None) -> D
     gaps = smoother.fit(smoother.observations, narrow, steps=1).gaps
     best: Development | None = None
     for halving in range(_HALVINGS + 1):
-        found = _aligned(smoother, narrow, gaps < _GAP / 2**halving, n_jobs)
+        wanted = gaps < _GAP / 2**halving
+        # Points between sheets are few. Where more go, k directions do not stand out so clearly anywhere.
+        if best is not None and np.count_nonzero(wanted) < _WIDE * np.count_nonzero(gaps < _GAP):
+            break
+        found = _charted(smoother, narrow, wanted, n_jobs)
         if found is None:
             break
-        if best is None or found.alignment.residual < best.alignment.residual:
+        if best is None or found.alignment.residual < 0.5 * best.alignment.residual:
             best = found
         if best.alignment.residual <= CONTRADICTION:
             break
     if best is None:
-        _check_some(np.empty((0, rank)), bandwidth, rank)
-        raise AssertionError
-    return best
+        raise _too_thin(bandwidth, rank)
+    return opened(best, closed)
 
 
-def develop_neighbours(points: FloatArray, rank: int, n_neighbors: int, *, n_jobs: int | None) -> Development:
+def develop_neighbours(
+    points: FloatArray, rank: int, n_neighbors: int, *, closed: str, n_jobs: int | None
+) -> Development:
     """Flat charts of ``n_neighbors`` points at every one of ``points`` [n, D], aligned."""
-    charts = neighbour_charts(points, rank, n_neighbors)
-    return _linked(charts, rank + 1, n_jobs)
+    return opened(_linked(neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs), closed)
 
 
-def _aligned(smoother: QuadricFitter, narrow: float, wanted: FloatArray, n_jobs: int | None) -> Development | None:
+def opened(found: Development, closed: str) -> Development:
+    """``found``, cut open where its charts contradict each other because the manifold closes up.
+
+    ``closed`` is ``"cut"`` (along the points furthest from a central chart), ``"regions"`` (shared out into cells that
+    do not close up) or ``"raise"``.
+    """
+    if found.alignment.residual <= CONTRADICTION:
+        return found
+    graph = ChartGraph(found.charts.bases, found.charts.frames, found.charts.forms, found.links.pairs)
+    crossed = crossing(graph, found.links, found.labels)
+    if not crossed.any():
+        return found
+    if closed == "raise":
+        raise ValueError(
+            "the data must lie on a manifold that can be laid out in one piece; unrolled from its centre it comes back "
+            "beside itself, as a cylinder, sphere, torus or Möbius strip does. Write closed='cut' to cut it open, or "
+            "closed='regions' for several pieces."
+        )
+    if closed == "regions":
+        cell = regions(graph, found.links, found.labels)
+        crossed = cell[found.links.pairs[:, 0]] != cell[found.links.pairs[:, 1]]
+    links = found.links.only(~crossed)
+    labels = links.components()
+    charts = split_members(found.charts, links)
+    return Development(charts, links, align(charts, links, labels), found.joined, labels, float(np.mean(crossed)))
+
+
+def _charted(smoother: QuadricFitter, narrow: float, wanted: NDArray[np.bool_], n_jobs: int | None) -> Development | None:
+    """Charts on the ``wanted`` points, aligned; None where there are none."""
     rank = smoother.rank
-    # In more dimensions a ball holds more bases; they may stand further apart.
-    spacing = narrow * {1: 1.0, 2: 1.0, 3: 1.25}.get(rank, 1.5)
+    spacing = narrow * _SPACING.get(rank, 1.5)
     rows = cover(smoother, spacing, wanted)
     if rows.size == 0:
         return None
     quadrics = smoother.fit(smoother.observations[rows], narrow, steps=2)
     charts = bandwidth_charts(smoother, quadrics, narrow, _RADIUS * narrow, spacing, n_jobs=n_jobs)
-    if len(charts.bases) == 0:
-        return None
-    return _linked(charts, 2 * rank + 2, n_jobs)
+    return _linked(charts, 2 * rank + 2, n_jobs) if len(charts.bases) else None
 
 
 def _linked(charts: SmallCharts, least: int, n_jobs: int | None) -> Development:
     links = link_charts(charts, least=least, n_jobs=n_jobs)
     labels = links.components()
     charts = one_component_each(charts, labels)
-    return Development(charts, links, align(charts, links, labels), labels)
+    return Development(charts, links, align(charts, links, labels), links.pairs, labels, 0.0)
 
 
-def _check_some(points: FloatArray, bandwidth: float, rank: int) -> None:
-    if len(points) < 2 * rank + 2:
-        raise ValueError(
-            f"charts need at least {2 * rank + 2} points close together; at bandwidth {bandwidth:.3g} there are too few "
-            "anywhere. Pass a larger bandwidth, more data, or charts='neighbours'."
-        )
+def _too_thin(bandwidth: float, rank: int) -> ValueError:
+    return ValueError(
+        f"charts must have at least {2 * rank + 2} points each; at bandwidth {bandwidth:.3g} none has. Pass a larger "
+        "bandwidth, more data, or charts='neighbours'."
+    )

@@ -1,0 +1,94 @@
+"""Coordinates whose distances follow those over the atlas, for manifolds that cannot be flattened.
+
+Positions t_c of the bases minimise the raw stress
+
+    Σ (|t_p − t_c| − d_pc)²        over pivots p and all bases c of the same part,
+
+d the shortest paths over the chart graph, times the factor by which straightening shortens them. Pivots are bases far
+from each other, at most 200, so that memory is linear. The descent starts from the aligned charts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse.csgraph import dijkstra
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.manifolds.atlas_distance import AtlasDistance
+
+_PIVOTS = 200
+_CHECKED = 400
+_ROUNDS = 500
+
+
+def stress_positions(distance: AtlasDistance, bases: FloatArray, shifts: FloatArray, labels: IntArray) -> FloatArray:
+    """Positions [M, k] of the bases, from ``shifts`` [M, k], those of each part of ``labels`` [M] on their own."""
+    positions = shifts.copy()
+    factor = _straightening(distance, bases)
+    for label in range(int(labels.max()) + 1):
+        part = np.flatnonzero(labels == label)
+        if len(part) > shifts.shape[1] + 1:
+            pivots, lengths = _pivot_distances(distance, part)
+            positions[part] = _descend(positions[part], pivots, factor * lengths)
+    return positions
+
+
+def stretched_maps(
+    forward: FloatArray, backward: FloatArray, pairs: IntArray, positions: FloatArray, fallback: FloatArray
+) -> FloatArray:
+    """Linear maps A_c [M, k, k] with t_e − t_c ≈ v_c(μ_e) A_c over the charts e linked to c.
+
+    They are held to ``fallback`` [M, k, k] in directions that no link shows.
+    """
+    count, rank = positions.shape
+    own, cross = np.zeros((count, rank, rank)), np.zeros((count, rank, rank))
+    for steps, (here, there) in ((forward, pairs.T), (backward, pairs.T[::-1])):
+        moved = positions[there] - positions[here]
+        np.add.at(own, here, np.einsum("pi,pj->pij", steps, steps))
+        np.add.at(cross, here, np.einsum("pi,pj->pij", steps, moved))
+    held = 1e-3 * np.trace(own, axis1=1, axis2=2)[:, None, None] * np.eye(rank) + 1e-300 * np.eye(rank)
+    return np.asarray(np.linalg.solve(own + held, cross + held @ fallback))
+
+
+def _straightening(distance: AtlasDistance, bases: FloatArray) -> float:
+    """Median ratio of straightened to graph distances, over pairs spread evenly."""
+    count = len(bases)
+    first = (np.arange(min(_CHECKED, count)) * count) // min(_CHECKED, count)
+    second = first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
+    sources, which = np.unique(first, return_inverse=True)
+    graph = dijkstra(distance.graph.matrix, indices=sources)[which, second]
+    usable = np.isfinite(graph) & (graph > 0.0)
+    if not usable.any():
+        return 1.0
+    straight = distance.between(bases[first[usable]], bases[second[usable]])
+    return float(min(np.median(straight / graph[usable]), 1.0))
+
+
+def _pivot_distances(distance: AtlasDistance, part: IntArray) -> tuple[IntArray, FloatArray]:
+    """Pivots, as places in ``part`` [m], each furthest from those before, and their distances [L, m] over the graph."""
+    matrix = distance.graph.matrix[part][:, part]
+    pivots, rows = [0], []
+    nearest = np.full(len(part), np.inf)
+    for _ in range(min(_PIVOTS, len(part))):
+        rows.append(dijkstra(matrix, indices=pivots[-1]))
+        nearest = np.minimum(nearest, rows[-1])
+        pivots.append(int(np.argmax(nearest)))
+    return np.array(pivots[: len(rows)]), np.array(rows)
+
+
+def _descend(start: FloatArray, pivots: IntArray, lengths: FloatArray) -> FloatArray:
+    shape = start.shape
+
+    def stress(flat: FloatArray) -> tuple[float, FloatArray]:
+        z = flat.reshape(shape)
+        offsets = z[pivots][:, None] - z[None]
+        apart = np.sqrt(np.einsum("lmk,lmk->lm", offsets, offsets))
+        off = apart - lengths
+        pull = (np.divide(off, apart, out=np.zeros_like(off), where=apart > 0.0))[:, :, None] * offsets
+        gradient = -2.0 * pull.sum(axis=0)
+        np.add.at(gradient, pivots, 2.0 * pull.sum(axis=1))
+        return float(np.sum(off**2)), gradient.ravel()
+
+    found = minimize(stress, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS, "ftol": 1e-10})
+    return np.asarray(found.x).reshape(shape)
