@@ -1,6 +1,7 @@
 """scikit-learn estimators: thin classes around the functions of the library."""
 
+from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.estimators.geodesic_distance import GeodesicDistance
 from subbundle.estimators.principal_submanifold import PrincipalSubmanifold
 
-__all__ = ["GeodesicDistance", "PrincipalSubmanifold"]
+__all__ = ["AtlasEmbedding", "GeodesicDistance", "PrincipalSubmanifold"]

@@ -2,9 +2,9 @@
 
     1  the observations are carried onto the ridge of their local quadratic fits at bandwidth a, then twice onto that of
        the points that arrived, at b = ¾ a
-    2  bases are spread over the points where k directions stand out (λ_{k+1} < gap · λ_k): charts of radius 3b there
-    3  charts are aligned by the points they share; where they contradict each other, gap is halved (points between two
-       sheets join what does not belong together), or the manifold closes up and is cut
+    2  bases are spread over the points where k directions stand out (λ_{k+1} ≤ gap · λ_k): charts of radius 3b there
+    3  charts are aligned by the points they share; where they contradict each other, a smaller gap is tried (points
+       between two sheets join what does not belong together), or the manifold closes up and is cut
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from subbundle.manifolds.small_charts import SmallCharts, bandwidth_charts, cove
 # Bandwidth of the charts relative to that of the ridge, chart radius in chart bandwidths, rounds of smoothing.
 _NARROWER, _RADIUS, _SMOOTHINGS = 0.75, 3.0, 2
 _GAP, _HALVINGS = 0.2, 3
-# Part of the points that a smaller gap must keep.
-_WIDE = 0.9
+# Part of the points that the first gap keeps, and that a smaller one must keep.
+_NEARLY_ALL, _WIDE = 0.98, 0.9
 # Spacing of the bases in chart bandwidths, by rank: in more dimensions a ball holds more bases.
 _SPACING = {1: 1.0, 2: 1.0, 3: 1.25}
 # Residual of the alignment, in chart radii, above which charts contradict each other.
@@ -45,6 +45,8 @@ class Development:
 
     Attributes
     ----------
+    points : [n, D]
+        What the charts were made from: the denoised cloud, or the points themselves.
     charts, links, alignment
     joined : [P, 2]
         Pairs of charts that share points, those across a cut included.
@@ -54,6 +56,7 @@ class Development:
         Part of the links between charts that were cut because the manifold closes up; 0 where it does not.
     """
 
+    points: FloatArray
     charts: SmallCharts
     links: Links
     alignment: Alignment
@@ -91,10 +94,12 @@ def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, n_jobs: int
     smoother = QuadricFitter(points, rank, n_jobs=n_jobs)
     gaps = smoother.fit(smoother.observations, narrow, steps=1).gaps
     best: Development | None = None
-    for halving in range(_HALVINGS + 1):
-        wanted = gaps < _GAP / 2**halving
-        # Points between sheets are few. Where more go, k directions do not stand out so clearly anywhere.
-        if best is not None and np.count_nonzero(wanted) < _WIDE * np.count_nonzero(gaps < _GAP):
+    # On real data k directions may stand out less clearly everywhere: at first nearly all points are taken.
+    first = max(_GAP, float(np.quantile(gaps, _NEARLY_ALL)))
+    for gap in (first, *(_GAP / 2**halving for halving in range(_HALVINGS + 1))):
+        wanted = gaps <= gap
+        # Points between sheets are few. Where more would go, the gap is not what is wrong.
+        if best is not None and np.count_nonzero(wanted) < _WIDE * len(gaps):
             break
         found = _charted(smoother, narrow, wanted, n_jobs)
         if found is None:
@@ -112,7 +117,7 @@ def develop_neighbours(
     points: FloatArray, rank: int, n_neighbors: int, *, closed: str, n_jobs: int | None
 ) -> Development:
     """Flat charts of ``n_neighbors`` points at every one of ``points`` [n, D], aligned."""
-    return opened(_linked(neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs), closed)
+    return opened(_linked(points, neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs), closed)
 
 
 def opened(found: Development, closed: str) -> Development:
@@ -139,7 +144,8 @@ def opened(found: Development, closed: str) -> Development:
     links = found.links.only(~crossed)
     labels = links.components()
     charts = split_members(found.charts, links)
-    return Development(charts, links, align(charts, links, labels), found.joined, labels, float(np.mean(crossed)))
+    aligned = align(charts, links, labels)
+    return Development(found.points, charts, links, aligned, found.joined, labels, float(np.mean(crossed)))
 
 
 def _charted(smoother: QuadricFitter, narrow: float, wanted: NDArray[np.bool_], n_jobs: int | None) -> Development | None:
@@ -151,18 +157,19 @@ def _charted(smoother: QuadricFitter, narrow: float, wanted: NDArray[np.bool_], 
         return None
     quadrics = smoother.fit(smoother.observations[rows], narrow, steps=2)
     charts = bandwidth_charts(smoother, quadrics, narrow, _RADIUS * narrow, spacing, n_jobs=n_jobs)
-    return _linked(charts, 2 * rank + 2, n_jobs) if len(charts.bases) else None
+    return _linked(smoother.observations, charts, 2 * rank + 2, n_jobs) if len(charts.bases) else None
 
 
-def _linked(charts: SmallCharts, least: int, n_jobs: int | None) -> Development:
+def _linked(points: FloatArray, charts: SmallCharts, least: int, n_jobs: int | None) -> Development:
     links = link_charts(charts, least=least, n_jobs=n_jobs)
     labels = links.components()
     charts = one_component_each(charts, labels)
-    return Development(charts, links, align(charts, links, labels), links.pairs, labels, 0.0)
+    return Development(points, charts, links, align(charts, links, labels), links.pairs, labels, 0.0)
 
 
 def _too_thin(bandwidth: float, rank: int) -> ValueError:
     return ValueError(
-        f"charts must have at least {2 * rank + 2} points each; at bandwidth {bandwidth:.3g} none has. Pass a larger "
-        "bandwidth, more data, or charts='neighbours'."
+        f"charts must have at least {2 * rank + 2} points with {rank} directions that stand out; at bandwidth "
+        f"{bandwidth:.3g} none has. Pass a smaller bandwidth if sheets lie closer together than that, a larger one or "
+        "charts='neighbours' if the data is thin, or another n_components."
     )

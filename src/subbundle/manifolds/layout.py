@@ -46,7 +46,7 @@ def lay_out(
 
 
 def develop_at(
-    maps: FloatArray, shifts: FloatArray, labels: IntArray, label: int, image: FloatArray, differential: FloatArray
+    maps: FloatArray, shifts: FloatArray, image: FloatArray, differential: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Maps and shifts after the rigid motion of all parts that carries ``image`` [k] to zero and turns the
     ``differential`` [k, k] of the coordinates there (rows: tangent directions) into the identity."""

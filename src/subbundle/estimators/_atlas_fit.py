@@ -1,0 +1,135 @@
+"""From a table of observations to an atlas laid out in R^k: what `AtlasEmbedding` does when it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle._validation import as_integer, as_positive
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.cloud import Cloud
+from subbundle.estimators._prepare import _components, _lifted
+from subbundle.manifolds.atlas_distance import AtlasDistance
+from subbundle.manifolds.developed_atlas import DevelopedAtlas
+from subbundle.manifolds.development import Development, coefficients, develop, develop_neighbours
+from subbundle.manifolds.layout import by_size, develop_at, lay_out
+from subbundle.manifolds.quadrics import QuadricFitter
+from subbundle.manifolds.stress import stress_positions, stretched_maps
+from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.components import Components
+
+# Effective neighbours per coefficient of a quadratic fit below which curvature is mostly noise.
+_THIN = 1.5
+# Differences for the directions of the coordinates at a base point, in spacings.
+_DIFFERENCE = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """An atlas in the kept components of the data.
+
+    Attributes
+    ----------
+    components : Components
+        The way there and back.
+    atlas : DevelopedAtlas
+    development : Development
+    bandwidth : float
+        a; NaN for charts made of neighbours.
+    n_neighbors : int
+        Points per chart; 0 for charts made with a bandwidth.
+    reason : str
+        Why charts have the size they have.
+    """
+
+    components: Components
+    atlas: DevelopedAtlas
+    development: Development
+    bandwidth: float
+    n_neighbors: int
+    reason: str
+
+
+def learn(
+    points: FloatArray, rank: int, *, bandwidth: Any, charts: str, n_neighbors: Any, closed: str, metric: str,
+    reduce_dim: Any, n_jobs: int | None,
+) -> Learned:  # fmt: skip
+    """Learn an atlas of dimension ``rank`` from ``points`` [N, d]; see `AtlasEmbedding` for the settings."""
+    # Rows in the order of a search tree, so that nothing depends on the order they came in.
+    points = points[Cloud(points).order]
+    components = _lifted(_components(points, rank, reduce_dim), rank)
+    fitter = QuadricFitter(components.enter(points), rank, n_jobs=n_jobs)
+    width, count, reason = _size(fitter, bandwidth, charts, n_neighbors, n_jobs)
+    if count:
+        distinct = np.unique(fitter.observations, axis=0)
+        count = min(count, len(distinct))
+        found = develop_neighbours(distinct, rank, count, closed=closed, n_jobs=n_jobs)
+    else:
+        found = develop(fitter, width, closed=closed, n_jobs=n_jobs)
+    return Learned(components, _atlas(found, metric, n_jobs), found, width, count, reason)
+
+
+def _size(
+    fitter: QuadricFitter, bandwidth: Any, charts: str, n_neighbors: Any, n_jobs: int | None
+) -> tuple[float, int, str]:
+    """Bandwidth, neighbours per chart (one of the two counts, the other is NaN or 0), and the reason."""
+    rank = fitter.rank
+    default = 2 * rank + 4
+    count = default if n_neighbors == "auto" else as_integer(n_neighbors, "n_neighbors", low=rank + 2)
+    if charts == "neighbours":
+        return float("nan"), count, f"charts of {count} neighbours were asked for"
+    if bandwidth != "auto":
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), 0, "the bandwidth was given"
+    choice = choose_bandwidth(fitter.cloud, rank, n_jobs=n_jobs)
+    few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
+    effective = float(np.median(fitter.fit(few, choice.bandwidth, steps=2).effective))
+    needed = _THIN * coefficients(rank)
+    seen = f"at bandwidth {choice.bandwidth:.3g} a point has {effective:.0f} effective neighbours"
+    if charts == "bandwidth" or (choice.method != "neighbour distance" and effective >= needed):
+        return choice.bandwidth, 0, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
+    why = f"{seen}, too few for curvature in {rank} dimensions, which needs {needed:.0f}"
+    if choice.method == "neighbour distance":
+        why = f"on {fitter.cloud.n_points} observations no bandwidth could be told from another"
+    return float("nan"), count, why
+
+
+def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:
+    """Charts laid out by the alignment, or by stress, parts side by side."""
+    charts, aligned = found.charts, found.alignment
+    mass = np.add.reduceat(charts.weights, charts.starts[:-1])
+    labels = by_size(found.labels, mass)
+    maps, shifts = lay_out(aligned.maps, aligned.shifts, labels, mass)
+    plain = DevelopedAtlas(charts, found.links, maps, shifts, np.zeros(len(labels)), labels, n_jobs=n_jobs)
+    distance = AtlasDistance(plain, found.links.pairs, n_jobs=n_jobs)
+    graph = distance.graph
+    if metric == "stress":
+        shifts = stress_positions(distance, charts.bases, shifts, labels)
+    stretched = stretched_maps(graph.forward, graph.backward, graph.pairs, shifts, maps)
+    stretches = np.abs(np.log(np.maximum(np.linalg.svd(stretched, compute_uv=False), 1e-300))).max(axis=1)
+    if metric == "stress":
+        maps, shifts = lay_out(stretched, shifts, labels, mass)
+    return DevelopedAtlas(charts, found.links, maps, shifts, stretches, labels, n_jobs=n_jobs)
+
+
+def bundle_of(learned: Learned, n_jobs: int | None) -> PrincipalSubbundle:
+    """The principal subbundle of the points that the charts were made from, at the size of the charts."""
+    width = float(np.median(learned.development.charts.radii)) / 3.0
+    rank = learned.atlas.rank
+    return PrincipalSubbundle(learned.development.points, rank, width, n_jobs=n_jobs)
+
+
+def developed_at(learned: Learned, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[DevelopedAtlas, FloatArray]:
+    """The atlas moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
+    the frame of ``bundle`` there; and that point."""
+    atlas = learned.atlas
+    here = atlas.place(base[None])
+    frame = bundle.frame(here.feet).vectors[0]
+    width = _DIFFERENCE * float(np.median(atlas.spacings))
+    ahead, behind = (atlas.place(here.feet + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
+    maps, shifts = develop_at(atlas.maps, atlas.shifts, here.coordinates[0], (ahead - behind) / (2.0 * width))
+    found = learned.development
+    moved = DevelopedAtlas(found.charts, found.links, maps, shifts, atlas.stretches, atlas.labels, n_jobs=atlas.n_jobs)
+    return moved, here.feet[0]
