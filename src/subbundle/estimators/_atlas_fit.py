@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer, as_positive
+from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.estimators._prepare import _components, _lifted
@@ -23,6 +23,10 @@ from subbundle.selection.components import Components
 
 # Effective neighbours per coefficient of a quadratic fit below which curvature is mostly noise.
 _THIN = 1.5
+# From so many components on those are dropped that hold the last of the variance.
+_MANY, _NEGLIGIBLE = 16, 1e-3
+# Sizes of neighbourhoods that are compared, in units of k + 2.
+_NEIGHBOURHOODS = (2, 3, 5, 8)
 # Differences for the directions of the coordinates at a base point, in spacings.
 _DIFFERENCE = 1e-2
 
@@ -60,40 +64,67 @@ def learn(
     """Learn an atlas of dimension ``rank`` from ``points`` [N, d]; see `AtlasEmbedding` for the settings."""
     # Rows in the order of a search tree, so that nothing depends on the order they came in.
     points = points[Cloud(points).order]
-    components = _lifted(_components(points, rank, reduce_dim), rank)
+    components = _lifted(_telling(_components(points, rank, reduce_dim), points, rank, reduce_dim), rank)
     fitter = QuadricFitter(components.enter(points), rank, n_jobs=n_jobs)
-    width, count, reason = _size(fitter, bandwidth, charts, n_neighbors, n_jobs)
-    if count:
-        distinct = np.unique(fitter.observations, axis=0)
-        count = min(count, len(distinct))
-        found = develop_neighbours(distinct, rank, count, closed=closed, n_jobs=n_jobs)
+    width, reason = _size(fitter, bandwidth, charts, n_jobs)
+    if np.isnan(width):
+        found, count = _of_neighbours(fitter, n_neighbors, closed, n_jobs)
     else:
-        found = develop(fitter, width, closed=closed, n_jobs=n_jobs)
+        found, count = develop(fitter, width, closed=closed, n_jobs=n_jobs), 0
     return Learned(components, _atlas(found, metric, n_jobs), found, width, count, reason)
 
 
-def _size(
-    fitter: QuadricFitter, bandwidth: Any, charts: str, n_neighbors: Any, n_jobs: int | None
-) -> tuple[float, int, str]:
-    """Bandwidth, neighbours per chart (one of the two counts, the other is NaN or 0), and the reason."""
+def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: Any) -> Components:
+    """With ``reduce_dim="auto"`` in many dimensions, only the components that hold all but a thousandth of the variance.
+
+    Images without noise have hundreds of components; what the last of them hold moves distances by a thousandth.
+    """
+    count = components.axes.shape[1]
+    if reduce_dim != "auto" or count <= _MANY:
+        return components
+    inside = points @ components.axes
+    variance = inside.var(axis=0)
+    left = np.cumsum(variance[::-1])[::-1] - variance
+    kept = max(int(np.count_nonzero(left > _NEGLIGIBLE * variance.sum())) + 1, rank + 1)
+    return Components(components.mean, np.ascontiguousarray(components.axes[:, :kept]), components.noise)
+
+
+def _of_neighbours(
+    fitter: QuadricFitter, n_neighbors: Any, closed: str, n_jobs: int | None
+) -> tuple[Development, int]:
+    """Charts of nearest neighbours, and how many: of a few numbers the one whose charts fit each other best."""
     rank = fitter.rank
-    default = 2 * rank + 4
-    count = default if n_neighbors == "auto" else as_integer(n_neighbors, "n_neighbors", low=rank + 2)
+    distinct = np.unique(fitter.observations, axis=0)
+    if isinstance(n_neighbors, str):
+        as_choice(n_neighbors, "n_neighbors", ("auto",))
+        counts = [(2 * rank + 4) * step // 2 for step in _NEIGHBOURHOODS]
+    else:
+        counts = [as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")]
+    counts = sorted({min(count, len(distinct)) for count in counts})
+    found = [develop_neighbours(distinct, rank, count, closed=closed, n_jobs=n_jobs) for count in counts]
+    best = int(np.argmin([one.alignment.residual for one in found]))
+    return found[best], counts[best]
+
+
+def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None) -> tuple[float, str]:
+    """The bandwidth, NaN where charts are to be made of neighbours, and the reason."""
+    rank = fitter.rank
     if charts == "neighbours":
-        return float("nan"), count, f"charts of {count} neighbours were asked for"
-    if bandwidth != "auto":
-        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), 0, "the bandwidth was given"
+        return float("nan"), "they were asked for"
+    if not isinstance(bandwidth, str):
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), "the bandwidth was given"
+    as_choice(bandwidth, "bandwidth", ("auto",))
     choice = choose_bandwidth(fitter.cloud, rank, n_jobs=n_jobs)
     few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
     effective = float(np.median(fitter.fit(few, choice.bandwidth, steps=2).effective))
     needed = _THIN * coefficients(rank)
     seen = f"at bandwidth {choice.bandwidth:.3g} a point has {effective:.0f} effective neighbours"
     if charts == "bandwidth" or (choice.method != "neighbour distance" and effective >= needed):
-        return choice.bandwidth, 0, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
+        return choice.bandwidth, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
     why = f"{seen}, too few for curvature in {rank} dimensions, which needs {needed:.0f}"
     if choice.method == "neighbour distance":
         why = f"on {fitter.cloud.n_points} observations no bandwidth could be told from another"
-    return float("nan"), count, why
+    return float("nan"), why
 
 
 def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:

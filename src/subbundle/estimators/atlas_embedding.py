@@ -46,7 +46,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Size of a chart: by the bandwidth, or flat charts of ``n_neighbors`` points for data too thin for one.
         ``"auto"`` takes neighbours when a point has too few of them for curvature to be seen; ``reason_`` says why.
     n_neighbors : int or "auto"
-        Points in such a chart; ``"auto"``: 2k + 4.
+        Points in such a chart; ``"auto"``: of 2k + 4 and three larger numbers the one whose charts fit each other best.
     closed : {"cut", "regions", "raise"}
         What to do with a shape that closes up (cylinder, sphere, torus, Möbius strip): cut it open far from its centre,
         share it out into regions with coordinates of their own, or refuse.

@@ -27,6 +27,8 @@ _NARROWER, _RADIUS, _SMOOTHINGS = 0.75, 3.0, 2
 _GAP, _HALVINGS = 0.2, 3
 # Part of the points that the first gap keeps, and that a smaller one must keep.
 _NEARLY_ALL, _WIDE = 0.98, 0.9
+# A cut of charts made of neighbours is kept if it brings their residual below this part of what it was.
+_MENDED = 0.6
 # Spacing of the bases in chart bandwidths, by rank: in more dimensions a ball holds more bases.
 _SPACING = {1: 1.0, 2: 1.0, 3: 1.25}
 # Residual of the alignment, in chart radii, above which charts contradict each other.
@@ -117,7 +119,10 @@ def develop_neighbours(
     points: FloatArray, rank: int, n_neighbors: int, *, closed: str, n_jobs: int | None
 ) -> Development:
     """Flat charts of ``n_neighbors`` points at every one of ``points`` [n, D], aligned."""
-    return opened(_linked(points, neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs), closed)
+    found = _linked(points, neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs)
+    cut = opened(found, closed)
+    # Flat charts of a bent and noisy cloud always contradict each other somewhat; a cut has to mend that.
+    return cut if cut.alignment.residual < _MENDED * found.alignment.residual else found
 
 
 def opened(found: Development, closed: str) -> Development:
