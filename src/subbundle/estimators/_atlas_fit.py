@@ -21,12 +21,17 @@ from subbundle.manifolds.stress import stress_positions, stretched_maps
 from subbundle.selection.bandwidth import choose_bandwidth
 from subbundle.selection.components import Components
 
-# Effective neighbours per coefficient of a quadratic fit below which curvature is mostly noise.
-_THIN = 1.5
+# Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, up to the second
+# charts gain from more.
+_THIN, _RICH = 1.5, 4.0
 # From so many components on those are dropped that hold the last of the variance.
 _MANY, _NEGLIGIBLE = 16, 1e-3
 # Sizes of neighbourhoods that are compared, in units of k + 2.
 _NEIGHBOURHOODS = (2, 3, 5, 8)
+# Bandwidth relative to that of least risk for the middle of the cloud: curvature, which charts are made of, suffers
+# earlier from a large one.
+_NARROWER = 0.75
+_STEPS = 3
 # Differences for the directions of the coordinates at a base point, in spacings.
 _DIFFERENCE = 1e-2
 
@@ -114,17 +119,28 @@ def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), "the bandwidth was given"
     as_choice(bandwidth, "bandwidth", ("auto",))
-    choice = choose_bandwidth(fitter.cloud, rank, n_jobs=n_jobs)
+    choice = choose_bandwidth(fitter.cloud, rank, carry=_carried, n_jobs=n_jobs)
     few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
     effective = float(np.median(fitter.fit(few, choice.bandwidth, steps=2).effective))
+    # The number of neighbours goes with the k-th power of the bandwidth.
+    enough = (_RICH * coefficients(rank) / effective) ** (1.0 / rank)
+    share = min(max(_NARROWER, enough), 1.0)
+    width, effective = share * choice.bandwidth, share**rank * effective
     needed = _THIN * coefficients(rank)
-    seen = f"at bandwidth {choice.bandwidth:.3g} a point has {effective:.0f} effective neighbours"
+    seen = f"at bandwidth {width:.3g} a point has {effective:.0f} effective neighbours"
     if charts == "bandwidth" or (choice.method != "neighbour distance" and effective >= needed):
-        return choice.bandwidth, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
+        return width, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
     why = f"{seen}, too few for curvature in {rank} dimensions, which needs {needed:.0f}"
     if choice.method == "neighbour distance":
         why = f"on {fitter.cloud.n_points} observations no bandwidth could be told from another"
     return float("nan"), why
+
+
+def _carried(half: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None) -> FloatArray:
+    """Where ``queries`` [q, D] come to rest on the quadratic fits to ``half``; NaN where these have too few points."""
+    fits = QuadricFitter(half, rank, n_jobs=n_jobs).fit(queries, bandwidth, steps=_STEPS)
+    lost = (fits.status != 0) | (fits.effective < rank + 2)
+    return np.where(lost[:, None], np.nan, fits.points)
 
 
 def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:

@@ -23,6 +23,8 @@ from subbundle.bundles._rows import _collect
 from subbundle.manifolds._leading import leading
 
 REACH = 12.0
+# Neighbours are worked on in tiles, one coordinate after the other, so that sums run in vector registers.
+TILE = 128
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -43,6 +45,7 @@ def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, form
     frame, values = np.empty((dim, rank)), np.empty(rank + 1)
     moment = np.empty((dim, dim))
     coefficients = np.empty((1 + rank + pairs, dim))
+    tiles = np.empty((dim, TILE)), np.empty((1 + rank + pairs, TILE)), np.empty(TILE)
     for b in range(points.shape[0]):
         for j in range(dim):
             p[j] = points[b, j]
@@ -53,10 +56,10 @@ def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, form
             if count < rank + 2:
                 break
             effective[b] = _mean(rows, places, weights, count, mean)
-            _second_moment(rows, places, weights, count, mean, moment)
+            _second_moment(rows, places, weights, count, mean, tiles, moment)
             leading(moment, rank, values, frame)
             gaps[b] = values[rank] / values[rank - 1] if values[rank - 1] > 0.0 else 1.0
-            noise[b] = _regress(rows, places, weights, count, mean, frame, bandwidth, coefficients)
+            noise[b] = _regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients)
             moved = _to_graph(p, mean, frame, coefficients, step)
             longest = 2.0 * bandwidth
             scale = min(1.0, longest / moved) if moved > 0.0 else 1.0
@@ -114,52 +117,71 @@ def _mean(rows, places, weights, count, mean):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _second_moment(rows, places, weights, count, mean, moment):
+def _load(rows, places, start, size, mean, offsets):
+    """Offsets from the mean of ``size`` neighbours from ``start`` on, one coordinate after the other."""
+    for j in range(mean.size):
+        for n in range(size):
+            offsets[j, n] = rows[places[start + n], j] - mean[j]
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def _second_moment(rows, places, weights, count, mean, tiles, moment):
+    offsets, _, weighted = tiles
     dim = mean.size
-    offset = np.empty(dim)
     for i in range(dim):
         for j in range(dim):
             moment[i, j] = 0.0
-    for n in range(count):
-        row, w = places[n], weights[n]
-        for j in range(dim):
-            offset[j] = rows[row, j] - mean[j]
+    for start in range(0, count, TILE):
+        size = min(TILE, count - start)
+        _load(rows, places, start, size, mean, offsets)
         for i in range(dim):
-            scaled = w * offset[i]
+            for n in range(size):
+                weighted[n] = weights[start + n] * offsets[i, n]
             for j in range(i + 1):
-                moment[i, j] += scaled * offset[j]
+                total = 0.0
+                for n in range(size):
+                    total += weighted[n] * offsets[j, n]
+                moment[i, j] += total
     for i in range(dim):
         for j in range(i):
             moment[j, i] = moment[i, j]
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _regress(rows, places, weights, count, mean, frame, bandwidth, coefficients):
+def _regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients):
     """Write the coefficients [q, D] of 1, τ_i, τ_iτ_j (i ≤ j); return the mean square left per normal direction.
 
     Without enough neighbours for the curvature the quadratic coefficients are zero.
     """
+    offsets, terms, weighted = tiles
     dim, rank = frame.shape
     size = coefficients.shape[0]
     used = size if count > size else 1 + rank
     gram = np.zeros((size, size))
-    terms, offset = np.empty(size), np.empty(dim)
     for c in range(size):
         for j in range(dim):
             coefficients[c, j] = 0.0
     spread = 0.0
-    for n in range(count):
-        row, w = places[n], weights[n]
-        for j in range(dim):
-            offset[j] = rows[row, j] - mean[j]
-            spread += w * offset[j] * offset[j]
-        design(offset, frame, bandwidth, terms)
+    for start in range(0, count, TILE):
+        length = min(TILE, count - start)
+        _load(rows, places, start, length, mean, offsets)
+        _fill_terms(offsets, frame, bandwidth, length, terms)
         for c in range(used):
-            scaled = w * terms[c]
+            for n in range(length):
+                weighted[n] = weights[start + n] * terms[c, n]
             for e in range(c + 1):
-                gram[c, e] += scaled * terms[e]
+                total = 0.0
+                for n in range(length):
+                    total += weighted[n] * terms[e, n]
+                gram[c, e] += total
             for j in range(dim):
-                coefficients[c, j] += scaled * offset[j]
+                total = 0.0
+                for n in range(length):
+                    total += weighted[n] * offsets[j, n]
+                coefficients[c, j] += total
+        for j in range(dim):
+            for n in range(length):
+                spread += weights[start + n] * offsets[j, n] * offsets[j, n]
     explained = _solve(gram, coefficients, used)
     for c in range(1, size):
         scale = 1.0 / bandwidth if c <= rank else 1.0 / (bandwidth * bandwidth)
@@ -168,16 +190,37 @@ def _regress(rows, places, weights, count, mean, frame, bandwidth, coefficients)
     return max(spread - explained, 0.0) / max(dim - rank, 1)
 
 
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def _fill_terms(offsets, frame, bandwidth, length, terms):
+    """1, τ_i/a and τ_iτ_j/a² for i ≤ j, of a tile of offsets."""
+    dim, rank = frame.shape
+    for n in range(length):
+        terms[0, n] = 1.0
+    for a in range(rank):
+        for n in range(length):
+            terms[1 + a, n] = 0.0
+        for j in range(dim):
+            factor = frame[j, a] / bandwidth
+            for n in range(length):
+                terms[1 + a, n] += factor * offsets[j, n]
+    c = 1 + rank
+    for a in range(rank):
+        for e in range(a, rank):
+            for n in range(length):
+                terms[c, n] = terms[1 + a, n] * terms[1 + e, n]
+            c += 1
+
+
 @nb.njit(nogil=True, cache=True)
-def design(offset, frame, bandwidth, terms):
-    """1, τ_i/a and τ_iτ_j/a² for i ≤ j of one offset [D]."""
+def _terms_at(offset, frame, terms):
+    """1, τ_i and τ_iτ_j for i ≤ j of one offset [D]."""
     dim, rank = frame.shape
     terms[0] = 1.0
     for a in range(rank):
         total = 0.0
         for j in range(dim):
             total += frame[j, a] * offset[j]
-        terms[1 + a] = total / bandwidth
+        terms[1 + a] = total
     c = 1 + rank
     for a in range(rank):
         for e in range(a, rank):
@@ -227,7 +270,7 @@ def _to_graph(p, mean, frame, coefficients, step):
     terms, offset = np.empty(coefficients.shape[0]), np.empty(dim)
     for j in range(dim):
         offset[j] = p[j] - mean[j]
-    design(offset, frame, 1.0, terms)
+    _terms_at(offset, frame, terms)
     length = 0.0
     for j in range(dim):
         total = -offset[j]
