@@ -161,22 +161,15 @@ def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtla
     return DevelopedAtlas(charts, found.links, maps, shifts, stretches, labels, n_jobs=n_jobs)
 
 
-def bundle_of(learned: Learned, n_jobs: int | None) -> PrincipalSubbundle:
-    """The principal subbundle of the points that the charts were made from, at the size of the charts."""
-    width = float(np.median(learned.development.charts.radii)) / 3.0
-    rank = learned.atlas.rank
-    return PrincipalSubbundle(learned.development.points, rank, width, n_jobs=n_jobs)
-
-
-def developed_at(learned: Learned, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[DevelopedAtlas, FloatArray]:
-    """The atlas moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
+def developed_at(
+    atlas: DevelopedAtlas, base: FloatArray, bundle: PrincipalSubbundle
+) -> tuple[DevelopedAtlas, FloatArray]:
+    """``atlas`` moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
     the frame of ``bundle`` there; and that point."""
-    atlas = learned.atlas
     here = atlas.place(base[None])
     frame = bundle.frame(here.feet).vectors[0]
     width = _DIFFERENCE * float(np.median(atlas.spacings))
     ahead, behind = (atlas.place(here.feet + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     maps, shifts = develop_at(atlas.maps, atlas.shifts, here.coordinates[0], (ahead - behind) / (2.0 * width))
-    found = learned.development
-    moved = DevelopedAtlas(found.charts, found.links, maps, shifts, atlas.stretches, atlas.labels, n_jobs=atlas.n_jobs)
+    moved = DevelopedAtlas.from_arrays(atlas.to_arrays() | {"maps": maps, "shifts": shifts}, n_jobs=atlas.n_jobs)
     return moved, here.feet[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_integer, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.estimators._atlas_fit import Learned, bundle_of, developed_at, learn
+from subbundle.estimators._atlas_fit import Learned, developed_at, learn
+from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._atlas_words import fit_warnings, outside_warning
 from subbundle.estimators._checks import check_rank
+from subbundle.estimators._state import State
 from subbundle.manifolds.atlas_distance import AtlasDistance
 from subbundle.manifolds.developed_atlas import Placement
 
@@ -138,10 +141,9 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._set(learned)
         if self.base_point is not None:
             base = as_points(self.base_point, "base_point", dim=X.shape[1], ndim=1)
-            self.atlas_, foot = developed_at(learned, self._components.enter(base[None])[0], self.bundle_)
+            self.atlas_, foot = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
             self.base_point_ = self._components.leave(foot[None])[0]
         placed, residuals = self._place(X)
-        self._residual_scale = float(np.sqrt(np.mean(residuals**2)))
         self.embedding_, self.status_ = self._shown(placed)
         self.residuals_, self.coverage_, self.disagreement_ = residuals, placed.coverage, placed.disagreement
         self.distortion_, self.labels_ = placed.distortion, placed.labels
@@ -225,6 +227,15 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
 
     @property
+    def bundle_(self) -> PrincipalSubbundle:
+        """The principal subbundle of the points that the charts were made from, at the size of the charts."""
+        check_is_fitted(self)
+        if self._bundle is None:
+            width = float(np.median(self.atlas_.radii)) / 3.0
+            self._bundle = PrincipalSubbundle(self._cloud, self.atlas_.rank, width, n_jobs=self.n_jobs)
+        return self._bundle
+
+    @property
     def _n_features_out(self) -> int:
         return self.atlas_.rank
 
@@ -235,11 +246,18 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             learned.components.mean, learned.components.axes, learned.components.noise
         )  # fmt: skip
         self.atlas_ = learned.atlas
-        self.bundle_: PrincipalSubbundle = bundle_of(learned, self.n_jobs)
+        self._bundle: PrincipalSubbundle | None = None
+        self._cloud = learned.development.points
         self.bandwidth_, self.n_neighbors_, self.reason_ = learned.bandwidth, learned.n_neighbors, learned.reason
         self.alignment_residual_, self.cut_ = learned.development.alignment.residual, learned.development.cut
         self.n_parts_ = int(learned.atlas.labels.max()) + 1
         self._joined: IntArray = learned.development.joined
+
+    def _state(self) -> State:
+        return state_of_atlas(self)
+
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        restore_atlas(self, values, arrays)
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -271,5 +289,5 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.where((status == Status.OK)[:, None], placed.coordinates, np.nan), status
 
     def _novelty(self, placed: Placement, residuals: FloatArray) -> FloatArray:
-        scale = max(self._residual_scale, _SHARPEST * float(np.median(self.atlas_.spacings)))
+        scale = max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.spacings)))
         return np.asarray(np.hypot(residuals, placed.outside) / scale)

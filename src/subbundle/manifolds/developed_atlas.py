@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
@@ -17,6 +20,10 @@ _REACH = 1.7
 _GRAIN = 256
 # Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
 _ROUNDS = 4
+_ARRAYS = (
+    "bases", "frames", "forms", "boxes", "radii", "spacings", "maps", "shifts", "stretches", "labels", "link_starts",
+    "links",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,20 @@ class DevelopedAtlas:
         self.link_starts, self.links = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
         self.n_jobs = n_jobs
         self._prepare()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, n_jobs: int | None = None) -> Self:
+        """The atlas that `to_arrays` described, the same to the bit."""
+        atlas = cls.__new__(cls)
+        for name in _ARRAYS:
+            setattr(atlas, name, np.ascontiguousarray(arrays[name]))
+        atlas.n_jobs = n_jobs
+        atlas._prepare()
+        return atlas
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All that the atlas consists of."""
+        return {name: getattr(self, name) for name in _ARRAYS}
 
     def _prepare(self) -> None:
         """What follows from the arrays."""
