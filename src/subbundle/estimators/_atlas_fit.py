@@ -24,6 +24,8 @@ from subbundle.selection.components import Components
 # Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, up to the second
 # charts gain from more.
 _THIN, _RICH = 1.5, 4.0
+# Up to so many features nothing is left out: where no direction is noise alone, the floor of the noise cannot be seen.
+_FEW = 8
 # From so many components on those are dropped that hold the last of the variance.
 _MANY, _NEGLIGIBLE = 16, 1e-3
 # Sizes of neighbourhoods that are compared, in units of k + 2.
@@ -69,7 +71,9 @@ def learn(
     """Learn an atlas of dimension ``rank`` from ``points`` [N, d]; see `AtlasEmbedding` for the settings."""
     # Rows in the order of a search tree, so that nothing depends on the order they came in.
     points = points[Cloud(points).order]
-    components = _lifted(_telling(_components(points, rank, reduce_dim), points, rank, reduce_dim), rank)
+    few = reduce_dim == "auto" and points.shape[1] <= _FEW
+    components = _components(points, rank, None if few else reduce_dim)
+    components = _lifted(_telling(components, points, rank, reduce_dim), rank)
     fitter = QuadricFitter(components.enter(points), rank, n_jobs=n_jobs)
     width, reason = _size(fitter, bandwidth, charts, n_jobs)
     if np.isnan(width):

@@ -54,7 +54,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         What to do with a shape that closes up (cylinder, sphere, torus, Möbius strip): cut it open far from its centre,
         share it out into regions with coordinates of their own, or refuse.
     reduce_dim : "auto", None or int
-        As in `PrincipalSubmanifold`.
+        As in `PrincipalSubmanifold`; ``"auto"`` keeps all of up to 8 features.
     outside : {"nearest", "nan"}
         What `transform` gives to points beyond all charts: the coordinates of the nearest chart, continued, or NaN.
     n_jobs : int or None

@@ -15,8 +15,11 @@ from subbundle.manifolds._normal_kernels import exp_chart, foot, normal_from_tan
 _SWEEPS = 80
 # A path has settled when no point moves by more than this part of the spacing.
 _SETTLED = 2e-3
-# Points may go this many spacings from the nearest base: the data goes on about so far beyond it.
-_BEYOND = 1.05
+# Points may go this many spacings from the nearest base: the cover leaves no more than one, and the data goes on
+# for a part of one beyond it.
+_BEYOND = 1.5
+# A move that leads beyond is halved so many times.
+_TRIES = 3
 
 
 @nb.njit(nogil=True, cache=True)
@@ -33,7 +36,7 @@ def straighten(
     scratch = (
         np.empty(dim), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
     )  # fmt: skip
-    first, second, middle = np.empty(rank), np.empty(rank), np.empty(rank)
+    first, second, middle, here = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(rank)
     for p in range(len(starts)):
         count = _trace(bases, before, rows[p], starts, ends, start_homes[p], end_homes[p], p, nodes, homes)
         if count == 0:
@@ -45,18 +48,10 @@ def straighten(
                 c = homes[i]
                 _log(nodes, i - 1, bases, frames, forms, c, scratch, first)
                 _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
-                for a in range(rank):
-                    middle[a] = 0.5 * (first[a] + second[a])
-                point, tau, mixed, square = scratch[0], scratch[1], scratch[2], scratch[3]
-                exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
-                home, away = _nearest(bases, link_starts, links, c, point)
-                if away <= (_BEYOND * spacings[home]) ** 2:
-                    step = 0.0
-                    for j in range(dim):
-                        step += (nodes[i, j] - point[j]) ** 2
-                        nodes[i, j] = point[j]
-                    homes[i] = home
-                    moved = max(moved, np.sqrt(step) / spacings[home])
+                moved = max(moved, _toward(
+                    bases, frames, forms, link_starts, links, spacings, nodes, homes, i, scratch, first, second, middle,
+                    here,
+                ))  # fmt: skip
             if moved <= _SETTLED:
                 break
         total = 0.0
@@ -64,6 +59,33 @@ def straighten(
             total += 0.5 * _piece(nodes, i, homes[i], bases, frames, forms, scratch, first, second)
             total += 0.5 * _piece(nodes, i, homes[i + 1], bases, frames, forms, scratch, first, second)
         lengths[p] = total
+
+
+@nb.njit(nogil=True, cache=True)
+def _toward(bases, frames, forms, link_starts, links, spacings, nodes, homes, i, scratch, first, second, middle, here):
+    """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
+
+    Returns how far it went, in spacings.
+    """
+    rank, dim = first.size, nodes.shape[1]
+    c = homes[i]
+    point, tau, mixed, square, _, _ = scratch
+    _log(nodes, i, bases, frames, forms, c, scratch, here)
+    share = 1.0
+    for _ in range(_TRIES):
+        for a in range(rank):
+            middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
+        exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
+        home, away = _nearest(bases, link_starts, links, c, point)
+        if away <= (_BEYOND * spacings[home]) ** 2:
+            step = 0.0
+            for j in range(dim):
+                step += (nodes[i, j] - point[j]) ** 2
+                nodes[i, j] = point[j]
+            homes[i] = home
+            return np.sqrt(step) / spacings[home]
+        share *= 0.5
+    return 0.0
 
 
 @nb.njit(nogil=True, cache=True)
