@@ -219,6 +219,11 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         others = None if Y is None else self._components.enter(self._checked(Y))
         return AtlasDistance(self.atlas_, self._joined, n_jobs=self.n_jobs).pairwise(points, others)
 
+    def paired_distance(self, X: Any, Y: Any) -> FloatArray:
+        """Distance along the shape from each row of ``X`` to the same row of ``Y``, [n]."""
+        X, Y = self._components.enter(self._checked(X)), self._components.enter(self._checked(Y))
+        return AtlasDistance(self.atlas_, self._joined, n_jobs=self.n_jobs).between(X, Y)
+
     def score(self, X: Any, y: Any = None) -> float:
         """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)

@@ -5,7 +5,8 @@ Positions t_c of the bases minimise the raw stress
     Σ (|t_p − t_c| − d_pc)²        over pivots p and all bases c of the same part,
 
 d the shortest paths over the chart graph, times the factor by which straightening shortens them. Pivots are bases far
-from each other, at most 200, so that memory is linear. The descent starts from the aligned charts.
+from each other, at most 200, so that memory is linear. The descent starts from the aligned charts and from classical
+scaling, and the lower end is taken.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ def stress_positions(distance: AtlasDistance, bases: FloatArray, shifts: FloatAr
         part = np.flatnonzero(labels == label)
         if len(part) > shifts.shape[1] + 1:
             pivots, lengths = _pivot_distances(distance, part)
-            positions[part] = _descend(positions[part], pivots, factor * lengths)
+            lengths *= factor
+            starts = (positions[part], _landmark_scaling(pivots, lengths, shifts.shape[1]))
+            found = [_descend(start, pivots, lengths) for start in starts]
+            positions[part] = min(found, key=lambda one: one[0])[1]
     return positions
 
 
@@ -77,7 +81,23 @@ def _pivot_distances(distance: AtlasDistance, part: IntArray) -> tuple[IntArray,
     return np.array(pivots[: len(rows)]), np.array(rows)
 
 
-def _descend(start: FloatArray, pivots: IntArray, lengths: FloatArray) -> FloatArray:
+def _landmark_scaling(pivots: IntArray, lengths: FloatArray, rank: int) -> FloatArray:
+    """Classical scaling of the pivots, and the other bases placed by their distances to them."""
+    squared = lengths**2
+    own = squared[:, pivots]
+    mean = own.mean(axis=1)
+    inner = -0.5 * (own - mean[:, None] - mean[None] + mean.mean())
+    values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
+    # Eigenvectors have no sign of their own; the largest entry is made positive.
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    vectors = vectors * np.where(largest < 0.0, -1.0, 1.0)
+    scale = np.sqrt(np.maximum(values, 1e-12 * values[0]))
+    return np.asarray(-0.5 * (squared - mean[:, None]).T @ (vectors / scale))
+
+
+def _descend(start: FloatArray, pivots: IntArray, lengths: FloatArray) -> tuple[float, FloatArray]:
+    """Stress and positions [m, k] where the descent from ``start`` ends."""
     shape = start.shape
 
     def stress(flat: FloatArray) -> tuple[float, FloatArray]:
@@ -91,4 +111,4 @@ def _descend(start: FloatArray, pivots: IntArray, lengths: FloatArray) -> FloatA
         return float(np.sum(off**2)), gradient.ravel()
 
     found = minimize(stress, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS, "ftol": 1e-10})
-    return np.asarray(found.x).reshape(shape)
+    return float(found.fun), np.asarray(found.x).reshape(shape)
