@@ -34,6 +34,9 @@ _NEIGHBOURHOODS = (2, 3, 5, 8)
 # earlier from a large one.
 _NARROWER = 0.75
 _STEPS = 3
+# How far a cut must lower the residual of the alignment. Stress can lay out curved shapes in one piece; it needs a cut
+# only where there is a loop.
+_MENDED = {"rigid": 1.0, "stress": 0.3}
 # Differences for the directions of the coordinates at a base point, in spacings.
 _DIFFERENCE = 1e-2
 
@@ -76,10 +79,11 @@ def learn(
     components = _lifted(_telling(components, points, rank, reduce_dim), rank)
     fitter = QuadricFitter(components.enter(points), rank, n_jobs=n_jobs)
     width, reason = _size(fitter, bandwidth, charts, n_jobs)
+    mended = _MENDED[metric]
     if np.isnan(width):
-        found, count = _of_neighbours(fitter, n_neighbors, closed, n_jobs)
+        found, count = _of_neighbours(fitter, n_neighbors, closed, mended, n_jobs)
     else:
-        found, count = develop(fitter, width, closed=closed, n_jobs=n_jobs), 0
+        found, count = develop(fitter, width, closed=closed, mended=mended, n_jobs=n_jobs), 0
     return Learned(components, _atlas(found, metric, n_jobs), found, width, count, reason)
 
 
@@ -99,7 +103,7 @@ def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: 
 
 
 def _of_neighbours(
-    fitter: QuadricFitter, n_neighbors: Any, closed: str, n_jobs: int | None
+    fitter: QuadricFitter, n_neighbors: Any, closed: str, mended: float, n_jobs: int | None
 ) -> tuple[Development, int]:
     """Charts of nearest neighbours, and how many: of a few numbers the one whose charts fit each other best."""
     rank = fitter.rank
@@ -110,7 +114,9 @@ def _of_neighbours(
     else:
         counts = [as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")]
     counts = sorted({min(count, len(distinct)) for count in counts})
-    found = [develop_neighbours(distinct, rank, count, closed=closed, n_jobs=n_jobs) for count in counts]
+    found = [
+        develop_neighbours(distinct, rank, count, closed=closed, mended=mended, n_jobs=n_jobs) for count in counts
+    ]
     best = int(np.argmin([one.alignment.residual for one in found]))
     return found[best], counts[best]
 

@@ -84,8 +84,10 @@ def denoised(fitter: QuadricFitter, bandwidth: float) -> FloatArray:
     return carried.points[carried.status == 0]
 
 
-def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, n_jobs: int | None) -> Development:
-    """Charts of the size of the ``bandwidth``, aligned; ``closed`` as in `opened`."""
+def develop(
+    fitter: QuadricFitter, bandwidth: float, *, closed: str, mended: float, n_jobs: int | None
+) -> Development:
+    """Charts of the size of the ``bandwidth``, aligned; ``closed`` and ``mended`` as in `opened`."""
     rank, narrow = fitter.rank, _NARROWER * bandwidth
     points = denoised(fitter, bandwidth)
     if len(points) < 2 * rank + 2:
@@ -112,24 +114,25 @@ def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, n_jobs: int
             break
     if best is None:
         raise _too_thin(bandwidth, rank)
-    return opened(best, closed)
+    return opened(best, closed, mended)
 
 
 def develop_neighbours(
-    points: FloatArray, rank: int, n_neighbors: int, *, closed: str, n_jobs: int | None
+    points: FloatArray, rank: int, n_neighbors: int, *, closed: str, mended: float, n_jobs: int | None
 ) -> Development:
     """Flat charts of ``n_neighbors`` points at every one of ``points`` [n, D], aligned."""
-    found = _linked(points, neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs)
-    cut = opened(found, closed)
     # Flat charts of a bent and noisy cloud always contradict each other somewhat; a cut has to mend that.
-    return cut if cut.alignment.residual < _MENDED * found.alignment.residual else found
+    return opened(
+        _linked(points, neighbour_charts(points, rank, n_neighbors), rank + 1, n_jobs), closed, min(mended, _MENDED)
+    )
 
 
-def opened(found: Development, closed: str) -> Development:
+def opened(found: Development, closed: str, mended: float) -> Development:
     """``found``, cut open where its charts contradict each other because the manifold closes up.
 
     ``closed`` is ``"cut"`` (along the points furthest from a central chart), ``"regions"`` (shared out into cells that
-    do not close up) or ``"raise"``.
+    do not close up) or ``"raise"``. A cut counts only if it brings the residual of the alignment below ``mended`` times
+    what it was: strong curvature alone can look like closing up, and is not mended by a cut.
     """
     if found.alignment.residual <= CONTRADICTION:
         return found
@@ -137,12 +140,6 @@ def opened(found: Development, closed: str) -> Development:
     crossed = crossing(graph, found.links, found.labels)
     if not crossed.any():
         return found
-    if closed == "raise":
-        raise ValueError(
-            "the data must lie on a manifold that can be laid out in one piece; unrolled from its centre it comes back "
-            "beside itself, as a cylinder, sphere, torus or Möbius strip does. Write closed='cut' to cut it open, or "
-            "closed='regions' for several pieces."
-        )
     if closed == "regions":
         cell = regions(graph, found.links, found.labels)
         crossed = cell[found.links.pairs[:, 0]] != cell[found.links.pairs[:, 1]]
@@ -150,6 +147,14 @@ def opened(found: Development, closed: str) -> Development:
     labels = links.components()
     charts = split_members(found.charts, links)
     aligned = align(charts, links, labels)
+    if aligned.residual >= mended * found.alignment.residual:
+        return found
+    if closed == "raise":
+        raise ValueError(
+            "the data must lie on a manifold that can be laid out in one piece; unrolled from its centre it comes back "
+            "beside itself, as a cylinder, sphere, torus or Möbius strip does. Write closed='cut' to cut it open, or "
+            "closed='regions' for several pieces."
+        )
     return Development(found.points, charts, links, aligned, found.joined, labels, float(np.mean(crossed)))
 
 

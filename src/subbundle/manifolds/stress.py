@@ -4,8 +4,8 @@ Positions t_c of the bases minimise the raw stress
 
     Σ (|t_p − t_c| − d_pc)²        over pivots p and all bases c of the same part,
 
-d the shortest paths over the chart graph, times the factor by which straightening shortens them. Pivots are bases far
-from each other, at most 200, so that memory is linear. The descent starts from the aligned charts and from classical
+d the shortest paths over the chart graph, times the factor by which straightening shortens them. Pivots are at most
+200 bases spread evenly, so that memory is linear. The descent starts from the aligned charts and from classical
 scaling, and the lower end is taken.
 """
 
@@ -70,15 +70,10 @@ def _straightening(distance: AtlasDistance, bases: FloatArray) -> float:
 
 
 def _pivot_distances(distance: AtlasDistance, part: IntArray) -> tuple[IntArray, FloatArray]:
-    """Pivots, as places in ``part`` [m], each furthest from those before, and their distances [L, m] over the graph."""
-    matrix = distance.graph.matrix[part][:, part]
-    pivots, rows = [0], []
-    nearest = np.full(len(part), np.inf)
-    for _ in range(min(_PIVOTS, len(part))):
-        rows.append(dijkstra(matrix, indices=pivots[-1]))
-        nearest = np.minimum(nearest, rows[-1])
-        pivots.append(int(np.argmax(nearest)))
-    return np.array(pivots[: len(rows)]), np.array(rows)
+    """Pivots, as places in ``part`` [m] spread evenly over it, and their distances [L, m] over the graph."""
+    count = min(_PIVOTS, len(part))
+    pivots = (np.arange(count) * len(part)) // count
+    return pivots, dijkstra(distance.graph.matrix[part][:, part], indices=pivots)
 
 
 def _landmark_scaling(pivots: IntArray, lengths: FloatArray, rank: int) -> FloatArray:
