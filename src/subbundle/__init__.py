@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Atlas": "subbundle.manifolds.atlas",
     "Blended": "subbundle.manifolds.atlas",
+    "AtlasEmbedding": "subbundle.estimators.atlas_embedding",
     "Carried": "subbundle.manifolds.ridge",
     "Chart": "subbundle.manifolds.chart",
     "Cloud": "subbundle.cloud",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
+    from subbundle.estimators.atlas_embedding import AtlasEmbedding as AtlasEmbedding
     from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor

@@ -3,11 +3,11 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subbundle.estimators import GeodesicDistance, PrincipalSubmanifold
+from subbundle.estimators import AtlasEmbedding, GeodesicDistance, PrincipalSubmanifold
 
 
 # The checks fit twenty random points: the estimators warn that there is no shape in them, as they should.
 @pytest.mark.filterwarnings("ignore::subbundle.SubbundleWarning")
-@parametrize_with_checks([PrincipalSubmanifold(), GeodesicDistance()])
+@parametrize_with_checks([PrincipalSubmanifold(), GeodesicDistance(), AtlasEmbedding()])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)

@@ -21,6 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dim", type=positive_integer, default=2, metavar="K", help="number of coordinates (default 2)"
     )
     parser.add_argument(
+        "--method",
+        choices=("chart", "atlas"),
+        default="chart",
+        help="one chart from a base point (default), or an atlas of many small ones for the whole shape",
+    )
+    parser.add_argument(
+        "--figure", type=Path, default=None, metavar="FILE", help="with --method atlas: also draw the coordinates"
+    )
+    parser.add_argument(
         "--radius", type=positive, default=None, help="largest distance from the base point (default: auto)"
     )
     parser.add_argument(
@@ -41,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit or load, transform, write, and say what was chosen."""
+    if options.method == "atlas":
+        from subbundle.commands._embed_atlas import run_atlas
+
+        run_atlas(options)
+        return
     from subbundle import saving
     from subbundle._progress import Progress
     from subbundle._types import Status, SubbundleWarning, count_statuses

@@ -15,6 +15,7 @@ rung.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,8 @@ _FINITE = 0.9
 _CLIP = 0.98
 # With fewer observations two halves say nothing of each other.
 _LEAST_POINTS = 100
+
+Carry = Callable[[Cloud, int, float, FloatArray, int | None], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +66,23 @@ class BandwidthChoice:
     method: str
 
 
-def choose_bandwidth(points: FloatArray | Cloud, rank: int, *, n_jobs: int | None = None) -> BandwidthChoice:
+def choose_bandwidth(
+    points: FloatArray | Cloud, rank: int, *, carry: Carry | None = None, n_jobs: int | None = None
+) -> BandwidthChoice:
     """Choose a bandwidth for a subbundle of the given ``rank`` on ``points`` [N, d].
 
     Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung
     of the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
     instead.
+
+    ``carry(half, rank, bandwidth, queries, n_jobs)`` returns where the queries [q, d] come to rest on the cloud ``half``,
+    NaN for those that do not; None takes the second-order ridge of the principal subbundle.
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     observations = cloud.at(np.arange(cloud.n_points))
     if cloud.n_points >= _LEAST_POINTS:
         queries, halves = _split(observations)
-        ladder, risks = _climb(queries, halves, rank, cloud.size, cloud.n_points, n_jobs)
+        ladder, risks = _climb(queries, halves, rank, cloud.size, cloud.n_points, carry or _carried, n_jobs)
         if np.isfinite(risks).any():
             width, risk = _least(ladder, risks)
             return BandwidthChoice(width, float(np.sqrt(risk)), ladder, risks, "split-sample risk")
@@ -96,14 +104,20 @@ def _split(observations: FloatArray) -> tuple[FloatArray, tuple[Cloud, Cloud]]:
 
 
 def _climb(
-    queries: FloatArray, halves: tuple[Cloud, Cloud], rank: int, size: float, n_points: int, n_jobs: int | None
+    queries: FloatArray,
+    halves: tuple[Cloud, Cloud],
+    rank: int,
+    size: float,
+    n_points: int,
+    carry: Carry,
+    n_jobs: int | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Bandwidths and risks up the ladder."""
     ladder, risks = [_first_rung(queries, halves[0], rank)], []
     rungs: list[tuple[FloatArray, FloatArray]] = []
     share = 0.5 * halves[0].n_points / n_points
     while True:
-        a, b = (_carried(half, rank, ladder[-1], queries, n_jobs) for half in halves)
+        a, b = (carry(half, rank, ladder[-1], queries, n_jobs) for half in halves)
         rungs.append((a, b))
         risks.append(_risk(rungs, share))
         enough = len(risks) >= _AT_LEAST and risks[-1] > _RISEN * min(risks) and np.isfinite(min(risks))

@@ -1,0 +1,89 @@
+"""``subbundle embed --method atlas``: coordinates for the whole shape of a user's own table."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+
+from subbundle import saving
+from subbundle._progress import Progress
+from subbundle._types import Status, SubbundleWarning
+from subbundle.commands._options import check_rows
+from subbundle.commands._tables import check_output, read_table, write_table
+from subbundle.embedding_figure import draw_embedding
+from subbundle.estimators import AtlasEmbedding
+from subbundle.estimators._atlas_words import fit_warnings
+from subbundle.plot import require_matplotlib
+
+
+def run_atlas(options: argparse.Namespace) -> None:
+    """Read, fit or load, place, write, and say what was found."""
+    _check(options)
+    progress = Progress()
+    progress.stage(f"reading {options.data}")
+    table = read_table(options.data)
+    if table.left_out:
+        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
+    values = table.values
+    with warnings.catch_warnings():
+        # What they say stands in the summary.
+        warnings.simplefilter("ignore", SubbundleWarning)
+        if options.model is not None:
+            progress.stage(f"loading {options.model}")
+            model = saving.load(options.model)
+            if not isinstance(model, AtlasEmbedding):
+                raise ValueError(f"{options.model} must hold an AtlasEmbedding; it holds a {type(model).__name__}.")
+        else:
+            if options.base_row is not None:
+                check_rows([options.base_row], len(values), "--base-row")
+            progress.stage(
+                f"learning {options.dim} coordinates from {values.shape[0]} rows of {values.shape[1]} features"
+            )
+            model = AtlasEmbedding(
+                options.dim,
+                bandwidth=options.bandwidth,
+                base_point=None if options.base_row is None else values[options.base_row],
+                outside="nan" if options.nan else "nearest",
+                n_jobs=options.jobs,
+            ).fit(values)
+        progress.stage("placing the rows")
+        found = model.locate(values)
+    coordinates = found.pop("coordinates")
+    columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
+    columns |= {name: column for name, column in found.items() if name not in ("label", "status")}
+    whole = {"part": found["label"], "status": found["status"].astype(np.int64)}
+    write_table(options.output, {**columns, **whole})
+    _say(model, values, found)
+    print(f"wrote {options.output}")
+    if options.figure is not None:
+        draw_embedding(model, values, options.figure)
+        print(f"wrote {options.figure}")
+    if options.save is not None:
+        print(f"wrote {saving.save(model, options.save)}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise, before any work is done, on options that cannot be followed."""
+    check_output(options.output)
+    if options.figure is not None:
+        require_matplotlib()
+        if options.figure.suffix.lower() != ".png":
+            raise ValueError(f"--figure must end in .png; got {options.figure.name!r}.")
+    for given, name in ((options.radius is not None, "--radius"), (options.raw, "--raw")):
+        if given:
+            raise ValueError(f"{name} belongs to --method chart; an atlas covers all of the data, denoised. Leave it out.")
+
+
+def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:  # type: ignore[type-arg]
+    size = f"{model.n_neighbors_} neighbours each" if model.n_neighbors_ else f"bandwidth {model.bandwidth_:.4g}"
+    print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
+    print(f"{len(model.atlas_.bases)} charts, {size}; residual {np.mean(found['residual']):.4g} on average")
+    print(
+        f"charts contradict each other by {model.alignment_residual_:.2%} of their radius; distortion "
+        f"{np.mean(found['distortion']):.3g} on average, {np.max(found['distortion']):.3g} at most"
+    )
+    print(f"inside the charts: {np.mean(found['status'] == Status.OK):.1%} of the rows, in {model.n_parts_} part(s)")
+    for words in fit_warnings(model):
+        print(f"note: {words}")

@@ -1,0 +1,187 @@
+"""Normal coordinates of small charts to third order, inside kernels.
+
+A chart is the graph x(τ) = μ + F τ + ½ II(τ, τ) over its tangent space. The geodesic that leaves μ with velocity v has
+the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time, A the shape operator,
+⟨A_ξ u, w⟩ = ⟨II(u, w), ξ⟩; so
+
+    log:  v = τ + A_{II(τ,τ)} τ / 6,        exp:  the τ that has this v, by fixed-point iteration, then x(τ).
+
+Charts are rows of arrays: ``bases`` [M, D], ``frames`` [M, D, k], ``forms`` [M, k(k+1)/2, D]. Kernels take the whole
+arrays and an index: views would count their references, and threads would wait for one another.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+# Rounds of Newton's method for the foot of a point, and of the fixed point for exp; both end earlier when they settle.
+_FOOT_ROUNDS, _EXP_ROUNDS = 12, 30
+
+
+@nb.njit(nogil=True, cache=True)
+def bend(forms, c, tau, mixed, square):
+    """Write II(τ, e_a) into ``mixed`` [k, D] and II(τ, τ) into ``square`` [D], for chart ``c``."""
+    rank, dim = mixed.shape
+    for a in range(rank):
+        for j in range(dim):
+            mixed[a, j] = 0.0
+    pair = 0
+    for a in range(rank):
+        for e in range(a, rank):
+            for j in range(dim):
+                mixed[a, j] += forms[c, pair, j] * tau[e]
+            if e != a:
+                for j in range(dim):
+                    mixed[e, j] += forms[c, pair, j] * tau[a]
+            pair += 1
+    for j in range(dim):
+        total = 0.0
+        for a in range(rank):
+            total += mixed[a, j] * tau[a]
+        square[j] = total
+
+
+@nb.njit(nogil=True, cache=True)
+def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
+    """Write the tangent coordinates τ of the nearest point of chart ``c`` to ``point``; return the squared distance.
+
+    Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
+    Gauss–Newton takes its place. On return ``offset`` = x − x(τ), ``mixed`` and ``square`` belong to τ.
+    """
+    dim, rank = point.size, tau.size
+    for a in range(rank):
+        total = 0.0
+        for j in range(dim):
+            total += frames[c, j, a] * (point[j] - bases[c, j])
+        tau[a] = total
+    for _ in range(_FOOT_ROUNDS):
+        _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
+        if not _newton_step(frames, forms, c, mixed, offset, tau, small, True):
+            _newton_step(frames, forms, c, mixed, offset, tau, small, False)
+        length, step = 0.0, 0.0
+        for a in range(rank):
+            tau[a] += small[rank, a]
+            step += small[rank, a] * small[rank, a]
+            length += tau[a] * tau[a]
+        if step <= 1e-20 * length:
+            break
+    return _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
+
+
+@nb.njit(nogil=True, cache=True)
+def _offset(point, bases, frames, forms, c, tau, mixed, square, offset):
+    bend(forms, c, tau, mixed, square)
+    total = 0.0
+    for j in range(point.size):
+        value = point[j] - bases[c, j] - 0.5 * square[j]
+        for a in range(tau.size):
+            value -= frames[c, j, a] * tau[a]
+        offset[j] = value
+        total += value * value
+    return total
+
+
+@nb.njit(nogil=True, cache=True)
+def _newton_step(frames, forms, c, mixed, offset, tau, small, full):
+    """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
+    rank, dim = mixed.shape
+    pair = 0
+    for a in range(rank):
+        gradient = 0.0
+        for j in range(dim):
+            gradient += (frames[c, j, a] + mixed[a, j]) * offset[j]
+        small[rank, a] = gradient
+        for e in range(a, rank):
+            total = 1.0 if a == e else 0.0
+            for j in range(dim):
+                total += mixed[a, j] * mixed[e, j]
+                if full:
+                    total -= forms[c, pair, j] * offset[j]
+            small[e, a] = total
+            pair += 1
+    for a in range(rank):
+        for e in range(a + 1):
+            total = small[a, e]
+            for f in range(e):
+                total -= small[a, f] * small[e, f]
+            if a == e:
+                if total <= 0.1:
+                    return False
+                small[a, a] = np.sqrt(total)
+            else:
+                small[a, e] = total / small[e, e]
+        for f in range(a):
+            small[rank, a] -= small[a, f] * small[rank, f]
+        small[rank, a] /= small[a, a]
+    for a in range(rank - 1, -1, -1):
+        for f in range(a + 1, rank):
+            small[rank, a] -= small[f, a] * small[rank, f]
+        small[rank, a] /= small[a, a]
+    return True
+
+
+@nb.njit(nogil=True, cache=True)
+def normal_from_tangent(mixed, square, tau, v):
+    """v = τ + A_{II(τ,τ)} τ / 6, with II(τ, ·) in ``mixed`` and ``square``; returns |v|²."""
+    total = 0.0
+    for a in range(tau.size):
+        turn = 0.0
+        for j in range(square.size):
+            turn += mixed[a, j] * square[j]
+        v[a] = tau[a] + turn / 6.0
+        total += v[a] * v[a]
+    return total
+
+
+@nb.njit(nogil=True, cache=True)
+def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
+    """Write the point of chart ``c`` with normal coordinates ``v``; τ and II at τ are left in the scratch."""
+    rank, dim = mixed.shape
+    size = 0.0
+    for a in range(rank):
+        tau[a] = v[a]
+        size += v[a] * v[a]
+    for _ in range(_EXP_ROUNDS):
+        bend(forms, c, tau, mixed, square)
+        turned, step = 0.0, 0.0
+        for a in range(rank):
+            turn = 0.0
+            for j in range(dim):
+                turn += mixed[a, j] * square[j]
+            mixed[a, 0] = turn / 6.0
+            turned += mixed[a, 0] * mixed[a, 0]
+        # Far outside the chart the cubic would run away: it may take at most half of the length.
+        share = min(1.0, 0.5 * np.sqrt(size / turned)) if turned > 0.0 else 0.0
+        for a in range(rank):
+            value = v[a] - share * mixed[a, 0]
+            step += (value - tau[a]) ** 2
+            tau[a] = value
+        if step <= 1e-24 * size:
+            break
+    bend(forms, c, tau, mixed, square)
+    for j in range(dim):
+        value = bases[c, j] + 0.5 * square[j]
+        for a in range(rank):
+            value += frames[c, j, a] * tau[a]
+        point[j] = value
+
+
+@nb.njit(nogil=True, cache=True)
+def base_coordinates(bases, frames, forms, pairs, forward, backward):
+    """For pairs (c, e) of charts the normal coordinates of base e in chart c, and of base c in chart e, [P, k] each."""
+    dim, rank = frames.shape[1], frames.shape[2]
+    point, tau, v = np.empty(dim), np.empty(rank), np.empty(rank)
+    mixed, square, offset, small = np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
+    for p in range(len(pairs)):
+        for way in range(2):
+            c, e = pairs[p, way], pairs[p, 1 - way]
+            for j in range(dim):
+                point[j] = bases[e, j]
+            foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
+            normal_from_tangent(mixed, square, tau, v)
+            for a in range(rank):
+                if way == 0:
+                    forward[p, a] = v[a]
+                else:
+                    backward[p, a] = v[a]

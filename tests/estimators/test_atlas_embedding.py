@@ -1,0 +1,332 @@
+"""AtlasEmbedding against surfaces whose unrolled coordinates and distances are known."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import subbundle as sb
+from subbundle import datasets
+from subbundle._types import Status, SubbundleWarning
+from subbundle.cli import main
+from subbundle.estimators import AtlasEmbedding
+
+pd = pytest.importorskip("pandas")
+
+
+def rigid_error(found, truth):
+    """Root-mean-square distance after the best rigid motion, reflections allowed, no scaling."""
+    found, truth = found - found.mean(axis=0), truth - truth.mean(axis=0)
+    left, _, right = np.linalg.svd(found.T @ truth)
+    return float(np.sqrt(np.mean(np.sum((found @ (left @ right) - truth) ** 2, axis=1))))
+
+
+@pytest.fixture(scope="module")
+def sheet():
+    return datasets.s_surface(1200, noise=0.025, seed=0)
+
+
+@pytest.fixture(scope="module")
+def model(sheet):
+    return AtlasEmbedding(2).fit(sheet.points)
+
+
+def test_a_noisy_s_is_unrolled_to_the_floor_of_its_noise(sheet, model):
+    # Noise along the surface stays in the coordinates: √2 σ. The issue of the method is to add little to it.
+    assert rigid_error(model.embedding_, sheet.coordinates) < 1.1 * np.sqrt(2.0) * 0.025
+    assert model.alignment_residual_ < 0.01
+    assert model.n_parts_ == 1
+    assert model.cut_ == 0.0
+    assert np.all(model.status_ == Status.OK)
+
+
+@pytest.mark.parametrize("make", [datasets.s_surface, datasets.swiss_roll])
+def test_clean_surfaces_come_out_exactly(make):
+    data = make(2000, seed=1)
+    found = AtlasEmbedding(2).fit(data.points)
+    # Fifth order in the chart radius over the radius of curvature, about 0.3: below 3e-3 of a unit, over a length of 9.
+    assert rigid_error(found.embedding_, data.coordinates) < 5e-3
+
+
+def test_a_smaller_bandwidth_is_more_exact_on_clean_data():
+    data = datasets.s_surface(4000, seed=2)
+    errors = [rigid_error(AtlasEmbedding(2, bandwidth=a).fit(data.points).embedding_, data.coordinates) for a in (0.3, 0.15)]
+    # At least second order; theory says four, less what the finite sample adds.
+    assert errors[1] < errors[0] / 4.0
+
+
+def test_new_points_are_placed_like_the_old_ones(sheet, model):
+    fresh = datasets.s_surface(800, noise=0.025, seed=5)
+    both = np.concatenate([model.embedding_, model.transform(fresh.points)])
+    truth = np.concatenate([sheet.coordinates, fresh.coordinates])
+    left, _, right = np.linalg.svd((both - both.mean(axis=0)).T @ (truth - truth.mean(axis=0)))
+    off = np.linalg.norm((both - both.mean(axis=0)) @ (left @ right) - (truth - truth.mean(axis=0)), axis=1)
+    old, new = np.sqrt(np.mean(off[:1200] ** 2)), np.sqrt(np.mean(off[1200:] ** 2))
+    # 800 points determine a root-mean-square to 2.5 %.
+    assert new < 1.1 * old
+    np.testing.assert_array_equal(model.transform(sheet.points), model.embedding_)
+
+
+def test_inverse_lands_on_the_surface_and_comes_back(sheet, model):
+    points = model.inverse_transform(model.embedding_)
+    observed, found = (np.sqrt(np.mean(sheet.distance(x) ** 2)) for x in (sheet.points, points))
+    assert found < 0.5 * observed
+    size = np.ptp(model.embedding_, axis=0).max()
+    assert np.abs(model.transform(points) - model.embedding_).max() < 1e-3 * size
+
+
+def test_loadings_are_the_derivative_of_the_inverse(sheet, model):
+    z = model.embedding_[::100]
+    loadings = model.loadings(z)
+    step = np.array([1e-3, 0.0])
+    moved = (model.inverse_transform(z + step) - model.inverse_transform(z - step)) / 2e-3
+    np.testing.assert_allclose(loadings[:, :, 0], moved, atol=0.02)
+    # Lengths are kept: columns are nearly orthonormal on a surface that can be flattened.
+    gram = np.einsum("nda,ndb->nab", loadings, loadings)
+    np.testing.assert_allclose(np.median(gram, axis=0), np.eye(2), atol=0.05)
+
+
+def test_development_agrees_with_the_logarithm(sheet):
+    base = sheet.points[7]
+    found = AtlasEmbedding(2, base_point=base).fit(sheet.points)
+    np.testing.assert_allclose(found.transform(found.base_point_[None]), 0.0, atol=1e-6)
+    coordinates = np.array([[0.15, 0.1], [-0.1, 0.2], [0.0, -0.25]])
+    log = sb.log(found.bundle_, found.base_point_, found.inverse_transform(coordinates))
+    # Two fits of the same noisy surface, by charts and by geodesics: they differ by a few per cent of the length.
+    np.testing.assert_allclose(log.coordinates, coordinates, atol=0.02)
+
+
+def test_distances_on_a_sphere_are_great_circles():
+    rng = np.random.default_rng(0)
+    height, turn = rng.uniform(np.cos(1.2), 1.0, 1200), rng.uniform(0.0, 2.0 * np.pi, 1200)
+    ring = np.sqrt(1.0 - height**2)
+    cap = np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
+    with pytest.warns(SubbundleWarning, match="contradict each other"):
+        found = AtlasEmbedding(2).fit(cap)
+    some = cap[:40]
+    distances = found.distance(some)
+    exact = np.arccos(np.clip(some @ some.T, -1.0, 1.0))
+    far = exact > 0.2
+    # Charts of radius 0.3 err by its fifth power; along the border a path zigzags on until it settles.
+    np.testing.assert_allclose(distances[far], exact[far], rtol=1e-2)
+    np.testing.assert_array_equal(distances, distances.T)
+    np.testing.assert_array_equal(distances[:3, 5:9], found.distance(some[:3], some[5:9]))
+    assert np.all(np.diag(distances) == 0.0)
+
+
+def test_stress_lays_a_cap_out_with_less_stress():
+    rng = np.random.default_rng(1)
+    height, turn = rng.uniform(np.cos(1.3), 1.0, 1000), rng.uniform(0.0, 2.0 * np.pi, 1000)
+    ring = np.sqrt(1.0 - height**2)
+    cap = np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
+    exact = np.arccos(np.clip(cap @ cap.T, -1.0, 1.0))
+    stress = {}
+    for metric in ("rigid", "stress"):
+        with pytest.warns(SubbundleWarning):
+            z = AtlasEmbedding(2, metric=metric).fit(cap).embedding_
+        apart = np.linalg.norm(z[:, None] - z[None], axis=2)
+        stress[metric] = np.sqrt(np.sum((apart - exact) ** 2) / np.sum(exact**2))
+    assert stress["stress"] < stress["rigid"]
+
+
+def test_rows_in_another_order_give_the_same_bits(sheet, model):
+    order = np.random.default_rng(3).permutation(len(sheet.points))
+    again = AtlasEmbedding(2, n_jobs=1).fit(sheet.points[order])
+    np.testing.assert_array_equal(again.embedding_, model.embedding_[order])
+
+
+def test_high_dimension_is_reduced_first():
+    data = datasets.s_surface(1200, seed=4)
+    rng = np.random.default_rng(4)
+    axes = np.linalg.qr(rng.standard_normal((60, 3)))[0]
+    found = AtlasEmbedding(2).fit(data.clean @ axes.T + 0.025 * rng.standard_normal((1200, 60)))
+    assert found.axes_.shape[1] < 6
+    assert rigid_error(found.embedding_, data.coordinates) < 1.1 * np.sqrt(2.0) * 0.025
+    assert found.inverse_transform(found.embedding_[:3]).shape == (3, 60)
+
+
+def test_three_dimensions():
+    rng = np.random.default_rng(5)
+    u = rng.uniform(0.0, 1.5, (1500, 3))
+    radii = np.array([0.7, 0.9, 1.2])
+    points = np.hstack([radii * np.sin(u / radii), radii * np.cos(u / radii)]) + 0.01 * rng.standard_normal((1500, 6))
+    found = AtlasEmbedding(3).fit(points)
+    assert rigid_error(found.embedding_, u) < 1.2 * np.sqrt(3.0) * 0.01
+
+
+def test_a_curve():
+    data = datasets.curve_in_plane(400, noise=0.02, seed=0)
+    found = AtlasEmbedding(1).fit(data.points)
+    assert rigid_error(found.embedding_, data.coordinates) < 1.3 * 0.02
+
+
+def test_novelty_tells_what_was_not_there(sheet, model):
+    assert np.median(model.novelty(sheet.points)) < 1.5
+    beside = model.novelty(np.array([[0.0, 1.0, 0.5], [0.0, 6.0, 0.0]]))
+    # Half a unit off the surface, and four units beyond its border, at a noise of 0.025.
+    assert np.all(beside > 10.0)
+    located = model.locate(np.array([[0.0, 6.0, 0.0]]))
+    assert located["status"][0] == Status.LEFT_SUPPORT
+    assert located["coverage"][0] == 0.0
+
+
+def test_outside_can_be_nan(sheet):
+    found = AtlasEmbedding(2, outside="nan").fit(sheet.points)
+    with pytest.warns(SubbundleWarning, match="1 of 2 points lie beyond all charts and get NaN"):
+        z = found.transform(np.array([sheet.points[0], [0.0, 6.0, 0.0]]))
+    assert np.isfinite(z[0]).all()
+    assert np.isnan(z[1]).all()
+    assert np.isnan(found.inverse_transform(np.array([[50.0, 0.0], [np.nan, 0.0]]))).all()
+
+
+def test_separate_parts_keep_all_rows():
+    first, second = datasets.s_surface(700, seed=0), datasets.s_surface(500, seed=1)
+    points = np.concatenate([first.points, second.points + [0.0, 10.0, 0.0]])
+    with pytest.warns(SubbundleWarning, match="falls into 2 parts"):
+        found = AtlasEmbedding(2).fit(points)
+    assert found.n_parts_ == 2
+    np.testing.assert_array_equal(found.labels_, np.repeat([0, 1], [700, 500]))
+    for label, data in enumerate((first, second)):
+        assert rigid_error(found.embedding_[found.labels_ == label], data.coordinates) < 0.02
+    # Side by side: the first coordinates do not overlap.
+    assert found.embedding_[found.labels_ == 1, 0].min() > found.embedding_[found.labels_ == 0, 0].max()
+    assert np.isinf(found.distance(points[:1], points[-1:])).all()
+    np.testing.assert_allclose(found.transform(found.inverse_transform(found.embedding_)), found.embedding_, atol=1e-3)
+
+
+def band(n, half_turns, seed=0):
+    """A band around a circle of radius 1.5, with so many half turns: 0 a cylinder, 1 a Möbius strip."""
+    rng = np.random.default_rng(seed)
+    u, w = rng.uniform(0.0, 2.0 * np.pi, n), rng.uniform(-0.5, 0.5, n)
+    lean = 0.5 * half_turns * u + 0.5 * np.pi * (half_turns == 0)
+    ring = 1.5 + w * np.cos(lean)
+    return np.column_stack([ring * np.cos(u), ring * np.sin(u), w * np.sin(lean)]), u
+
+
+@pytest.mark.parametrize("half_turns", [0, 1])
+def test_closed_bands_are_cut_open(half_turns):
+    points, _ = band(1500, half_turns)
+    with pytest.warns(SubbundleWarning, match="closes up on itself .* was cut open"):
+        found = AtlasEmbedding(2).fit(points)
+    assert found.alignment_residual_ < 0.02
+    # Neighbours keep their distance but for those across the cut, which is one line of a tenth of the length.
+    apart, near = cKDTree(points).query(points, k=8)
+    ratio = np.linalg.norm(found.embedding_[near[:, -1]] - found.embedding_, axis=1) / apart[:, -1]
+    assert np.mean(np.abs(ratio - 1.0) < 0.05) > 0.9
+    # Distances do not mind the cut: the longest is half way around.
+    some = found.distance(points[:60])
+    assert some.max() < 1.15 * np.hypot(1.5 * np.pi, 1.0)
+
+
+def test_closed_shapes_can_be_refused_or_shared_out():
+    points, _ = band(1500, 0)
+    with pytest.raises(ValueError, match="comes back beside itself"):
+        AtlasEmbedding(2, closed="raise").fit(points)
+    with pytest.warns(SubbundleWarning, match="shared out into regions"):
+        found = AtlasEmbedding(2, closed="regions").fit(points)
+    assert found.n_parts_ >= 2
+    assert found.alignment_residual_ < 0.02
+
+
+def test_a_sphere_is_cut_with_a_warning_on_both():
+    with pytest.warns(SubbundleWarning) as record:
+        found = AtlasEmbedding(2).fit(datasets.sphere(1500, seed=0).points)
+    texts = " ".join(str(warning.message) for warning in record)
+    assert "closes up" in texts
+    assert "contradict each other" in texts
+    assert np.isfinite(found.embedding_).all()
+
+
+def test_thin_data_gets_charts_of_neighbours():
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.uniform(0.0, 3.0, 60), rng.uniform(0.0, 1.0, 60), np.zeros(60)])
+    points[:, 2] = 0.2 * np.sin(points[:, 0])
+    with pytest.warns(SubbundleWarning, match="charts are flat and hold .* neighbours each: on 60 observations"):
+        found = AtlasEmbedding(2).fit(points)
+    assert found.n_neighbors_ > 0
+    assert np.isnan(found.bandwidth_)
+    assert rigid_error(found.embedding_, points[:, :2]) < 0.2
+
+
+@pytest.mark.filterwarnings("ignore::subbundle.SubbundleWarning")
+def test_duplicates_and_constant_columns(sheet):
+    twice = np.concatenate([sheet.points, sheet.points])
+    found = AtlasEmbedding(2).fit(twice)
+    assert rigid_error(found.embedding_, np.concatenate([sheet.coordinates] * 2)) < 0.05
+    np.testing.assert_array_equal(found.embedding_[:1200], found.embedding_[1200:])
+    constant = np.column_stack([sheet.points, np.full(1200, 7.0), np.zeros(1200)])
+    assert rigid_error(AtlasEmbedding(2).fit(constant).embedding_, sheet.coordinates) < 0.05
+    few = np.repeat(np.random.default_rng(0).standard_normal((6, 3)), 5, axis=0)
+    assert np.isfinite(AtlasEmbedding(2).fit(few).embedding_).all()
+
+
+def test_wrong_input_is_named(sheet):
+    for settings, message in [
+        ({"n_components": 4}, "n_components must be below the number of features"),
+        ({"n_components": 0}, "n_components must be an integer >= 1"),
+        ({"bandwidth": -1.0}, "bandwidth must be positive"),
+        ({"bandwidth": "wide"}, "bandwidth must be one of 'auto'"),
+        ({"metric": "best"}, "metric must be one of 'rigid', 'stress'"),
+        ({"charts": "large"}, "charts must be one of"),
+        ({"closed": "yes"}, "closed must be one of"),
+        ({"charts": "neighbours", "n_neighbors": 2}, "n_neighbors must be an integer >= 4"),
+        ({"bandwidth": 1e-6}, "charts must have at least 6 points"),
+        ({"base_point": [0.0, 1.0]}, "base_point must have 3 coordinates"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            AtlasEmbedding(**settings).fit(sheet.points)
+    with pytest.raises(ValueError, match="minimum of 4 is required"):
+        AtlasEmbedding(2).fit(sheet.points[:3])
+
+
+def test_bandwidth_too_large_for_the_gap_between_sheets_is_said():
+    data = datasets.swiss_roll(1500, noise=0.02, seed=0)
+    with pytest.warns(SubbundleWarning) as record:
+        AtlasEmbedding(2, bandwidth=0.6).fit(data.points)
+    texts = " ".join(str(warning.message) for warning in record)
+    assert "bandwidth" in texts
+
+
+def test_pandas_pipelines_clones_and_copies(sheet, model, tmp_path):
+    frame = pd.DataFrame(sheet.points, columns=["x", "y", "z"])
+    table = AtlasEmbedding(2).set_output(transform="pandas").fit(frame).transform(frame)
+    assert list(table.columns) == ["atlasembedding0", "atlasembedding1"]
+    np.testing.assert_array_equal(table.to_numpy(), model.embedding_)
+    assert clone(model).get_params() == model.get_params()
+    sb.save(model, tmp_path / "model.npz")
+    for copy in (pickle.loads(pickle.dumps(model)), sb.load(tmp_path / "model.npz")):
+        np.testing.assert_array_equal(copy.transform(sheet.points), model.embedding_)
+        np.testing.assert_array_equal(copy.novelty(sheet.points), model.novelty(sheet.points))
+        np.testing.assert_array_equal(copy.distance(sheet.points[:4]), model.distance(sheet.points[:4]))
+    pipeline = make_pipeline(StandardScaler(with_std=False), AtlasEmbedding(2), KNeighborsRegressor(5))
+    pipeline.fit(sheet.points[:1000], sheet.coordinates[:1000, 0])
+    # Neighbours of 1000 points on 18.8 units of area are 0.14 apart.
+    assert np.median(np.abs(pipeline.predict(sheet.points[1000:]) - sheet.coordinates[1000:, 0])) < 0.14
+    assert model.score(sheet.points) > 0.99
+
+
+def test_the_command(sheet, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    source, target = tmp_path / "s.csv", tmp_path / "out.csv"
+    np.savetxt(source, sheet.points[:600], delimiter=",")
+    picture, saved = tmp_path / "s.png", tmp_path / "s.npz"
+    arguments = ["embed", str(source), "-o", str(target), "--method", "atlas"]
+    assert main([*arguments, "--figure", str(picture), "--save", str(saved)]) == 0
+    said = capsys.readouterr().out
+    assert "charts contradict each other by" in said
+    assert picture.stat().st_size > 1000
+    table = pd.read_csv(target)
+    assert list(table.columns) == [
+        "coordinate_1", "coordinate_2", "residual", "coverage", "disagreement", "distortion", "novelty", "part",
+        "status",
+    ]  # fmt: skip
+    assert rigid_error(table.to_numpy()[:, :2], sheet.coordinates[:600]) < 0.06
+    assert main(["embed", str(source), "-o", str(tmp_path / "b.csv"), "--method", "atlas", "--model", str(saved)]) == 0
+    assert (tmp_path / "b.csv").read_text() == target.read_text()
+    assert main([*arguments, "--radius", "1"]) != 0
+    assert "--radius belongs to --method chart" in capsys.readouterr().err
