@@ -68,9 +68,7 @@ def isomaps(points: np.ndarray, rank: int, counts: tuple[int, ...] = NEIGHBOURS)
     return [Isomap(n_neighbors=n, n_components=rank).fit_transform(points) for n in counts]
 
 
-def isomap_errors(
-    points: np.ndarray, truth: np.ndarray, counts: tuple[int, ...]
-) -> tuple[np.ndarray, tuple[int, ...]]:
+def isomap_errors(points: np.ndarray, truth: np.ndarray, counts: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
     """Best errors, raw and with a free scale, and the counts that they came from."""
     errors = np.array([rigid(z, truth) for z in isomaps(points, truth.shape[1], counts)])
     return errors.min(axis=0), tuple(sorted({counts[i] for i in errors.argmin(axis=0)}))
@@ -186,7 +184,15 @@ def real_rows(umap: object) -> list[list[object]]:
             line: object = ""
             if known is not None:
                 line = ", ".join(f"{LinearRegression().fit(z, k).score(z, k):.2f}" for k in known.T)
-            rows.append([name, peer, trustworthiness(points, z, n_neighbors=10), trustworthiness(z, points, n_neighbors=10), line])
+            rows.append(
+                [
+                    name,
+                    peer,
+                    trustworthiness(points, z, n_neighbors=10),
+                    trustworthiness(z, points, n_neighbors=10),
+                    line,
+                ]
+            )
     return rows
 
 

@@ -55,7 +55,9 @@ def test_clean_surfaces_come_out_exactly(make):
 
 def test_a_smaller_bandwidth_is_more_exact_on_clean_data():
     data = datasets.s_surface(4000, seed=2)
-    errors = [rigid_error(AtlasEmbedding(2, bandwidth=a).fit(data.points).embedding_, data.coordinates) for a in (0.3, 0.15)]
+    errors = [
+        rigid_error(AtlasEmbedding(2, bandwidth=a).fit(data.points).embedding_, data.coordinates) for a in (0.3, 0.15)
+    ]
     # At least second order; theory says four, less what the finite sample adds.
     assert errors[1] < errors[0] / 4.0
 

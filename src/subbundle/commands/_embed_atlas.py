@@ -73,7 +73,9 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"--figure must end in .png; got {options.figure.name!r}.")
     for given, name in ((options.radius is not None, "--radius"), (options.raw, "--raw")):
         if given:
-            raise ValueError(f"{name} belongs to --method chart; an atlas covers all of the data, denoised. Leave it out.")
+            raise ValueError(
+                f"{name} belongs to --method chart; an atlas covers all of the data, denoised. Leave it out."
+            )
 
 
 def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:  # type: ignore[type-arg]
