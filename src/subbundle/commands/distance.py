@@ -6,8 +6,6 @@ import argparse
 import warnings
 from pathlib import Path
 
-import numpy as np
-
 from subbundle.commands._options import add_learning, check_rows, positive_integer, row_numbers
 
 HELP = "distances between the rows of a table along the shape they lie around"
@@ -34,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, measure, write, and say what was chosen."""
+    import numpy as np
+
     from subbundle._progress import Progress
     from subbundle._types import SubbundleWarning
     from subbundle.commands._tables import check_output, read_table, write_table

@@ -6,8 +6,6 @@ import argparse
 import warnings
 from pathlib import Path
 
-import numpy as np
-
 from subbundle.commands._options import add_learning, check_rows, positive, positive_integer
 
 HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
@@ -55,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
 
         run_atlas(options)
         return
+    import numpy as np
+
     from subbundle import saving
     from subbundle._progress import Progress
     from subbundle._types import Status, SubbundleWarning, count_statuses
