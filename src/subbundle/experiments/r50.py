@@ -4,7 +4,8 @@ observations.
 Points are uniform on S⁴ in the first five coordinates of R^50, and all fifty get Gaussian noise of 0.01, taken as a
 standard deviation. log_p(q) from p = (1, 0, …) to q = (−√½, −√½, 0, …) is found on the dual subspace, and the length
 of its geodesic is compared with ¾π, on twenty clouds. The paper reports a mean error of 0.023 and a standard
-deviation of 0.025.
+deviation of 0.025. A distance has no direction: the length taken here is the mean of log_p(q)'s and log_q(p)'s, which
+follow different geodesics of the noisy bundle; that of log_p(q) alone is reported beside it.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ class Distance:
     covector : [dim]
         log_p(q).
     length, error : float
-        Length of its geodesic, and what it has more than ¾π.
+        Mean length of the geodesics there and back, and what it has more than ¾π.
+    one_way_error : float
+        That of log_p(q) alone.
     residual : float
-        Distance between its end and q.
+        The larger of the distances between their ends and the targets.
     iterations : int
         Geodesics tried.
     """
@@ -52,6 +55,7 @@ class Distance:
     covector: FloatArray
     length: float
     error: float
+    one_way_error: float
     residual: float
     iterations: int
     status: Status
@@ -80,16 +84,17 @@ def measure(seed: int, *, bandwidth: float = BANDWIDTH, n: int = N, dim: int = D
     p, q = ends(dim)
     watch = Progress()
     bundle = PrincipalSubbundle(cloud, RANK, bandwidth)
-    found = log(bundle, p, q, tol=TOL)
-    length = float(found.lengths)
+    found = log(bundle, np.stack([p, q]), np.stack([q, p]), tol=TOL)
+    length = float(found.lengths.mean())
     return Distance(
         seed=seed,
-        covector=found.covectors,
+        covector=found.covectors[0],
         length=length,
         error=length - TRUTH,
-        residual=float(found.residuals),
-        iterations=int(found.iterations),
-        status=Status(int(found.status)),
+        one_way_error=float(found.lengths[0]) - TRUTH,
+        residual=float(found.residuals.max()),
+        iterations=int(found.iterations.sum()),
+        status=Status(int(found.status.max())),
         seconds=watch.seconds,
     )
 
@@ -142,11 +147,11 @@ def report(results: list[Distance]) -> str:
             f"{r.seed:<4}  {r.length:.4f}  {r.error:+.4f}  {r.residual:.4f}    {r.iterations:<9}  "
             f"{r.seconds:.1f}{remark}"
         )
-    errors = np.array([r.error for r in results])
+    both, one = (np.array([getattr(r, name) for r in results]) for name in ("error", "one_way_error"))
     lines += [
         "",
-        f"                             ours ({len(results)} clouds)  paper ({PAPER_CLOUDS} clouds)",
-        f"mean error                   {errors.mean():+.4f}           {PAPER_MEAN:+.3f}",
-        f"standard deviation           {errors.std(ddof=1):.4f}            {PAPER_SD:.3f}",
+        f"{len(results)} clouds          there and back  log_p(q) alone  paper ({PAPER_CLOUDS} clouds)",
+        f"mean error          {both.mean():+.4f}         {one.mean():+.4f}         {PAPER_MEAN:+.3f}",
+        f"standard deviation  {both.std(ddof=1):.4f}          {one.std(ddof=1):.4f}          {PAPER_SD:.3f}",
     ]
     return "\n".join(lines)
