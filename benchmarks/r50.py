@@ -25,8 +25,9 @@ def run() -> Result:
     return Result(
         title="The distance of two points ¾π apart on a 4-sphere in R^50, from 10000 noisy observations",
         method=(
-            f"Mean length of log from p to q and from q to p on the dual subspace, bandwidth {r50.BANDWIDTH:g}, chosen on other clouds. "
-            "The residual is the distance of the geodesic's end from q; p and q lie on the true sphere, the geodesics near it."
+            "Mean length of log from p to q and from q to p on the dual subspace, bandwidth "
+            f"{r50.BANDWIDTH:g}, chosen on other clouds. The residual is the distance of a geodesic's end from its "
+            "target; p and q lie on the true sphere, the geodesics near it."
         ),
         tables=[
             Table(["20 clouds", "there and back", "log_p(q) alone", "paper"], summary),
