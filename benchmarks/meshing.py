@@ -61,7 +61,7 @@ def run() -> Result:
     return Result(
         title="Meshes from noisy scans",
         method=(
-            "Longest side of every surface 1. Distances are exact, from 40000 points sampled on one mesh to the "
+            "Longest side of every surface 1. Distances are exact, from 20000 points sampled on one mesh to the "
             "triangles of the other, in 1e-5. Ours: sb.reconstruct(points). Peers: best of several settings by the sum "
             "of both mean distances; their seconds include normals and orientation by Open3D. Times in one run."
         ),

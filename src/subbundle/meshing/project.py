@@ -35,13 +35,13 @@ from subbundle.meshing.pilot import Pilot
 _RIDGE_ROUNDS, _QUADRIC_ROUNDS = 1, 2
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST = 1.5
-_LADDER = 1.35 ** np.arange(6)
+_LADDER = 1.35 ** np.arange(5)
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
 _STRIDE = 6
 _SMOOTHING = 5
-_RISK_ROUNDS, _RUNG_ROUNDS = 24, 6
+_RISK_ROUNDS, _RUNG_ROUNDS = 48, 6
 # A squared difference counts at most so many of its variances: one wild height must not decide for all around it.
 _LARGEST = 12.0
 # Median of a squared standard normal number.
