@@ -2,8 +2,9 @@
 
 Errors are root-mean-square distances from the true coordinates after a rigid motion; the floor is what the noise along
 the shape alone makes. Isomap is run at six neighbour counts on the first seed; the counts that were best there by the
-truth, raw and with a free scale, are run on the others. LTSA and UMAP have no scale: they get a free affine map. Distances on curved shapes are compared with the best of the
-same six neighbour graphs. Set ATLAS_BENCHMARK_LARGE=1 for the runs of 100000 and 1000000 points.
+truth, raw and with a free scale, are run on the others. LTSA and UMAP have no scale: they get a free affine map.
+Distances on curved shapes are compared with the best of the same six neighbour graphs. Set ATLAS_BENCHMARK_LARGE=1 for
+the runs of 100000 and 1000000 points.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ CURVED: dict[str, Callable[[int], Curved]] = {
     "torus patch R^10, N = 2000": partial(torus_patch, 2000),
     "spherical cap R³, N = 2000": partial(cap, 2000),
 }
+SHEET_COLUMNS = [
+    "", "floor", "atlas", "Isomap", "free scale", "PCA + Isomap", "free scale", "LTSA, affine", "UMAP, affine"
+]  # fmt: skip
 PAIRS = 1000
 # More than this many floors off is not noise: the shape was folded over or torn.
 FOLDED = 4.0
@@ -68,9 +72,7 @@ def isomaps(points: np.ndarray, rank: int, counts: tuple[int, ...] = NEIGHBOURS)
     return [Isomap(n_neighbors=n, n_components=rank).fit_transform(points) for n in counts]
 
 
-def isomap_errors(
-    points: np.ndarray, truth: np.ndarray, counts: tuple[int, ...]
-) -> tuple[np.ndarray, tuple[int, ...]]:
+def isomap_errors(points: np.ndarray, truth: np.ndarray, counts: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
     """Best errors, raw and with a free scale, and the counts that they came from."""
     errors = np.array([rigid(z, truth) for z in isomaps(points, truth.shape[1], counts)])
     return errors.min(axis=0), tuple(sorted({counts[i] for i in errors.argmin(axis=0)}))
@@ -186,7 +188,15 @@ def real_rows(umap: object) -> list[list[object]]:
             line: object = ""
             if known is not None:
                 line = ", ".join(f"{LinearRegression().fit(z, k).score(z, k):.2f}" for k in known.T)
-            rows.append([name, peer, trustworthiness(points, z, n_neighbors=10), trustworthiness(z, points, n_neighbors=10), line])
+            rows.append(
+                [
+                    name,
+                    peer,
+                    trustworthiness(points, z, n_neighbors=10),
+                    trustworthiness(z, points, n_neighbors=10),
+                    line,
+                ]
+            )
     return rows
 
 
@@ -261,7 +271,7 @@ def run() -> Result:
         method=__doc__.split("\n\n")[1].replace("\n", " ") + f" Medians of {SEEDS} seeds; LTSA and UMAP on the first.",
         tables=[
             Table(
-                ["", "floor", "atlas", "Isomap", "free scale", "PCA + Isomap", "free scale", "LTSA, affine", "UMAP, affine"],
+                SHEET_COLUMNS,
                 rows, "Error of the coordinates, σ = 0.025 unless said",
             ),
             Table(

@@ -88,7 +88,7 @@ def learn(
 
 
 def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: Any) -> Components:
-    """With ``reduce_dim="auto"`` in many dimensions, only the components that hold all but a thousandth of the variance.
+    """With ``reduce_dim="auto"`` in many dimensions, the components that hold all but a thousandth of the variance.
 
     Images without noise have hundreds of components; what the last of them hold moves distances by a thousandth.
     """
@@ -114,9 +114,7 @@ def _of_neighbours(
     else:
         counts = [as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")]
     counts = sorted({min(count, len(distinct)) for count in counts})
-    found = [
-        develop_neighbours(distinct, rank, count, closed=closed, mended=mended, n_jobs=n_jobs) for count in counts
-    ]
+    found = [develop_neighbours(distinct, rank, count, closed=closed, mended=mended, n_jobs=n_jobs) for count in counts]
     best = int(np.argmin([one.alignment.residual for one in found]))
     return found[best], counts[best]
 

@@ -1,10 +1,10 @@
 """From a cloud to an atlas laid out in R^k.
 
-    1  the observations are carried onto the ridge of their local quadratic fits at bandwidth a, then twice onto that of
-       the points that arrived, at b = ¾ a
-    2  bases are spread over the points where k directions stand out (λ_{k+1} ≤ gap · λ_k): charts of radius 3b there
-    3  charts are aligned by the points they share; where they contradict each other, a smaller gap is tried (points
-       between two sheets join what does not belong together), or the manifold closes up and is cut
+1  the observations are carried onto the ridge of their local quadratic fits at bandwidth a, then twice onto that of
+   the points that arrived, at b = ¾ a
+2  bases are spread over the points where k directions stand out (λ_{k+1} ≤ gap · λ_k): charts of radius 3b there
+3  charts are aligned by the points they share; where they contradict each other, a smaller gap is tried (points
+   between two sheets join what does not belong together), or the manifold closes up and is cut
 """
 
 from __future__ import annotations
@@ -81,12 +81,10 @@ def denoised(fitter: QuadricFitter, bandwidth: float) -> FloatArray:
     share = min(1.0, _ENOUGH * coefficients(fitter.rank) / max(typical, 1.0))
     some = cloud.at(cloud.sample(int(np.ceil(share * cloud.n_points)))) + cloud.centre
     carried = fitter.fit(some, bandwidth, steps=_STEPS, tol=_NEAR_ENOUGH, without_self=alone)
-    return carried.points[carried.status == 0]
+    return np.asarray(carried.points[carried.status == 0])
 
 
-def develop(
-    fitter: QuadricFitter, bandwidth: float, *, closed: str, mended: float, n_jobs: int | None
-) -> Development:
+def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, mended: float, n_jobs: int | None) -> Development:
     """Charts of the size of the ``bandwidth``, aligned; ``closed`` and ``mended`` as in `opened`."""
     rank, narrow = fitter.rank, _NARROWER * bandwidth
     points = denoised(fitter, bandwidth)
@@ -158,7 +156,9 @@ def opened(found: Development, closed: str, mended: float) -> Development:
     return Development(found.points, charts, links, aligned, found.joined, labels, float(np.mean(crossed)))
 
 
-def _charted(smoother: QuadricFitter, narrow: float, wanted: NDArray[np.bool_], n_jobs: int | None) -> Development | None:
+def _charted(
+    smoother: QuadricFitter, narrow: float, wanted: NDArray[np.bool_], n_jobs: int | None
+) -> Development | None:
     """Charts on the ``wanted`` points, aligned; None where there are none."""
     rank = smoother.rank
     spacing = narrow * _SPACING.get(rank, 1.5)
