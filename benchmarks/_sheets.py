@@ -12,7 +12,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Noisy ``points`` [n, d], true ``coordinates`` [n, k], ``floor``: root-mean-square of the noise along the shape."""
+    """Noisy ``points`` [n, d], true ``coordinates`` [n, k]; ``floor``: root mean square of the noise along it."""
 
     points: np.ndarray
     coordinates: np.ndarray

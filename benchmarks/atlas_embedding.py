@@ -2,8 +2,9 @@
 
 Errors are root-mean-square distances from the true coordinates after a rigid motion; the floor is what the noise along
 the shape alone makes. Isomap is run at six neighbour counts on the first seed; the counts that were best there by the
-truth, raw and with a free scale, are run on the others. LTSA and UMAP have no scale: they get a free affine map. Distances on curved shapes are compared with the best of the
-same six neighbour graphs. Set ATLAS_BENCHMARK_LARGE=1 for the runs of 100000 and 1000000 points.
+truth, raw and with a free scale, are run on the others. LTSA and UMAP have no scale: they get a free affine map.
+Distances on curved shapes are compared with the best of the same six neighbour graphs. Set ATLAS_BENCHMARK_LARGE=1 for
+the runs of 100000 and 1000000 points.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ CURVED: dict[str, Callable[[int], Curved]] = {
     "torus patch R^10, N = 2000": partial(torus_patch, 2000),
     "spherical cap R³, N = 2000": partial(cap, 2000),
 }
+SHEET_COLUMNS = [
+    "", "floor", "atlas", "Isomap", "free scale", "PCA + Isomap", "free scale", "LTSA, affine", "UMAP, affine"
+]  # fmt: skip
 PAIRS = 1000
 # More than this many floors off is not noise: the shape was folded over or torn.
 FOLDED = 4.0
@@ -267,7 +271,7 @@ def run() -> Result:
         method=__doc__.split("\n\n")[1].replace("\n", " ") + f" Medians of {SEEDS} seeds; LTSA and UMAP on the first.",
         tables=[
             Table(
-                ["", "floor", "atlas", "Isomap", "free scale", "PCA + Isomap", "free scale", "LTSA, affine", "UMAP, affine"],
+                SHEET_COLUMNS,
                 rows, "Error of the coordinates, σ = 0.025 unless said",
             ),
             Table(

@@ -12,8 +12,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Atlas": "subbundle.manifolds.atlas",
-    "Blended": "subbundle.manifolds.atlas",
     "AtlasEmbedding": "subbundle.estimators.atlas_embedding",
+    "Blended": "subbundle.manifolds.atlas",
     "Carried": "subbundle.manifolds.ridge",
     "Chart": "subbundle.manifolds.chart",
     "Cloud": "subbundle.cloud",

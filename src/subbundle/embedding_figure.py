@@ -1,8 +1,8 @@
 """A picture of an `AtlasEmbedding`: where it can be trusted, and its coordinate lines drawn back in the data.
 
-Left the coordinates, coloured by the distance of each point off the shape; in the middle the same, coloured by the local
-distortion of lengths; right the data (its first three principal components, when there are more) with lines of equal
-coordinates. Of more than two coordinates the first two are shown.
+Left the coordinates, coloured by the distance of each point off the shape; in the middle the same, coloured by the
+local distortion of lengths; right the data (its first three principal components, when there are more) with lines of
+equal coordinates. Of more than two coordinates the first two are shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
         flat = np.column_stack([flat, np.zeros(len(flat))])
     labels = ("distance off the shape", "distortion of lengths, |log|")
     for panel, name, label in zip(panels, ("residual", "distortion"), labels, strict=False):
+        # Rounded up to one digit, so that the scale has few, short numbers.
         high = float(np.quantile(found[name][kept], 0.99)) or 1.0
+        digit = 10.0 ** np.floor(np.log10(high))
+        high = float(np.ceil(high / digit) * digit)
         colours = plot.colours_of(found[name][kept], low=0.0, high=high)
         panel.scatter(*flat[kept].T, c=colours, s=4.0, linewidths=0.0)
         plot.fit(panel, flat[kept])
@@ -61,7 +64,7 @@ def _draw_lines(panel: Any, model: AtlasEmbedding, points: FloatArray) -> None:
 
 
 def coordinate_lines(model: AtlasEmbedding) -> list[FloatArray]:
-    """For each of the first two coordinates, curves [lines, steps, n_features] along which it runs; NaN off the data."""
+    """For each of two coordinates, curves [lines, steps, n_features] along which it runs; NaN off the data."""
     z = model.embedding_[model.status_ == Status.OK]
     low, high = z.min(axis=0), z.max(axis=0)
     spacing = float((high - low).max()) / _LINES

@@ -15,8 +15,8 @@ def test_a_quadric_is_found_exactly():
     normal = np.column_stack([0.3 * tau[:, 0] ** 2 - 0.2 * tau[:, 0] * tau[:, 1], 0.1 * tau[:, 1] ** 2])
     points = np.column_stack([tau, normal])
     fits = QuadricFitter(points, 2).fit(np.zeros((1, 4)) + 1e-3, 0.2, steps=20, tol=1e-12)
-    # The true surface passes within 1e-6 of the start; fits are exact but for the tilt of their tangent space, which the
-    # quadratic term of a graph over a tilted plane has only to third order: (curvature x reach)^2 x tilt.
+    # The true surface passes within 1e-6 of the start; fits are exact but for the tilt of their tangent space, which
+    # the quadratic term of a graph over a tilted plane has only to third order: (curvature x reach)^2 x tilt.
     frame, form = fits.frames[0], fits.forms[0]
     second = {(0, 0): [0, 0, 0.6, 0], (0, 1): [0, 0, -0.2, 0], (1, 1): [0, 0, 0, 0.2]}
     for pair, (a, e) in enumerate([(0, 0), (0, 1), (1, 1)]):

@@ -78,7 +78,7 @@ def _check(options: argparse.Namespace) -> None:
             )
 
 
-def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:  # type: ignore[type-arg]
+def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:
     size = f"{model.n_neighbors_} neighbours each" if model.n_neighbors_ else f"bandwidth {model.bandwidth_:.4g}"
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
     print(f"{len(model.atlas_.bases)} charts, {size}; residual {np.mean(found['residual']):.4g} on average")

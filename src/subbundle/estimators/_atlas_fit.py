@@ -88,7 +88,7 @@ def learn(
 
 
 def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: Any) -> Components:
-    """With ``reduce_dim="auto"`` in many dimensions, only the components that hold all but a thousandth of the variance.
+    """With ``reduce_dim="auto"`` in many dimensions, the components that hold all but a thousandth of the variance.
 
     Images without noise have hundreds of components; what the last of them hold moves distances by a thousandth.
     """

@@ -13,6 +13,8 @@ _CONTRADICTION = 0.03
 # Part of the points that may lie beyond all charts before it is worth a warning.
 _FEW = 0.02
 
+_REMEDY = {"rigid": "metric='stress' spreads the error, ", "stress": ""}
+
 
 def fit_warnings(model: Any) -> list[str]:
     """Sentences about a fitted `AtlasEmbedding` that its user should read; none when all is well."""
@@ -38,7 +40,7 @@ def fit_warnings(model: Any) -> list[str]:
         words.append(
             f"charts contradict each other by {model.alignment_residual_:.1%} of their radius: the shape is curved in "
             "a way that cannot be flattened, or the bandwidth joins sheets that lie close together. distortion_ and "
-            "disagreement_ say where; metric='stress' spreads the error, a smaller bandwidth parts sheets."
+            f"disagreement_ say where; {_REMEDY[model.metric]}a smaller bandwidth parts sheets."
         )
     outside = outside_warning(model.status_, model.outside)
     if outside:

@@ -19,7 +19,7 @@ from subbundle.estimators._atlas_words import fit_warnings, outside_warning
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._state import State
 from subbundle.manifolds.atlas_distance import AtlasDistance
-from subbundle.manifolds.developed_atlas import Placement
+from subbundle.manifolds.developed_atlas import DevelopedAtlas, Placement
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a spacing.
 _SHARPEST = 1e-3
@@ -99,6 +99,10 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> bool(abs(model.embedding_[:, 0].max() - model.embedding_[:, 0].min() - 3 * 3.1416) < 0.2)
     True
     """
+
+    atlas_: DevelopedAtlas
+    _bundle: PrincipalSubbundle | None
+    _cloud: FloatArray
 
     def __init__(
         self,
@@ -251,7 +255,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             learned.components.mean, learned.components.axes, learned.components.noise
         )  # fmt: skip
         self.atlas_ = learned.atlas
-        self._bundle: PrincipalSubbundle | None = None
+        self._bundle = None
         self._cloud = learned.development.points
         self.bandwidth_, self.n_neighbors_, self.reason_ = learned.bandwidth, learned.n_neighbors, learned.reason
         self.alignment_residual_, self.cut_ = learned.development.alignment.residual, learned.development.cut

@@ -1,9 +1,9 @@
 """The least-squares problem of the alignment: its energy, and one step of Gauss and Newton.
 
-With u = v R_c, ū_c its weighted mean over the members of chart c, a small turn and shift of the charts moves an image by
-B θ = (u − ū) Ω_c + δt_c. After eliminating Z, the normal matrix is
+With u = v R_c, ū_c its weighted mean over the members of chart c, a small turn and shift of the charts moves an image
+by B θ = (u − ū) Ω_c + δt_c. After eliminating Z, the normal matrix is
 
-    A = H − Gᵀ S⁻¹ G,      H = Bᵀ W B  (block diagonal),   G = Σ over the members of a point of W B,   S the point masses.
+    A = H − Gᵀ S⁻¹ G,     H = Bᵀ W B  (block diagonal),   G = Σ over the members of a point of W B,   S point masses.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _clusters(links: Links, count: int) -> IntArray:
 
 
 def _rigid_motions(clusters: IntArray, centres: FloatArray, generators: FloatArray) -> csr_array:
-    """Columns (cluster, angle or coordinate): how a rigid motion of a cluster moves its charts at ``centres`` [M, k]."""
+    """Columns (cluster, angle or coordinate): how a rigid motion of a cluster moves charts at ``centres`` [M, k]."""
     count, rank = centres.shape
     angles = len(generators)
     width = angles + rank

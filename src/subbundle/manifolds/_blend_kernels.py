@@ -1,4 +1,4 @@
-"""Placing points by an atlas of small charts: every chart near a point says where it goes, and a smooth average decides.
+"""Placing points by an atlas of small charts: every chart near a point says where it goes; a smooth average decides.
 
 A chart c carries its coordinates v to z = v A_c + t_c. For a point x the charts near it are looked up among the bases;
 the one whose disc comes nearest to x is its home, and the home and the charts linked to it vote with the weight

@@ -266,7 +266,7 @@ def _solve(gram, right, used):
 @nb.njit(nogil=True, cache=True)
 def _to_graph(p, mean, frame, coefficients, step):
     """Write the step from p to the graph, across the tangent space; return its length."""
-    dim, rank = frame.shape
+    dim = p.size
     terms, offset = np.empty(coefficients.shape[0]), np.empty(dim)
     for j in range(dim):
         offset[j] = p[j] - mean[j]

@@ -76,14 +76,15 @@ class AtlasDistance:
         before: IntArray, lengths: FloatArray,
     ) -> None:  # fmt: skip
         atlas = self._atlas
-        taken = [np.ascontiguousarray(array[chosen]) for array in (starts, ends, homes, goals)]
+        first, last = np.ascontiguousarray(starts[chosen]), np.ascontiguousarray(ends[chosen])
+        start_homes, end_homes = np.ascontiguousarray(homes[chosen]), np.ascontiguousarray(goals[chosen])
         rows, found = np.ascontiguousarray(rows), np.empty(len(chosen))
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             straighten(
                 atlas.bases, atlas.frames, atlas.forms, self._link_starts, self._links, atlas.spacings,
-                *(array[part] for array in taken), rows[part], before, found[part],
+                first[part], last[part], start_homes[part], end_homes[part], rows[part], before, found[part],
             )  # fmt: skip
 
         run_rows(work, len(chosen), self._jobs, grain=_GRAIN, calls_blas=False)

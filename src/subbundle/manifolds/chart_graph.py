@@ -1,4 +1,4 @@
-"""The graph of charts with the lengths between their bases: shortest paths, a central chart, developments along trees."""
+"""The graph of charts with the lengths between their bases: shortest paths, a central chart, unrolling along trees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChartGraph:
         return int(part[np.argmin(far)])
 
     def trees(self, roots: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-        """Distance to the nearest of ``roots``, the chart before on the way from there (−9999 at roots), and the root."""
+        """Distance to the nearest of ``roots``, the chart before on the way there (−9999 at roots), and the root."""
         distance, before, root = dijkstra(self.matrix, indices=roots, min_only=True, return_predecessors=True)
         return distance, before, root
 

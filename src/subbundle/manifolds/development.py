@@ -81,7 +81,7 @@ def denoised(fitter: QuadricFitter, bandwidth: float) -> FloatArray:
     share = min(1.0, _ENOUGH * coefficients(fitter.rank) / max(typical, 1.0))
     some = cloud.at(cloud.sample(int(np.ceil(share * cloud.n_points)))) + cloud.centre
     carried = fitter.fit(some, bandwidth, steps=_STEPS, tol=_NEAR_ENOUGH, without_self=alone)
-    return carried.points[carried.status == 0]
+    return np.asarray(carried.points[carried.status == 0])
 
 
 def develop(fitter: QuadricFitter, bandwidth: float, *, closed: str, mended: float, n_jobs: int | None) -> Development:

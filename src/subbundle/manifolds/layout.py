@@ -7,7 +7,7 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray
 from subbundle.manifolds.chart_links import nearest_orthogonal
 
-# Gap between two parts, as a part of the width of the wider of them.
+# Gap between two parts, as a part of the width of the largest.
 _GAP = 0.15
 
 
@@ -25,7 +25,7 @@ def lay_out(
     """Maps and shifts after a rigid motion of each part: its principal axes along the coordinates, longest first, its
     centre at zero; the second part and those after it follow along the first coordinate."""
     maps, shifts = maps.copy(), shifts.copy()
-    edge = None
+    edge, gap = 0.0, 0.0
     for label in range(int(labels.max()) + 1):
         part = np.flatnonzero(labels == label)
         share = weights[part] / weights[part].sum()
@@ -36,12 +36,11 @@ def lay_out(
         axes = axes * np.where(np.sum(share[:, None] * turned**3, axis=0) < 0.0, -1.0, 1.0)
         shifts[part], maps[part] = centred @ axes, maps[part] @ axes
         low, high = shifts[part, 0].min(), shifts[part, 0].max()
-        if edge is not None:
-            gap = _GAP * widest
+        if label == 0:
+            edge, gap = high, _GAP * (high - low)
+        else:
             shifts[part, 0] += edge + gap - low
             edge += gap + high - low
-        else:
-            edge, widest = high, max(high - low, 1e-300)
     return maps, shifts
 
 

@@ -100,8 +100,8 @@ def bandwidth_charts(
     counts = np.empty(len(quadrics.points), np.int64)
 
     def count(start: int, stop: int) -> None:
-        part = (array[start:stop] for array in geometry)
-        count_members(fitter.rows, boxes, *part, *limits, counts[start:stop])
+        mu, f, ii = (array[start:stop] for array in geometry)
+        count_members(fitter.rows, boxes, mu, f, ii, limits[0], limits[1], limits[2], counts[start:stop])
 
     jobs = resolve_jobs(n_jobs)
     run_rows(count, len(counts), jobs, grain=_GRAIN, calls_blas=False)
@@ -114,8 +114,10 @@ def bandwidth_charts(
     places, coordinates = np.empty(starts[-1], np.int64), np.empty((starts[-1], rank))
 
     def fill(start: int, stop: int) -> None:
-        part = (array[start:stop] for array in (bases, frames, forms))
-        list_members(fitter.rows, boxes, *part, *limits, starts[start:stop], places, coordinates)
+        mu, f, ii = (array[start:stop] for array in (bases, frames, forms))
+        list_members(
+            fitter.rows, boxes, mu, f, ii, limits[0], limits[1], limits[2], starts[start:stop], places, coordinates
+        )
 
     run_rows(fill, len(bases), jobs, grain=_GRAIN, calls_blas=False)
     size = len(bases)
@@ -132,7 +134,7 @@ def member_weights(coordinates: FloatArray, radii: FloatArray) -> FloatArray:
 
 
 def neighbour_charts(points: FloatArray, rank: int, n_neighbors: int) -> SmallCharts:
-    """A flat chart at every one of ``points`` [n, D]: the leading directions of its nearest neighbours, itself included.
+    """A flat chart at every one of ``points`` [n, D]: the leading directions of its nearest neighbours and itself.
 
     The radius is the distance of the furthest of them, the spacing that of a neighbour halfway.
     """

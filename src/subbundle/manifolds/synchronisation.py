@@ -29,8 +29,8 @@ def rotations(links: Links, labels: IntArray, rank: int) -> FloatArray:
     if len(links.pairs) == 0:
         return turned
     _along_trees(links, labels, turned)
-    degree = np.bincount(links.pairs.ravel(), weights=np.repeat(links.weights, 2), minlength=count)
-    degree = np.maximum(degree, 1e-300)
+    degree: FloatArray = np.full(count, 1e-300)
+    degree += np.bincount(links.pairs.ravel(), weights=np.repeat(links.weights, 2), minlength=count)
     laplacian = _connection_laplacian(links, degree, rank)
     # Unknowns are √degree · R, in which the eigenproblem is the plain one.
     scale = np.sqrt(degree / degree.mean())[:, None, None]

@@ -75,8 +75,8 @@ def choose_bandwidth(
     of the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
     instead.
 
-    ``carry(half, rank, bandwidth, queries, n_jobs)`` returns where the queries [q, d] come to rest on the cloud ``half``,
-    NaN for those that do not; None takes the second-order ridge of the principal subbundle.
+    ``carry(half, rank, bandwidth, queries, n_jobs)`` returns where the queries [q, d] come to rest on the cloud
+    ``half``, NaN for those that do not; None takes the second-order ridge of the principal subbundle.
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     observations = cloud.at(np.arange(cloud.n_points))
