@@ -23,6 +23,9 @@ _FEW, _MANY = 300, 2000
 _GROWTH = 1.25
 # Effective neighbours from which on eigenvalues say something, and λ_3/λ_2 at which a surface is seen.
 _LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
+# The same where a ratio that rises again shows that there is a second sheet: by how much, and from how many neighbours
+# on a ratio can be trusted not to rise by itself.
+_MANY_NEIGHBOURS, _ALMOST_FLAT, _RISEN = 30.0, 0.45, 1.15
 _WIDEST = 0.15
 _NOISE_WIDTHS, _SPACINGS = 1.8, 1.5
 _WIDER, _DOUBTFUL = 1.3, 1.6
@@ -47,21 +50,35 @@ class Pilot:
 
 def look(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
-    sample = cloud.sample(_FEW)
-    width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
-    while True:
-        fit = cloud.fit(sample, width, rounds=3)
-        if _looks_flat(fit):
-            break
-        width *= _GROWTH
-        if width > _WIDEST * cloud.size:
-            raise ValueError(_why_not(fit))
+    width = _first_width(cloud)
     sample = cloud.sample(_MANY)
     near = estimate(cloud.fit(sample, width, rounds=3), width)
     width = _WIDER * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=3), width)
     # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
     return near if wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2) else wide
+
+
+def _first_width(cloud: WeightedCloud) -> float:
+    """The narrowest bandwidth at which the cloud looks flat.
+
+    Near a second sheet λ_3/λ_2 falls and rises again without ever being small; then its lowest value counts.
+    """
+    sample = cloud.sample(_FEW)
+    width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
+    lowest, lowest_at = _ALMOST_FLAT, 0.0
+    while True:
+        fit = cloud.fit(sample, width, rounds=3)
+        effective, ratio = _flatness(fit)
+        if effective >= _LEAST_NEIGHBOURS and ratio < _FLAT:
+            return float(width)
+        if effective >= _MANY_NEIGHBOURS and ratio < lowest:
+            lowest, lowest_at = ratio, width
+        if lowest_at > 0.0 and ratio > _RISEN * lowest:
+            return float(lowest_at)
+        width *= _GROWTH
+        if width > _WIDEST * cloud.size:
+            raise ValueError(_why_not(fit))
 
 
 def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
@@ -97,15 +114,13 @@ def _bending(fit: LocalFit) -> FloatArray:
     return bending
 
 
-def _looks_flat(fit: LocalFit) -> bool:
+def _flatness(fit: LocalFit) -> tuple[float, float]:
+    """Typical number of effective neighbours, and λ_3/λ_2; infinite where λ_2 is that of a curve."""
     effective = np.divide(fit.mass, fit.share, out=np.zeros(len(fit.mass)), where=fit.share > 0.0)
-    if np.median(effective) < _LEAST_NEIGHBOURS:
-        return False
-    values = fit.eigenvalues[effective > 0.0]
-    return bool(
-        np.median(values[:, 2]) < _FLAT * np.median(values[:, 1])
-        and np.median(values[:, 1]) > _THIN * np.median(values[:, 0])
-    )
+    if not effective.any():
+        return 0.0, np.inf
+    first, second, third = np.median(fit.eigenvalues[effective > 0.0], axis=0)
+    return float(np.median(effective)), float(third / second) if second > _THIN * first else np.inf
 
 
 def _why_not(fit: LocalFit) -> str:
