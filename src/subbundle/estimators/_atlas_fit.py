@@ -156,7 +156,9 @@ def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtla
     charts, aligned = found.charts, found.alignment
     mass = np.add.reduceat(charts.weights, charts.starts[:-1])
     labels = by_size(found.labels, mass)
-    maps, shifts = lay_out(aligned.maps, aligned.shifts, labels, mass)
+    # Points lie up to two spacings beyond the bases on either side.
+    gap = 5.0 * float(charts.spacings.max())
+    maps, shifts = lay_out(aligned.maps, aligned.shifts, labels, mass, least_gap=gap)
     plain = DevelopedAtlas(charts, found.links, maps, shifts, np.zeros(len(labels)), labels, n_jobs=n_jobs)
     distance = AtlasDistance(plain, found.links.pairs, n_jobs=n_jobs)
     graph = distance.graph
@@ -165,7 +167,7 @@ def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtla
     stretched = stretched_maps(graph.forward, graph.backward, graph.pairs, shifts, maps)
     stretches = np.abs(np.log(np.maximum(np.linalg.svd(stretched, compute_uv=False), 1e-300))).max(axis=1)
     if metric == "stress":
-        maps, shifts = lay_out(stretched, shifts, labels, mass)
+        maps, shifts = lay_out(stretched, shifts, labels, mass, least_gap=gap)
     return DevelopedAtlas(charts, found.links, maps, shifts, stretches, labels, n_jobs=n_jobs)
 
 

@@ -18,7 +18,7 @@ from subbundle.manifolds.chart_links import Links, nearest_orthogonal
 from subbundle.manifolds.small_charts import SmallCharts
 
 _TOL, _MOST = 1e-4, 1000
-# The coarse matrix has one exact null vector per rigid motion of a component; this part of its diagonal is added.
+# A has a null vector for every rigid motion of a component; this part of its diagonal is added.
 _RAISED = 1e-9
 
 
@@ -100,9 +100,10 @@ class AlignmentSystem:
         clusters = _rigid_motions(self._clusters, centres, generators)
         precondition = _preconditioner(own, joint, inverse, clusters)
         across = csr_array(joint.T)
+        raised = _RAISED * own.diagonal()
 
         def matvec(x: FloatArray) -> FloatArray:
-            result: FloatArray = own @ x - across @ (inverse * (joint @ x))
+            result: FloatArray = own @ x - across @ (inverse * (joint @ x)) + raised * x
             return result
 
         size = own.shape[0]

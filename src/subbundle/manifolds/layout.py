@@ -20,10 +20,11 @@ def by_size(labels: IntArray, weights: FloatArray) -> IntArray:
 
 
 def lay_out(
-    maps: FloatArray, shifts: FloatArray, labels: IntArray, weights: FloatArray
+    maps: FloatArray, shifts: FloatArray, labels: IntArray, weights: FloatArray, *, least_gap: float
 ) -> tuple[FloatArray, FloatArray]:
     """Maps and shifts after a rigid motion of each part: its principal axes along the coordinates, longest first, its
-    centre at zero; the second part and those after it follow along the first coordinate."""
+    centre at zero; the second part and those after it follow along the first coordinate, bases no closer than
+    ``least_gap``."""
     maps, shifts = maps.copy(), shifts.copy()
     edge, gap = 0.0, 0.0
     for label in range(int(labels.max()) + 1):
@@ -37,7 +38,7 @@ def lay_out(
         shifts[part], maps[part] = centred @ axes, maps[part] @ axes
         low, high = shifts[part, 0].min(), shifts[part, 0].max()
         if label == 0:
-            edge, gap = high, _GAP * (high - low)
+            edge, gap = high, max(_GAP * (high - low), least_gap)
         else:
             shifts[part, 0] += edge + gap - low
             edge += gap + high - low
