@@ -1,0 +1,38 @@
+"""The paper's rule: the bandwidth at which λ_k and λ_{k+1} are most clearly apart, on average over the cloud.
+
+Apart is meant relative to λ_k: the mean of (λ_k − λ_{k+1})/λ_k over points in the middle of the cloud. With smooth
+surfaces and little noise it falls slowly from a wide maximum, so that it picks larger bandwidths than the error would.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.cloud import Cloud
+from subbundle.selection._ladder import RATIO, WIDEST, first_rung, split
+
+_QUERIES = 200
+
+
+def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+    """Bandwidths [m] from few neighbours up to a fifth of the size of the cloud, and the mean gap [m] at each.
+
+    NaN where the bundle refuses, for want of neighbours or of directions.
+    """
+    queries, half, other = split(cloud, _QUERIES)
+    width = first_rung(queries, np.concatenate([half, other]), rank)
+    rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
+    ladder = width * RATIO ** np.arange(rungs)
+    return ladder, np.array([_mean_gap(cloud, rank, bandwidth, n_jobs) for bandwidth in ladder])
+
+
+def _mean_gap(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> float:
+    try:
+        bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
+    except ValueError:
+        return float("nan")
+    frame = bundle.frame(bundle.landmarks(_QUERIES))
+    seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
+    return float(frame.gap[seen].mean()) if seen.any() else float("nan")
