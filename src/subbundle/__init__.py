@@ -25,6 +25,7 @@ _HOME = {
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
+    "Report": "subbundle.diagnostics.report",
     "Ridge": "subbundle.manifolds.ridge_project",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
@@ -33,6 +34,7 @@ _HOME = {
     "Submanifold": "subbundle.manifolds.submanifold",
     "carry_to_ridge": "subbundle.manifolds.ridge",
     "connected_parts": "subbundle.geodesics.parts",
+    "diagnose": "subbundle.diagnostics.report",
     "distance": "subbundle.geodesics.distance",
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
@@ -49,6 +51,7 @@ _MODULES = (
     "cloud",
     "comparisons",
     "datasets",
+    "diagnostics",
     "estimators",
     "flow",
     "geodesics",
@@ -56,6 +59,7 @@ _MODULES = (
     "kernels",
     "manifolds",
     "plot",
+    "selection",
     "spaces",
     "testing",
 )
@@ -67,6 +71,7 @@ if TYPE_CHECKING:
     from subbundle import cloud as cloud
     from subbundle import comparisons as comparisons
     from subbundle import datasets as datasets
+    from subbundle import diagnostics as diagnostics
     from subbundle import estimators as estimators
     from subbundle import flow as flow
     from subbundle import geodesics as geodesics
@@ -74,6 +79,7 @@ if TYPE_CHECKING:
     from subbundle import kernels as kernels
     from subbundle import manifolds as manifolds
     from subbundle import plot as plot
+    from subbundle import selection as selection
     from subbundle import spaces as spaces
     from subbundle import testing as testing
     from subbundle._types import Status as Status
@@ -84,6 +90,8 @@ if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
+    from subbundle.diagnostics.report import Report as Report
+    from subbundle.diagnostics.report import diagnose as diagnose
     from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.geodesics.between import geodesic_between as geodesic_between

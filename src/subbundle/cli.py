@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
             )
         experiment.set_defaults(run=partial(_paper, module, keyword))
         _add_common(experiment, "subbundle-paper")
-    for command in ("embed", "distance"):
+    for command in ("embed", "distance", "diagnose"):
         own = import_module(f"subbundle.commands.{command}")
         own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
         own.add_arguments(own_parser)

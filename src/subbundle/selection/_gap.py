@@ -14,6 +14,8 @@ from subbundle.cloud import Cloud
 from subbundle.selection._ladder import RATIO, WIDEST, first_rung, split
 
 _QUERIES = 200
+# Kernel mass beyond which half the observations show the same gap.
+_PLENTY = 400.0
 
 
 def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
@@ -25,14 +27,16 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     width = first_rung(queries, np.concatenate([half, other]), rank)
     rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
     ladder = width * RATIO ** np.arange(rungs)
-    return ladder, np.array([_mean_gap(cloud, rank, bandwidth, n_jobs) for bandwidth in ladder])
-
-
-def _mean_gap(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> float:
-    try:
-        bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
-    except ValueError:
-        return float("nan")
-    frame = bundle.frame(bundle.landmarks(_QUERIES))
-    seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
-    return float(frame.gap[seen].mean()) if seen.any() else float("nan")
+    gaps = np.full(rungs, np.nan)
+    for rung, bandwidth in enumerate(ladder):
+        try:
+            bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), n_jobs=n_jobs)
+        except ValueError:
+            continue
+        frame = bundle.frame(bundle.landmarks(_QUERIES))
+        seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
+        if seen.any():
+            gaps[rung] = frame.gap[seen].mean()
+        if bundle.typical_mass > _PLENTY:
+            cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
+    return ladder, gaps

@@ -32,7 +32,7 @@ _STEPS, _TOL = 6, 1e-2
 # of a half that small clouds can give at most.
 _PER_COEFFICIENT, _MOST_OF_HALF = 3.0, 0.2
 # Effective neighbours beyond which a part of the half will do.
-_PLENTY = 600.0
+_PLENTY = 400.0
 # Bandwidth over the noise, at least. The best bandwidths were seen between 1.8 and 19.
 _OVER_NOISE = 1.3
 # The climb ends when the risk has clearly risen.
@@ -46,26 +46,31 @@ def ridge_risks(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray
     coefficients = 1 + rank + rank * (rank + 1) // 2
     wanted = min(_PER_COEFFICIENT * coefficients, _MOST_OF_HALF * len(halves[0]))
     width, count = first_rung(queries, halves[0], rank), len(halves[0])
+    clouds = [Cloud(half) for half in halves]
     ladder: list[float] = []
     risks: list[float] = []
-    rungs: list[tuple[Ridge, Ridge] | None] = []
+    rungs: list[tuple[Ridge, Ridge]] = []
     while width <= WIDEST * cloud.size:
-        pair = _pair(queries, [half[:count] for half in halves], rank, width, n_jobs)
+        pair = _pair(queries, clouds, rank, width, n_jobs)
         neighbours = 0.0 if pair is None else float(np.nanmedian(pair[0].neighbours))
-        if neighbours >= wanted:
-            ladder.append(width)
-            rungs.append(pair)
-            risks.append(_risk(rungs, 0.5 * count / cloud.n_points, width))
-            # Kernel mass grows with the k-th power of the bandwidth.
-            count = min(len(halves[0]), int(count * _PLENTY / (neighbours * RATIO**rank)) + 1)
-            if len(risks) >= _AT_LEAST and np.isfinite(min(risks)) and risks[-1] > _RISEN * min(risks):
-                break
+        if pair is None or (neighbours < wanted and not ladder):
+            # Neighbours grow with the k-th power of the bandwidth, or faster.
+            width *= max(RATIO, (0.5 * wanted / neighbours) ** (1.0 / rank) if neighbours else 1.0)
+            continue
+        ladder.append(width)
+        rungs.append(pair)
+        risks.append(_risk(rungs, 0.5 * count / cloud.n_points, width))
+        if len(risks) >= _AT_LEAST and np.isfinite(min(risks)) and risks[-1] > _RISEN * min(risks):
+            break
+        if neighbours > _PLENTY:
+            count //= 2
+            clouds = [Cloud(half[:count]) for half in halves]
         width *= RATIO
     return np.array(ladder), np.array(risks)
 
 
 def _pair(
-    queries: FloatArray, halves: list[FloatArray], rank: int, bandwidth: float, n_jobs: int | None
+    queries: FloatArray, halves: list[Cloud], rank: int, bandwidth: float, n_jobs: int | None
 ) -> tuple[Ridge, Ridge] | None:
     """Where the queries [q, d] come to rest on the ridge of each half, NaN for those that have none.
 
@@ -86,18 +91,17 @@ def _pair(
     return found[0], found[1]
 
 
-def _risk(rungs: list[tuple[Ridge, Ridge] | None], share: float, bandwidth: float) -> float:
+def _risk(rungs: list[tuple[Ridge, Ridge]], share: float, bandwidth: float) -> float:
     """R of the last of the ``rungs``; infinite where it cannot be told."""
-    pair = rungs[-1]
-    if pair is None or np.nanmedian(pair[0].noise) > bandwidth / _OVER_NOISE:
+    a, b = rungs[-1]
+    if np.nanmedian(a.noise) > bandwidth / _OVER_NOISE:
         return np.inf
-    a, b = pair
     apart = _normal(a, a.points - b.points)
     variance = share * clipped_mean(_finite(np.sum(apart**2, axis=1)))
     squared_bias = 0.0
     for lag in _LAGS:
-        before = rungs[-1 - lag] if len(rungs) > lag else None
-        if before is not None:
+        if len(rungs) > lag:
+            before = rungs[-1 - lag]
             moved_a = _normal(a, a.points - before[0].points)
             moved = _finite(np.sum(moved_a * _normal(a, b.points - before[1].points), axis=1))
             squared_bias = max(squared_bias, clipped_mean(moved) / (1.0 - RATIO ** (-4 * lag)) ** 2)

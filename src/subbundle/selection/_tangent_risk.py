@@ -25,7 +25,8 @@ _QUERIES = 300
 _LAGS = (2, 3, 4)
 # Rungs below the bandwidth of the ridge at which the climb starts, and above which it may end.
 _BELOW, _AT_LEAST, _RISEN = 5, 9, 4.0
-_PLENTY = 600.0
+# Kernel mass beyond which a part of each half will do: V falls as 1/n.
+_PLENTY = 200.0
 _KNOWN = 0.9
 
 
@@ -36,13 +37,14 @@ def tangent_risks(
     queries, *halves = split(cloud, _QUERIES)
     middle = _middle(cloud, rank, ridge_bandwidth, queries, n_jobs)
     width, count = ridge_bandwidth * RATIO**-_BELOW, len(halves[0])
+    clouds = [Cloud(half) for half in halves]
     ladder: list[float] = []
     risks: list[float] = []
     rungs: list[tuple[FloatArray, FloatArray] | None] = []
     while width <= max(WIDEST * cloud.size, ridge_bandwidth * RATIO**2):
         rungs.append(None)
         try:
-            bundles = [PrincipalSubbundle(half[:count], rank, width, min_density=1e-9, n_jobs=n_jobs) for half in halves]
+            bundles = [PrincipalSubbundle(half, rank, width, min_density=1e-9, n_jobs=n_jobs) for half in clouds]
         except ValueError:
             bundles = []
         if bundles:
@@ -51,8 +53,9 @@ def tangent_risks(
         risks.append(_risk(rungs, 0.5 * count / cloud.n_points))
         if len(risks) >= _AT_LEAST and np.isfinite(min(risks)) and risks[-1] > _RISEN * min(risks):
             break
-        if bundles:
-            count = min(len(halves[0]), int(count * _PLENTY / (bundles[0].typical_mass * RATIO**rank)) + 1)
+        if bundles and bundles[0].typical_mass > _PLENTY:
+            count //= 2
+            clouds = [Cloud(half[:count]) for half in halves]
         width *= RATIO
     return np.array(ladder), np.array(risks)
 

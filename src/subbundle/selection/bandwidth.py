@@ -66,7 +66,7 @@ def choose_bandwidth(
 
     Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung of
     the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
-    instead.
+    instead. Copies of an observation count once.
 
     Parameters
     ----------
@@ -93,6 +93,10 @@ def choose_bandwidth(
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(method, "method", ("risk", "gap"))
     as_choice(purpose, "purpose", ("ridge", "tangents"))
+    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    if 2 <= len(distinct) < cloud.n_points:
+        # Two halves that share copies of one observation share its noise.
+        cloud = Cloud(distinct)
     if cloud.n_points < _LEAST_POINTS:
         return _by_neighbours(cloud, rank)
     if method == "gap":
