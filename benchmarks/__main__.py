@@ -11,7 +11,20 @@ from benchmarks._extras import MissingExtraError
 from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
-NAMES = ("startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "riemannian", "sphere_curves", "bandwidth", "rank")
+NAMES = (
+    "startup",
+    "force",
+    "sphere",
+    "hamiltonian",
+    "field",
+    "dense",
+    "growth",
+    "head",
+    "riemannian",
+    "sphere_curves",
+    "bandwidth",
+    "rank",
+)
 
 
 def main() -> None:

@@ -40,11 +40,15 @@ def run() -> Result:
     return Result(
         title="Choosing the bandwidth",
         method=(
-            "Clouds of 5000 and 50000 points, noise relative to the diameter. The oracle is the bandwidth of least error "
-            "(root mean square distance of the second-order ridge to the true surface, clipped at its 98 % quantile) on "
+            "Clouds of 5000 and 50000 points, noise relative to the diameter. The oracle is the bandwidth "
+            "of least error "
+            "(root mean square distance of the second-order ridge to the true surface, clipped at its 98 % "
+            "quantile) on "
             "a ladder of factor 2^(1/4), found with the truth. Other columns: error at the bandwidth of each rule over "
-            "the oracle's. Largest gap is the paper's rule; normal reference is Silverman's for density estimation; the "
-            "last takes the median distance to the √N-th neighbour. Infinite: more than a tenth of the points found no ridge."
+            "the oracle's. Largest gap is the paper's rule; normal reference is Silverman's for density "
+            "estimation; the "
+            "last takes the median distance to the √N-th neighbour. Infinite: more than a tenth of the "
+            "points found no ridge."
         ),
         tables=[
             Table(["surface", "N", "noise", "oracle", "chosen", *RULES], rows),

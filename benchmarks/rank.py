@@ -19,8 +19,10 @@ def run() -> Result:
     return Result(
         title="Choosing the rank",
         method=(
-            f"{N} observations each, noise relative to the diameter in every coordinate, each shape in the smallest space "
-            "that holds it and turned into a large one. Confidence: part of the places that count the same. The column after "
+            f"{N} observations each, noise relative to the diameter in every coordinate, each shape in the "
+            "smallest space "
+            "that holds it and turned into a large one. Confidence: part of the places that count the same. "
+            "The column after "
             "it: part of the observations whose own dimension is right."
         ),
         tables=[Table(["cloud", "true", "chosen", "confidence", "right per point", ""], rows)],

@@ -35,6 +35,7 @@ def _draw_gap(panel: Any, report: Report) -> None:
     panel.semilogx(report.gap_ladder, report.gaps, "-", color=_BLUE)
     panel.axvline(report.bandwidth, color=_ORANGE, ls="--")
     panel.set(xlabel="bandwidth (dashed: used)", ylabel="mean of (λₖ − λₖ₊₁)/λₖ", ylim=(0.0, 1.0))
+    _thin_ticks(panel)
 
 
 def _draw_risk(panel: Any, report: Report) -> None:
@@ -47,6 +48,7 @@ def _draw_risk(panel: Any, report: Report) -> None:
     panel.loglog(choice.ladder[known], np.sqrt(choice.risks[known]), "o-", ms=4, color=_BLUE)
     panel.axvline(report.bandwidth, color=_ORANGE, ls="--")
     panel.set(xlabel="bandwidth", ylabel="root mean square")
+    _thin_ticks(panel)
 
 
 def _draw_rank(panel: Any, report: Report) -> None:
@@ -60,6 +62,7 @@ def _draw_rank(panel: Any, report: Report) -> None:
     if choice.confidence > 0.0:
         panel.axvline(choice.scale, color=_ORANGE, ls="--")
     panel.set(xlabel="scale", ylim=(0.0, None))
+    _thin_ticks(panel)
     panel.legend(frameon=False)
 
 
@@ -71,6 +74,16 @@ def _draw_moved(panel: Any, report: Report) -> None:
     panel.hist(np.minimum(report.noise_scores, 6.0), bins=np.linspace(0.0, 6.0, 49), color=_BLUE)
     panel.axvline(4.0, color=_ORANGE, ls="--")
     panel.set(xlabel="in units of the noise (dashed: outliers beyond)", ylabel="observations")
+
+
+def _thin_ticks(panel: Any) -> None:
+    """Plain numbers at 1, 2 and 5: all minor ticks of less than a decade would overlap."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _say(panel: Any, words: str) -> None:

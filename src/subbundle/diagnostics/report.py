@@ -27,6 +27,17 @@ _QUERIES = 1000
 _FAR = 4.0
 # Parts smaller than this part of the cloud are outliers, not parts.
 _PART = 0.01
+# What is said of a cloud without a ridge.
+_UNKNOWN: dict[str, Any] = {
+    "noise": np.nan,
+    "bending": np.nan,
+    "non_integrability": np.nan,
+    "n_parts": 1,
+    "density_range": np.nan,
+    "outliers": np.nan,
+    "shifts": np.empty(0),
+    "noise_scores": np.empty(0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +163,7 @@ def _report(
 ) -> Report:  # fmt: skip
     """Measure at the chosen values, and say what is odd."""
     ladder, gaps = mean_gaps(cloud, rank, n_jobs)
-    seen: dict[str, Any] = dict(
-        noise=np.nan, bending=np.nan, non_integrability=np.nan, n_parts=1, density_range=np.nan, outliers=np.nan,
-        shifts=np.empty(0), noise_scores=np.empty(0),
-    )  # fmt: skip
+    seen = dict(_UNKNOWN)
     refused = ""
     try:
         bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
@@ -179,22 +187,19 @@ def _report(
 def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     if not arrived.any():
-        return dict(
-            noise=np.nan, bending=np.nan, non_integrability=np.nan, n_parts=1, density_range=np.nan, outliers=1.0,
-            shifts=np.empty(0), noise_scores=np.empty(0),
-        )  # fmt: skip
+        return {**_UNKNOWN, "outliers": 1.0}
     noise = float(np.median(ridge.noise[arrived]))
     scale = noise * np.sqrt(max(bundle.ambient_dim - bundle.rank, 1))
     shifts = ridge.shifts[arrived]
     scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
     low, high = np.quantile(ridge.density[arrived], [0.05, 0.95])
-    return dict(
-        noise=noise,
-        bending=float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
-        non_integrability=non_integrability(bundle, ridge.points[arrived][::3]),
-        n_parts=1,
-        density_range=float(high / low),
-        outliers=float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),
-        shifts=shifts,
-        noise_scores=scores,
-    )
+    return {
+        "noise": noise,
+        "bending": float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
+        "non_integrability": non_integrability(bundle, ridge.points[arrived][::3]),
+        "n_parts": 1,
+        "density_range": float(high / low),
+        "outliers": float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),
+        "shifts": shifts,
+        "noise_scores": scores,
+    }

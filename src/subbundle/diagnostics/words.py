@@ -10,10 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report
 
-# Non-integrability above this is no surface. Clean and noisy surfaces stay below 0.015 at the bandwidth chosen for them.
+# Non-integrability above this is no surface. Surfaces stay below 0.015 at the bandwidth chosen for them.
 NOT_A_SURFACE = 0.03
 # Curvature times bandwidth above which the quadric that is fitted to a neighbourhood no longer describes it.
-BENT = 0.7
+BENT = 1.0
 # Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to tell apart.
 NOISY = 0.6
 UNSURE = 0.7
@@ -65,7 +65,8 @@ def warnings_of(report: Report, refused: str) -> Iterator[str]:
         )
     elif report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance":
         yield (
-            f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so the distance to "
+            f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so "
+            "the distance to "
             "a few neighbours was taken. Try another rank, or look for noise wider than the shape."
         )
     yield from _about_the_shape(report)
@@ -91,7 +92,8 @@ def _about_the_shape(report: Report) -> Iterator[str]:
         )
     if report.bending > BENT:
         yield (
-            f"The shape bends within one bandwidth (curvature times bandwidth {report.bending:.2f}): it will be rounded "
+            f"The shape bends within one bandwidth (curvature times bandwidth {report.bending:.2f}): it will "
+            "be rounded "
             "off there. More observations would allow a smaller bandwidth."
         )
     if report.non_integrability > NOT_A_SURFACE:
@@ -109,12 +111,14 @@ def _about_the_shape(report: Report) -> Iterator[str]:
 def _about_the_sample(report: Report) -> Iterator[str]:
     if report.n_parts > 1:
         yield (
-            f"The cloud falls into {report.n_parts} parts at this bandwidth: distances between them are infinite. Treat "
+            f"The cloud falls into {report.n_parts} parts at this bandwidth: distances between them are "
+            "infinite. Treat "
             "them one by one."
         )
     if report.density_range > UNEVEN:
         yield (
-            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse regions will be "
+            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse "
+            "regions will be "
             "noisy, dense ones smoother than they need be."
         )
     if report.outliers > OUTLYING:
@@ -124,6 +128,7 @@ def _about_the_sample(report: Report) -> Iterator[str]:
         )
     if report.duplicates > REPEATED:
         yield (
-            f"{report.duplicates:.1%} of the observations repeat another one exactly. If they are copies and not counts, "
+            f"{report.duplicates:.1%} of the observations repeat another one exactly. If they are copies and "
+            "not counts, "
             "leave them out: np.unique(points, axis=0)."
         )

@@ -26,8 +26,8 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     queries, half, other = split(cloud, _QUERIES)
     width = first_rung(queries, np.concatenate([half, other]), rank)
     rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
-    ladder = width * RATIO ** np.arange(rungs)
-    gaps = np.full(rungs, np.nan)
+    ladder: FloatArray = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
+    gaps: FloatArray = np.full(rungs, np.nan, np.float64)
     for rung, bandwidth in enumerate(ladder):
         try:
             bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), n_jobs=n_jobs)

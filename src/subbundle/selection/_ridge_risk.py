@@ -115,4 +115,4 @@ def _normal(ridge: Ridge, vectors: FloatArray) -> FloatArray:
 
 
 def _finite(values: FloatArray) -> FloatArray:
-    return values[np.isfinite(values)]
+    return np.asarray(values[np.isfinite(values)])

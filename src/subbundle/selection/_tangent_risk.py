@@ -30,9 +30,7 @@ _PLENTY = 200.0
 _KNOWN = 0.9
 
 
-def tangent_risks(
-    cloud: Cloud, rank: int, ridge_bandwidth: float, n_jobs: int | None
-) -> tuple[FloatArray, FloatArray]:
+def tangent_risks(cloud: Cloud, rank: int, ridge_bandwidth: float, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
     """Bandwidths [m] and risks [m] around ``ridge_bandwidth``; infinite where the risk cannot be told."""
     queries, *halves = split(cloud, _QUERIES)
     middle = _middle(cloud, rank, ridge_bandwidth, queries, n_jobs)
@@ -60,9 +58,7 @@ def tangent_risks(
     return np.array(ladder), np.array(risks)
 
 
-def _middle(
-    cloud: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None
-) -> FloatArray:
+def _middle(cloud: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None) -> FloatArray:
     """The queries, carried onto the ridge of all observations; those without one are left out."""
     bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
     ridge = ridge_project(bundle, queries + cloud.centre, max_steps=8)

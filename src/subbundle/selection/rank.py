@@ -33,7 +33,7 @@ _MOST, _MOST_ENTRIES = 10_000, 200_000
 _RATIO = 2.0 ** (1.0 / 3.0)
 _WIDEST = 0.25
 _SHIFTS = 2
-# Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36, on few places.
+# Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36.
 _PART = 0.6
 # Effective neighbours, at least, in all and per direction: with fewer the small eigenvalues say nothing.
 _FEWEST, _PER_DIRECTION = 6.0, 3.0
@@ -133,7 +133,8 @@ def _above_noise(cloud: Cloud) -> FloatArray:
     # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
     if above + 2 >= cloud.dim or found.noise > 0.5 * float(np.std(found.enter(observations)[:, 0])):
         return observations
-    return first_components(observations, above + 2).enter(observations)
+    reduced: FloatArray = first_components(observations, above + 2).enter(observations)
+    return reduced
 
 
 def _spread(rows: FloatArray, count: int) -> FloatArray:
@@ -168,9 +169,7 @@ def _climb(
     )  # fmt: skip
 
 
-def _at_scale(
-    places: FloatArray, observations: FloatArray, width: float, highest: int
-) -> tuple[IntArray, FloatArray]:
+def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
     """Count and contrast at every place, carried into the middle of the cloud first."""
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
     lengths = np.einsum("nd,nd->n", observations, observations)
