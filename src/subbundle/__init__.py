@@ -27,6 +27,7 @@ _HOME = {
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
+    "Report": "subbundle.diagnostics.report",
     "Ridge": "subbundle.manifolds.ridge_project",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
@@ -36,6 +37,7 @@ _HOME = {
     "SurfaceReconstructor": "subbundle.estimators.surface_reconstructor",
     "carry_to_ridge": "subbundle.manifolds.ridge",
     "connected_parts": "subbundle.geodesics.parts",
+    "diagnose": "subbundle.diagnostics.report",
     "distance": "subbundle.geodesics.distance",
     "exp": "subbundle.geodesics.exp",
     "geodesic": "subbundle.geodesics.geodesic",
@@ -53,6 +55,7 @@ _MODULES = (
     "cloud",
     "comparisons",
     "datasets",
+    "diagnostics",
     "estimators",
     "flow",
     "geodesics",
@@ -62,6 +65,7 @@ _MODULES = (
     "meshing",
     "plot",
     "scans",
+    "selection",
     "spaces",
     "testing",
 )
@@ -73,6 +77,7 @@ if TYPE_CHECKING:
     from subbundle import cloud as cloud
     from subbundle import comparisons as comparisons
     from subbundle import datasets as datasets
+    from subbundle import diagnostics as diagnostics
     from subbundle import estimators as estimators
     from subbundle import flow as flow
     from subbundle import geodesics as geodesics
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
     from subbundle import meshing as meshing
     from subbundle import plot as plot
     from subbundle import scans as scans
+    from subbundle import selection as selection
     from subbundle import spaces as spaces
     from subbundle import testing as testing
     from subbundle._types import Status as Status
@@ -93,6 +99,8 @@ if TYPE_CHECKING:
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
     from subbundle.estimators.atlas_embedding import AtlasEmbedding as AtlasEmbedding
+    from subbundle.diagnostics.report import Report as Report
+    from subbundle.diagnostics.report import diagnose as diagnose
     from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor

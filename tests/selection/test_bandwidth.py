@@ -5,6 +5,7 @@ from subbundle import datasets
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection import choose_bandwidth
+from subbundle.selection._ladder import flatness
 
 
 def error_at(data, bandwidth):
@@ -49,3 +50,61 @@ def test_small_and_shapeless_clouds_get_a_width_with_enough_neighbours():
     # Twenty copies of each of ten points: most distances to the neighbours are nil.
     copies = np.repeat(rng.standard_normal((4, 3)), 20, axis=0)
     assert choose_bandwidth(copies, 2).bandwidth > 0.0
+
+
+def test_the_subspaces_get_a_bandwidth_near_their_own_best():
+    data = datasets.torus(3000, noise=0.03, seed=1)
+    choice = choose_bandwidth(data.points, 2, purpose="tangents")
+    ring = data.clean[:400] * [1.0, 1.0, 0.0]
+    normals = data.clean[:400] - ring / np.linalg.norm(ring, axis=1, keepdims=True)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+
+    def angle(bandwidth):
+        vectors = PrincipalSubbundle(data.points, 2, bandwidth).frame(data.clean[:400]).vectors
+        return float(np.sqrt(np.mean(np.einsum("nd,ndk->nk", normals, vectors) ** 2) * 2.0))
+
+    reached = angle(choice.bandwidth)
+    # As for the ridge: within 15 % is meant, one cloud may be worse off.
+    assert reached <= 1.3 * min(
+        angle(choice.bandwidth * factor) for factor in (0.5, 0.6, 0.7, 0.85, 1.2, 1.4, 1.7, 2.0)
+    )
+    assert 0.5 * reached < choice.error < 2.0 * reached
+
+
+def test_the_gap_rule_finds_the_largest_mean_gap():
+    points = datasets.torus(1500, noise=0.03, seed=0).points
+    choice = choose_bandwidth(points, 2, method="gap")
+    assert choice.method == "eigenvalue gap"
+
+    def gap(bandwidth):
+        bundle = PrincipalSubbundle(points, 2, bandwidth)
+        return bundle.frame(bundle.landmarks(200)).gap.mean()
+
+    # Between rungs a parabola is drawn through three of them, good to a few per cent of the gap.
+    assert gap(choice.bandwidth) > max(gap(choice.bandwidth * factor) for factor in (0.6, 0.75, 1.4, 1.8)) - 0.02
+
+
+def test_flatness_is_the_width_of_the_valley():
+    ladder = 2.0 ** (np.arange(-8, 9) / 4.0)
+    # log R = log₂²(a): within log 1.1 of the least for |log₂ a| below its square root, linear between rungs.
+    risks = np.exp(np.log2(ladder) ** 2)
+    edge = 0.25 + 0.25 * (np.log(1.1) - 0.0625) / (0.25 - 0.0625)
+    assert flatness(ladder, risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
+    assert np.isnan(choose_bandwidth(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)
+
+
+def test_copies_count_once():
+    points = datasets.torus(600, noise=0.03, seed=0).points
+    assert choose_bandwidth(np.repeat(points, 3, axis=0), 2).bandwidth == choose_bandwidth(points, 2).bandwidth
+
+
+def test_wrong_settings_are_named():
+    points = datasets.torus(200).points
+    with pytest.raises(ValueError, match="method must be one of 'risk', 'gap'; got 'luck'"):
+        choose_bandwidth(points, 2, method="luck")
+    with pytest.raises(ValueError, match="purpose must be one of 'ridge', 'tangents'; got 'fun'"):
+        choose_bandwidth(points, 2, purpose="fun")
+    with pytest.raises(ValueError, match=r"rank must be an integer in 1\.\.2 \(a proper subspace of R\^3\); got 3"):
+        choose_bandwidth(points, 3)
+    with pytest.raises(ValueError, match="points must have at least 2 coordinates .*; got 1. On a line"):
+        choose_bandwidth(points[:, :1], 1)

@@ -18,7 +18,7 @@ from subbundle.manifolds.development import Development, coefficients, develop, 
 from subbundle.manifolds.layout import by_size, develop_at, lay_out
 from subbundle.manifolds.quadrics import QuadricFitter
 from subbundle.manifolds.stress import stress_positions, stretched_maps
-from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.carried_risk import choose_by_carrying
 from subbundle.selection.components import Components
 
 # Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, up to the second
@@ -127,7 +127,7 @@ def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), "the bandwidth was given"
     as_choice(bandwidth, "bandwidth", ("auto",))
-    choice = choose_bandwidth(fitter.cloud, rank, carry=_carried, n_jobs=n_jobs)
+    choice = choose_by_carrying(fitter.cloud, rank, _carried, n_jobs=n_jobs)
     few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
     effective = float(np.median(fitter.fit(few, choice.bandwidth, steps=2).effective))
     # The number of neighbours goes with the k-th power of the bandwidth.

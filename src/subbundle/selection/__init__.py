@@ -1,5 +1,6 @@
-"""Choices made from the data: bandwidth, components above the noise, base point."""
+"""Choices made from the data: bandwidth, rank, components above the noise, base point."""
 
 from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.rank import RankChoice, choose_rank
 
-__all__ = ["BandwidthChoice", "choose_bandwidth"]
+__all__ = ["BandwidthChoice", "RankChoice", "choose_bandwidth", "choose_rank"]

@@ -1,0 +1,47 @@
+"""``subbundle diagnose data.npy``: what a cloud is like, and how far to trust what is learned from it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from subbundle.commands._options import bandwidth, positive_integer
+
+HELP = "say what a cloud is like, what would be chosen for it, and what could go wrong"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``diagnose``."""
+    parser.add_argument(
+        "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=None, metavar="FILE", help="page to write (default: DATA-diagnosis.html)"
+    )
+    parser.add_argument("--rank", type=positive_integer, default=None, metavar="K", help="dimension (default: chosen)")
+    parser.add_argument(
+        "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
+    )
+    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, diagnose, print, write."""
+    from subbundle._progress import Progress
+    from subbundle.commands._tables import read_table
+    from subbundle.diagnostics import diagnose
+    from subbundle.plot import require_matplotlib
+
+    require_matplotlib()
+    output = options.output or Path(f"{options.data.stem}-diagnosis.html")
+    if output.suffix.lower() != ".html":
+        raise ValueError(f"--output must end in .html; got {output.name!r}.")
+    progress = Progress()
+    progress.stage(f"reading {options.data}")
+    table = read_table(options.data)
+    if table.left_out:
+        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
+    progress.stage("looking at the cloud")
+    report = diagnose(table.values, options.rank, options.bandwidth, n_jobs=options.jobs)
+    print(report)
+    print(f"wrote {report.write(output)}")

@@ -1,0 +1,205 @@
+"""`diagnose`: what a cloud is like, what would be chosen for it, and what could go wrong, in numbers and in words."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.cloud import Cloud
+from subbundle.diagnostics.integrability import non_integrability
+from subbundle.diagnostics.words import summary, warnings_of
+from subbundle.geodesics.parts import connected_parts
+from subbundle.manifolds.ridge_project import Ridge, ridge_project
+from subbundle.selection._gap import mean_gaps
+from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.rank import RankChoice, choose_rank
+
+# Observations looked at closely.
+_QUERIES = 1000
+# Outliers move further than this many standard deviations of the noise.
+_FAR = 4.0
+# Parts smaller than this part of the cloud are outliers, not parts.
+_PART = 0.01
+# What is said of a cloud without a ridge.
+_UNKNOWN: dict[str, Any] = {
+    "noise": np.nan,
+    "bending": np.nan,
+    "non_integrability": np.nan,
+    "n_parts": 1,
+    "density_range": np.nan,
+    "outliers": np.nan,
+    "shifts": np.empty(0),
+    "noise_scores": np.empty(0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `diagnose` found; ``print(report)`` shows it, `write` makes a page of it.
+
+    Lengths are in the units of the data; what the cloud is too shapeless to tell is NaN.
+
+    Attributes
+    ----------
+    n_points, dim : int
+    rank : int
+    rank_choice : RankChoice or None
+        What the rank rests on; None where it was given.
+    bandwidth : float
+    bandwidth_choice : BandwidthChoice or None
+        What the bandwidth rests on; None where it was given.
+    gap_ladder, gaps : [m]
+        Bandwidths, and the mean gap (λ_k − λ_{k+1})/λ_k at each.
+    noise : float
+        Median standard deviation of the observations about the ridge, along one normal direction.
+    bending : float
+        Bandwidth times curvature √Σ|II|², 90 % quantile: above one the kernel does not see the bends.
+    non_integrability : float
+        Angle by which the subspaces fail to close up; see `subbundle.diagnostics.non_integrability`.
+    n_parts : int
+        Connected parts with at least one per cent of the observations each.
+    density_range : float
+        Kernel mass on the ridge, 95 % quantile over 5 % quantile.
+    outliers : float
+        Part of the observations further from the ridge than four times the noise, or without a ridge.
+    duplicates : float
+        Part of the observations that repeat another one exactly.
+    shifts, noise_scores : [n]
+        Distance to the ridge of a sample of observations, and the same in units of the noise.
+    warnings : tuple of str
+        What should be known, in words.
+    """
+
+    n_points: int
+    dim: int
+    rank: int
+    rank_choice: RankChoice | None
+    bandwidth: float
+    bandwidth_choice: BandwidthChoice | None
+    gap_ladder: FloatArray
+    gaps: FloatArray
+    noise: float
+    bending: float
+    non_integrability: float
+    n_parts: int
+    density_range: float
+    outliers: float
+    duplicates: float
+    shifts: FloatArray
+    noise_scores: FloatArray
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
+
+    def figure(self) -> Any:
+        """A Matplotlib figure: eigenvalue gap and risk against the bandwidth, contrast of the rank, distances moved."""
+        from subbundle.diagnostics.figure import draw
+
+        return draw(self)
+
+    def html(self) -> str:
+        """The report as one self-contained page, its figure inside."""
+        from subbundle.diagnostics.page import page
+
+        return page(self)
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write `html` to ``path``, which must end in .html."""
+        from subbundle.io import atomic_path
+
+        path = Path(path)
+        if path.suffix.lower() != ".html":
+            raise ValueError(f"path must end in .html; got {path.name!r}.")
+        text = self.html()
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return path
+
+
+def diagnose(
+    points: Any, rank: int | None = None, bandwidth: float | str = "auto", *, n_jobs: int | None = None
+) -> Report:
+    """Look at ``points`` [N, d] before fitting anything; see `Report`.
+
+    ``rank`` and ``bandwidth`` are chosen from the data unless they are given. Deterministic, and the same for any order
+    of the rows.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> report = sb.diagnose(sb.datasets.torus(2000, noise=0.03).points)
+    >>> report.rank, report.n_parts, report.warnings
+    (2, 1, ())
+    """
+    cloud = points if isinstance(points, Cloud) else Cloud(points)
+    if cloud.dim < 2:
+        raise ValueError(
+            f"points must have at least 2 coordinates; got {cloud.dim}. On a line there are no directions to compare."
+        )
+    rank_choice = choose_rank(cloud) if rank is None else None
+    if rank_choice is not None:
+        rank = min(rank_choice.rank, cloud.dim - 1)
+    rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
+    choice = None
+    if isinstance(bandwidth, str):
+        as_choice(bandwidth, "bandwidth", ("auto",))
+        choice = choose_bandwidth(cloud, rank, n_jobs=n_jobs)
+        bandwidth = choice.bandwidth
+    bandwidth = as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
+    return _report(cloud, rank, rank_choice, bandwidth, choice, n_jobs)
+
+
+def _report(
+    cloud: Cloud, rank: int, rank_choice: RankChoice | None, bandwidth: float, choice: BandwidthChoice | None,
+    n_jobs: int | None,
+) -> Report:  # fmt: skip
+    """Measure at the chosen values, and say what is odd."""
+    ladder, gaps = mean_gaps(cloud, rank, n_jobs)
+    seen = dict(_UNKNOWN)
+    refused = ""
+    try:
+        bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
+    except ValueError as error:
+        # Pure noise and lattices can have no subspace at all: that is a finding, not a failure.
+        refused = " ".join(str(error).split())
+    else:
+        queries = cloud.at(cloud.sample(_QUERIES)) + cloud.centre
+        seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
+        sizes = np.bincount(connected_parts(bundle).labels) / cloud.n_points
+        seen["n_parts"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
+    distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
+    found = Report(
+        n_points=cloud.n_points, dim=cloud.dim, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth,
+        bandwidth_choice=choice, gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points, **seen,
+    )  # fmt: skip
+    fields = {name: getattr(found, name) for name in Report.__slots__}
+    return Report(**{**fields, "warnings": tuple(warnings_of(found, refused))})
+
+
+def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
+    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    if not arrived.any():
+        return {**_UNKNOWN, "outliers": 1.0}
+    noise = float(np.median(ridge.noise[arrived]))
+    scale = noise * np.sqrt(max(bundle.ambient_dim - bundle.rank, 1))
+    shifts = ridge.shifts[arrived]
+    scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
+    low, high = np.quantile(ridge.density[arrived], [0.05, 0.95])
+    return {
+        "noise": noise,
+        "bending": float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
+        "non_integrability": non_integrability(bundle, ridge.points[arrived][::3]),
+        "n_parts": 1,
+        "density_range": float(high / low),
+        "outliers": float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),
+        "shifts": shifts,
+        "noise_scores": scores,
+    }

@@ -1,0 +1,134 @@
+"""The report in words: lines of a summary, and warnings with what to do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from subbundle.diagnostics.report import Report
+
+# Non-integrability above this is no surface. Surfaces stay below 0.015 at the bandwidth chosen for them.
+NOT_A_SURFACE = 0.03
+# Curvature times bandwidth above which the quadric that is fitted to a neighbourhood no longer describes it.
+BENT = 1.0
+# Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to tell apart.
+NOISY = 0.6
+UNSURE = 0.7
+UNEVEN = 10.0
+OUTLYING = 0.02
+REPEATED = 0.01
+FAINT_GAP = 0.4
+FEW = 100
+
+
+def summary(report: Report) -> list[tuple[str, str]]:
+    """Names and values, in the order they are shown."""
+    by_rank, by_width = report.rank_choice, report.bandwidth_choice
+    rank = "given" if by_rank is None else f"chosen; {by_rank.confidence:.0%} of the places agree"
+    width = "given"
+    if by_width is not None:
+        width = f"chosen by {by_width.method}"
+        if np.isfinite(by_width.flatness):
+            width += f"; as good within a factor of {by_width.flatness:.2f}"
+    lines = [
+        ("observations", f"{report.n_points} in R^{report.dim}"),
+        ("rank", f"{report.rank} ({rank})"),
+        ("bandwidth", f"{report.bandwidth:.4g} ({width})"),
+    ]
+    if by_width is not None and np.isfinite(by_width.error):
+        lines.append(("error to expect", f"{by_width.error:.3g} on the ridge, root mean square"))
+    if np.isfinite(report.gaps).any():
+        at = float(np.interp(np.log(report.bandwidth), np.log(report.gap_ladder), np.nan_to_num(report.gaps)))
+        lines.append(("eigenvalue gap", f"{at:.2f} at this bandwidth, {np.nanmax(report.gaps):.2f} at the best for it"))
+    lines += [
+        ("noise", f"{report.noise:.3g} ({report.noise / report.bandwidth:.2f} bandwidths)"),
+        ("bending", f"{report.bending:.2f} (curvature times bandwidth)"),
+        ("non-integrability", f"{report.non_integrability:.3f} (a surface stays below {NOT_A_SURFACE:g})"),
+        ("connected parts", f"{report.n_parts}"),
+        ("density", f"varies {report.density_range:.1f} : 1"),
+        ("outliers", f"{report.outliers:.1%}"),
+    ]
+    return lines
+
+
+def warnings_of(report: Report, refused: str) -> Iterator[str]:
+    """What should be known; ``refused`` is why there is no bundle at all, or empty."""
+    if refused:
+        yield f"There is no bundle of rank {report.rank} at bandwidth {report.bandwidth:.3g}: {refused}"
+    if report.n_points < FEW:
+        yield (
+            f"{report.n_points} observations are too few to compare bandwidths: the bandwidth is the distance to a few "
+            f"neighbours. At least {FEW} are needed, a thousand are better."
+        )
+    elif report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance":
+        yield (
+            f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so "
+            "the distance to "
+            "a few neighbours was taken. Try another rank, or look for noise wider than the shape."
+        )
+    yield from _about_the_shape(report)
+    yield from _about_the_sample(report)
+
+
+def _about_the_shape(report: Report) -> Iterator[str]:
+    choice = report.rank_choice
+    if choice is not None and choice.confidence == 0.0:
+        yield (
+            "No scale shows fewer directions than the space has: this looks like pure noise, a lattice or a cloud that "
+            f"fills the space. Rank {report.rank} is only the largest possible; do not trust what is learned."
+        )
+    elif choice is not None and choice.confidence < UNSURE:
+        yield (
+            f"Only {choice.confidence:.0%} of the places count {report.rank} directions: the dimension is uncertain or "
+            "varies over the cloud. Compare neighbouring ranks."
+        )
+    if report.noise > NOISY * report.bandwidth:
+        yield (
+            f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
+            f"{3.0 * report.bandwidth:.3g} will melt together. More observations would allow to see more."
+        )
+    if report.bending > BENT:
+        yield (
+            f"The shape bends within one bandwidth (curvature times bandwidth {report.bending:.2f}): it will "
+            "be rounded "
+            "off there. More observations would allow a smaller bandwidth."
+        )
+    if report.non_integrability > NOT_A_SURFACE:
+        yield (
+            f"The subspaces fail to fit together (non-integrability {report.non_integrability:.2f}): there may be no "
+            f"submanifold of dimension {report.rank}. Distances still make sense, charts and surfaces may not."
+        )
+    if np.isfinite(report.gaps).any() and np.nanmax(report.gaps) < FAINT_GAP:
+        yield (
+            f"The eigenvalue gap is faint at every scale (at most {np.nanmax(report.gaps):.2f}): no rank-{report.rank} "
+            "direction stands out."
+        )
+
+
+def _about_the_sample(report: Report) -> Iterator[str]:
+    if report.n_parts > 1:
+        yield (
+            f"The cloud falls into {report.n_parts} parts at this bandwidth: distances between them are "
+            "infinite. Treat "
+            "them one by one."
+        )
+    if report.density_range > UNEVEN:
+        yield (
+            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse "
+            "regions will be "
+            "noisy, dense ones smoother than they need be."
+        )
+    if report.outliers > OUTLYING:
+        yield (
+            f"{report.outliers:.1%} of the observations lie far from the ridge. Leave out those with large "
+            "ridge_project(…).outlier_scores."
+        )
+    if report.duplicates > REPEATED:
+        yield (
+            f"{report.duplicates:.1%} of the observations repeat another one exactly. If they are copies and "
+            "not counts, "
+            "leave them out: np.unique(points, axis=0)."
+        )

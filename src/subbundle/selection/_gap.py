@@ -1,0 +1,42 @@
+"""The paper's rule: the bandwidth at which λ_k and λ_{k+1} are most clearly apart, on average over the cloud.
+
+Apart is meant relative to λ_k: the mean of (λ_k − λ_{k+1})/λ_k over points in the middle of the cloud. With smooth
+surfaces and little noise it falls slowly from a wide maximum, so that it picks larger bandwidths than the error would.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.cloud import Cloud
+from subbundle.selection._ladder import RATIO, WIDEST, first_rung, split
+
+_QUERIES = 200
+# Kernel mass beyond which half the observations show the same gap.
+_PLENTY = 400.0
+
+
+def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+    """Bandwidths [m] from few neighbours up to a fifth of the size of the cloud, and the mean gap [m] at each.
+
+    NaN where the bundle refuses, for want of neighbours or of directions.
+    """
+    queries, half, other = split(cloud, _QUERIES)
+    width = first_rung(queries, np.concatenate([half, other]), rank)
+    rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
+    ladder: FloatArray = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
+    gaps: FloatArray = np.full(rungs, np.nan, np.float64)
+    for rung, bandwidth in enumerate(ladder):
+        try:
+            bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), n_jobs=n_jobs)
+        except ValueError:
+            continue
+        frame = bundle.frame(bundle.landmarks(_QUERIES))
+        seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
+        if seen.any():
+            gaps[rung] = frame.gap[seen].mean()
+        if bundle.typical_mass > _PLENTY:
+            cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
+    return ladder, gaps

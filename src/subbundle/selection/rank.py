@@ -1,0 +1,223 @@
+"""The dimension of a cloud from the eigenvalues of local covariances, over a ladder of scales.
+
+Under Gaussian weights of bandwidth a, a piece of a k-dimensional manifold has k eigenvalues λ_i ≈ a², whatever its
+density: the kernel cuts it off before it ends. Across it lie noise, σ²a²/(a² + σ²), and bending, about a⁴κ²/2, both
+far below a² where a is wider than the noise and narrower than the radius of curvature. With n effective neighbours the
+i-th of equal eigenvalues comes out near (1 − √((i−1)/n))² of what it should be. So at one place and one scale
+
+    k = the number of i with λ_i > 0.6 (1 − √((i−1)/n))² min(a², mean of λ_1 … λ_{i−1}),
+
+counted up to the first that fails. The count of a whole cloud is the commonest one, and its contrast is the median over
+places of the logarithm of the last eigenvalue counted over the next. Scales below the noise count all directions and
+have no contrast; scales beyond the bends count too many, or too few where a sheet is narrow. Between them lies a
+plateau: rungs in a row with the same count. The finest plateau whose contrasts add up to enough is taken.
+
+Directions of isotropic noise are left out beforehand (`components_above_noise`), all but two, which show its floor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle._validation import as_integer
+from subbundle.cloud import Cloud
+from subbundle.selection.components import components_above_noise, first_components
+
+_PLACES = 200
+# Observations in use: the finest scale of more would only be finer.
+_MOST, _MOST_ENTRIES = 10_000, 200_000
+_RATIO = 2.0 ** (1.0 / 3.0)
+_WIDEST = 0.25
+_SHIFTS = 2
+# Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36.
+_PART = 0.6
+# Effective neighbours, at least, in all and per direction: with fewer the small eigenvalues say nothing.
+_FEWEST, _PER_DIRECTION = 6.0, 3.0
+# Weights below this part of the largest are left out.
+_SPARED = 1e-4
+# Contrast that a plateau has by chance.
+_CHANCE = float(np.log(1.5))
+# Weight at which the finest plateau is believed, whatever comes after it.
+_ENOUGH = 0.6
+_VOTERS = 5
+_LEAST_POINTS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class RankChoice:
+    """A dimension and what it rests on.
+
+    Attributes
+    ----------
+    rank : int
+        Dimension of the manifold; that of the space itself where no direction is clearly narrower than the others.
+    confidence : float
+        Part of the places, between 0 and 1, that count the same at ``scale``; 0 where no scale has a contrast.
+    per_point : [N]
+        Dimension around each observation, by majority of the five places next to it.
+    scale : float
+        Bandwidth at which the contrast is largest.
+    contrast : float
+        log of the least eigenvalue along the manifold over the largest across it, at ``scale``.
+    scales, counts, scores : [m]
+        The ladder, the commonest count on each rung, and its contrast.
+    """
+
+    rank: int
+    confidence: float
+    per_point: IntArray
+    scale: float
+    contrast: float
+    scales: FloatArray
+    counts: IntArray
+    scores: FloatArray
+
+
+def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:
+    """Choose the dimension of the manifold that ``points`` [N, d] lie around; at least 30 of them are needed.
+
+    Deterministic, and the same for any order of the rows. ``max_rank`` bounds the answer.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> sb.selection.choose_rank(sb.datasets.torus(2000, noise=0.02).points).rank
+    2
+    """
+    cloud = points if isinstance(points, Cloud) else Cloud(points)
+    if cloud.n_points < _LEAST_POINTS:
+        raise ValueError(
+            f"points must hold at least {_LEAST_POINTS} observations to count directions among neighbours; got "
+            f"{cloud.n_points}. Pass the rank instead."
+        )
+    highest = as_integer(max_rank, "max_rank", low=1, high=cloud.dim) if max_rank is not None else cloud.dim
+    observations = _above_noise(cloud)
+    dim = observations.shape[1]
+    # Copies of one observation are no neighbours.
+    distinct = observations[np.sort(np.unique(observations, axis=0, return_index=True)[1])]
+    some = _spread(distinct, int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))
+    places = _spread(some, _PLACES)
+    scales, counts, contrasts, scores = _climb(places, some, highest)
+    if not (scores > _CHANCE).any():
+        whole = np.full(cloud.n_points, min(dim, highest), np.int64)
+        last = float(scales[-1]) if scales.size else float("nan")
+        return RankChoice(min(dim, highest), 0.0, whole, last, 0.0, scales, _commonest(counts), scores)
+    rung = _plateau(_commonest(counts), scores)
+    rank = int(_commonest(counts)[rung])
+    seen = np.isfinite(contrasts[rung])
+    nearest = cKDTree(places[seen]).query(observations, k=min(_VOTERS, int(seen.sum())))[1].reshape(cloud.n_points, -1)
+    votes = counts[rung][seen][nearest]
+    per_point = np.empty(cloud.n_points, np.int64)
+    per_point[cloud.order] = _commonest(votes)
+    return RankChoice(
+        rank=rank,
+        confidence=float(np.mean(counts[rung][seen] == rank)),
+        per_point=per_point,
+        scale=float(scales[rung]),
+        contrast=float(scores[rung]),
+        scales=scales,
+        counts=_commonest(counts),
+        scores=scores,
+    )
+
+
+def _above_noise(cloud: Cloud) -> FloatArray:
+    """Coordinates [N, r] in leaf order of the components above the noise, and of two below."""
+    observations = cloud.at(np.arange(cloud.n_points))
+    found = components_above_noise(observations, at_least=1)
+    above = found.axes.shape[1]
+    # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
+    if above + 2 >= cloud.dim or found.noise > 0.5 * float(np.std(found.enter(observations)[:, 0])):
+        return observations
+    reduced: FloatArray = first_components(observations, above + 2).enter(observations)
+    return reduced
+
+
+def _spread(rows: FloatArray, count: int) -> FloatArray:
+    """At most ``count`` of the rows, evenly spread."""
+    count = min(count, len(rows))
+    return rows[(np.arange(count) * len(rows)) // count]
+
+
+def _climb(
+    places: FloatArray, observations: FloatArray, highest: int
+) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    """Scales [m], counts [m, q], contrasts [m, q] (NaN at places with too few neighbours) and scores [m]."""
+    size = float(np.linalg.norm(np.ptp(observations, axis=0)))
+    fourth = np.sort(cKDTree(observations).query(places, k=min(5, len(observations)))[0][:, -1])
+    # Duplicates can leave no distance at all.
+    width = max(0.5 * float(np.median(fourth)), 1e-3 * size)
+    scales, counts, contrasts, scores = [], [], [], []
+    while width <= _WIDEST * size:
+        count, contrast = _at_scale(places, observations, width, highest)
+        known = np.isfinite(contrast)
+        if known.mean() > 0.5:
+            common = int(_commonest(count[known][None])[0])
+            scales.append(width)
+            counts.append(np.where(known, count, -1))
+            contrasts.append(contrast)
+            scores.append(float(np.median(np.where(count[known] == common, contrast[known], 0.0))))
+        width *= _RATIO
+    shape = (len(scales), len(places))
+    return (
+        np.array(scales), np.array(counts, np.int64).reshape(shape), np.array(contrasts).reshape(shape),
+        np.array(scores),
+    )  # fmt: skip
+
+
+def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
+    """Count and contrast at every place, carried into the middle of the cloud first."""
+    counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
+    lengths = np.einsum("nd,nd->n", observations, observations)
+    middle = places
+    for step in range(_SHIFTS + 1):
+        # |x − m|² less |m|², which the normalised weights do not see
+        squared = lengths - 2.0 * middle @ observations.T
+        if step == 0:
+            # A place leaves itself out: in many dimensions it stands alone on its own noise.
+            squared[np.arange(len(places)), np.argmin(squared, axis=1)] = np.inf
+        weights = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)) / width**2)
+        weights /= weights.sum(axis=1, keepdims=True)
+        middle = weights @ observations
+    effective = 1.0 / np.sum(weights**2, axis=1)
+    for row in np.flatnonzero(effective >= _FEWEST):
+        near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
+        offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
+        values = np.linalg.eigvalsh(offsets.T @ offsets)[::-1] / (width**2 * (1.0 - 1.0 / effective[row]))
+        counts[row], contrasts[row] = _count(values, float(effective[row]), highest)
+    return counts, contrasts
+
+
+def _count(values: FloatArray, effective: float, highest: int) -> tuple[int, float]:
+    """Number of ``values`` (descending, in units of a²) along the manifold, and the contrast to the next."""
+    order = np.arange(len(values))
+    expected = np.maximum(1.0 - np.sqrt(order / effective), 0.1) ** 2
+    # Near borders all are smaller, and the mean of those before says by how much.
+    typical = np.minimum(1.0, np.concatenate([[1.0], np.cumsum(values)[:-1] / order[1:]]))
+    along = values > _PART * expected * typical
+    count = int(np.clip(np.count_nonzero(np.cumprod(along)), 1, min(highest, len(values))))
+    if effective < _PER_DIRECTION * (count + 1):
+        return count, float("nan")
+    if count == len(values):
+        return count, 0.0
+    shrunk = np.maximum(values / expected, 1e-12)
+    return count, float(np.log(shrunk[count - 1] / shrunk[count]))
+
+
+def _commonest(counts: IntArray) -> IntArray:
+    """The commonest entry of each row of ``counts`` [m, q], the smallest of equals; −1 stands for none."""
+    found = [np.bincount(row[row >= 0]) for row in counts]
+    return np.array([int(np.argmax(tally)) if tally.size else 0 for tally in found], np.int64)
+
+
+def _plateau(counts: IntArray, scores: FloatArray) -> int:
+    """The rung of largest contrast on the finest plateau that weighs enough."""
+    borders = np.flatnonzero(np.diff(counts)) + 1
+    plateaus = np.split(np.arange(len(counts)), borders)
+    weights = np.array([np.maximum(scores[rungs] - _CHANCE, 0.0).sum() for rungs in plateaus])
+    chosen = plateaus[int(np.argmax(weights >= min(_ENOUGH, weights.max())))]
+    return int(chosen[np.argmax(scores[chosen])])

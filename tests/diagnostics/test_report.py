@@ -1,0 +1,102 @@
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle import datasets
+from subbundle.cli import main
+
+
+@pytest.fixture(scope="module")
+def torus():
+    return sb.diagnose(datasets.torus(2000, noise=0.03, seed=1).points)
+
+
+def words(report):
+    return " ".join(report.warnings)
+
+
+def test_a_clean_surface_raises_no_warning(torus):
+    assert torus.warnings == ()
+    assert (torus.rank, torus.n_parts, torus.dim, torus.n_points) == (2, 1, 3, 2000)
+    # Noise is estimated with a bias of curvature; half as much again is what this bandwidth gives on a tube of 0.4.
+    assert torus.noise == pytest.approx(0.03, rel=0.5)
+    assert torus.outliers < 0.01
+    assert torus.duplicates == 0.0
+
+
+def test_numbers_scale_as_lengths_do(torus):
+    larger = sb.diagnose(8.0 * datasets.torus(2000, noise=0.03, seed=1).points)
+    # Rounding moves nothing that could be seen; multiplication by 8 is exact.
+    assert larger.noise == pytest.approx(8.0 * torus.noise, rel=1e-6)
+    assert larger.bending == pytest.approx(torus.bending, rel=1e-6)
+    assert larger.non_integrability == pytest.approx(torus.non_integrability, abs=1e-6)
+
+
+def test_given_values_are_used():
+    report = sb.diagnose(datasets.torus(1000, noise=0.02).points, rank=2, bandwidth=0.2)
+    assert report.rank_choice is report.bandwidth_choice is None
+    assert report.bandwidth == 0.2
+    assert "2 (given)" in str(report)
+
+
+def test_the_page_holds_everything(torus, tmp_path):
+    path = torus.write(tmp_path / "torus.html")
+    page = path.read_text(encoding="utf-8")
+    assert "data:image/png;base64," in page
+    assert not re.search(r'(src|href)="http', page)
+    for line in str(torus).splitlines():
+        assert line[:22].strip() in page
+    with pytest.raises(ValueError, match=r"path must end in \.html; got 'torus\.txt'"):
+        torus.write(tmp_path / "torus.txt")
+
+
+def test_noise_and_lattices_are_called_so():
+    noise = sb.diagnose(np.random.default_rng(0).standard_normal((1000, 3)))
+    assert "pure noise, a lattice or a cloud that fills the space" in words(noise)
+    lattice = np.stack(np.meshgrid(*[np.arange(10)] * 3), axis=-1).reshape(-1, 3)
+    report = sb.diagnose(lattice)
+    assert "pure noise, a lattice" in words(report)
+    assert "<li>" in report.html()
+
+
+def test_copies_parts_and_outliers_are_named():
+    copies = np.repeat(datasets.torus(400, noise=0.02).points, 3, axis=0)
+    assert "66.7% of the observations repeat another one exactly" in words(sb.diagnose(copies, 2))
+    spheres = [datasets.sphere(800, noise=0.02, seed=seed).points + 6.0 * seed for seed in (0, 1)]
+    assert "falls into 2 parts" in words(sb.diagnose(np.concatenate(spheres), 2))
+    stray = np.random.default_rng(0).uniform(-1.6, 1.6, (100, 3))
+    with_outliers = np.concatenate([datasets.torus(1500, noise=0.02).points, stray])
+    assert "lie far from the ridge" in words(sb.diagnose(with_outliers, 2))
+
+
+def test_small_clouds_get_an_answer_or_are_told_what_is_missing():
+    points = np.random.default_rng(0).standard_normal((40, 3))
+    assert "40 observations are too few to compare bandwidths" in words(sb.diagnose(points))
+    with pytest.raises(ValueError, match="at least 30 observations .*; got 10. Pass the rank instead"):
+        sb.diagnose(points[:10])
+    assert sb.diagnose(points[:10], rank=1).rank == 1
+    with pytest.raises(ValueError, match="points must have at least 2 coordinates; got 1"):
+        sb.diagnose(points[:, :1])
+    with pytest.raises(ValueError, match="bandwidth must be one of 'auto'; got 'wide'"):
+        sb.diagnose(points, bandwidth="wide")
+
+
+def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("cloud.npy", datasets.torus(800, noise=0.03).points)
+    assert main(["diagnose", "cloud.npy", "--rank", "2", "--bandwidth", "0.2"]) == 0
+    out = capsys.readouterr().out
+    assert "rank                  2 (given)" in out
+    assert "wrote cloud-diagnosis.html" in out
+    assert (tmp_path / "cloud-diagnosis.html").stat().st_size > 10_000
+    assert main(["diagnose", "cloud.npy", "-o", "page.pdf"]) == 2
+    assert "--output must end in .html; got 'page.pdf'" in capsys.readouterr().err
+
+
+def test_the_figure_needs_matplotlib_and_says_so(torus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "subbundle\[plot\]"'):
+        torus.figure()
