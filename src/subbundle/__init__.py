@@ -98,9 +98,9 @@ if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud
-    from subbundle.estimators.atlas_embedding import AtlasEmbedding as AtlasEmbedding
     from subbundle.diagnostics.report import Report as Report
     from subbundle.diagnostics.report import diagnose as diagnose
+    from subbundle.estimators.atlas_embedding import AtlasEmbedding as AtlasEmbedding
     from subbundle.estimators.geodesic_distance import GeodesicDistance as GeodesicDistance
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor

@@ -3,7 +3,7 @@
 The steps are those of `_prepare`, on the manifold: the bandwidth is chosen in a picture of the data (offsets in R^D
 for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
 observations are carried along geodesics onto the ridge of their own bundle; and the bundle is built again from what
-arrived there, at 0.6 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
+arrived there, at 0.67 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
 
 Points are rows [n, D], matrices one after the other.
 """
@@ -57,7 +57,7 @@ def prepare_on_manifold(
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
         carried = denoised_on_manifold(bundle, rows)
-        narrow = width * narrower(bundle.typical_mass, rank)
+        narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
         bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
     return Prepared(all_components(rows), width, bundle)
 

@@ -1,7 +1,7 @@
 """From a table of observations to a subbundle that is fit for long geodesics.
 
 Four steps: keep the principal components above the noise floor; choose the bandwidth a; carry the observations onto
-the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.6 a.
+the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.67 a.
 Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
 over.
 """
@@ -31,8 +31,8 @@ from subbundle.selection.components import (
 # Up to so many features nothing is left out: there is little to gain, and features keep their meaning.
 _FEW_FEATURES = 4
 # Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.55 to
-# 0.65 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
-_NARROWER = 0.6
+# 0.7 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
+_NARROWER = 0.67
 # Kernel mass, for all ranks and per dimension, below which subspaces are noise however clean the points: with fewer
 # neighbours geodesics of thin clouds (700 points on an S) are lost on the way, with twice as many they are no better.
 _LEAST_MASS, _LEAST_PER_DIMENSION = 16.0, 8.0
@@ -54,7 +54,7 @@ class Prepared:
     bandwidth : float
         a, chosen or given.
     bundle : PrincipalSubbundle or RiemannianSubbundle
-        On the denoised cloud at 0.6 a, or on the observations themselves at a.
+        On the denoised cloud at 0.67 a, or on the observations themselves at a.
     """
 
     components: Components
@@ -79,7 +79,7 @@ def prepare(
     width = _bandwidth(cloud, rank, bandwidth, n_jobs)
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
     if denoise:
-        narrow = width * narrower(bundle.typical_mass, rank)
+        narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
         # The mass scales with the k-th power of the bandwidth.
         share = min(1.0, _ENOUGH / (bundle.typical_mass * (narrow / width) ** rank))
         some = cloud.at(cloud.sample(max(int(np.ceil(share * cloud.n_points)), rank + 2))) + cloud.centre
@@ -88,11 +88,12 @@ def prepare(
     return Prepared(components, width, bundle)
 
 
-def narrower(mass: float, rank: int) -> float:
+def narrower(mass: float, rank: int, *, given: bool) -> float:
     """Bandwidth of the bundle of a denoised cloud relative to the one that denoised it, where neighbours have this
-    ``mass``."""
+    ``mass``; not more than one that was ``given``."""
     wanted = max(_LEAST_MASS, _LEAST_PER_DIMENSION * rank)
-    return max(_NARROWER, float((wanted / mass) ** (1.0 / rank)))
+    share = max(_NARROWER, float((wanted / mass) ** (1.0 / rank)))
+    return min(share, 1.0) if given else share
 
 
 def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:

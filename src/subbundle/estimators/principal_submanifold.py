@@ -55,7 +55,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.6
+        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.67
         times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
         Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all

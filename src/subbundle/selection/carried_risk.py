@@ -2,7 +2,8 @@
 
 As in `_ridge_risk`, but for fits that give points and nothing else: the differences between the halves are taken whole,
 
-    V_j  = W(|c_A,j − c_B,j|²) · n/(2N),       B²_j = max over l of  W((c_A,j − c_A,j−l)·(c_B,j − c_B,j−l)) / (1 − 2^−l)².
+    V_j  = W(|c_A,j − c_B,j|²) · n/(2N)
+    B²_j = max over l of  W((c_A,j − c_A,j−l)·(c_B,j − c_B,j−l)) / (1 − 2^−l)².
 """
 
 from __future__ import annotations
