@@ -28,8 +28,8 @@ _MISSED = 1.0
 # Stations that a way between two points may lead through, and the part by which that way must be shorter than the
 # geodesic found to show that there is another: more than a way through a station is too long.
 _STATIONS, _SHORTER = 400, 0.005
-# Length scales up to which no second geodesic is looked for, and the part by which a geodesic may be longer than the path
-# through the landmarks along it, which cuts corners, without the two being different ways.
+# Length scales up to which no second geodesic is looked for, and the part by which a geodesic may be longer than the
+# path through the landmarks along it, which cuts corners, without the two being different ways.
 _ONE_WAY, _SLACK = 8.0, 0.03
 # Half the opening, in radians, of a fan aimed along a path.
 _AIM = 0.25
