@@ -11,9 +11,9 @@ that. So DP is taken from two disjoint halves, in the frame of the whole, and
     J² = (a²/4) W(Σ_{a<i} (C_A[a,i] − C_A[i,a])·(C_B[a,i] − C_B[i,a])),
 
 W a mean of values clipped at their 98 % quantile, over points on the ridge. J is the angle by which the subspaces
-fail to close up over half a bandwidth each way: nil for surfaces, and a|c|/2 for the planes of the Heisenberg group with
-[X, Y] = c ∂z. Fragments at random heights, closer to each other than the kernel is wide, raise it as well: there is
-no one surface through them either.
+fail to close up over half a bandwidth each way: nil for surfaces, and a|c|/2 for the planes of the Heisenberg group
+with [X, Y] = c ∂z. Fragments at random heights, closer to each other than the kernel is wide, raise it as well: there
+is no one surface through them either.
 """
 
 from __future__ import annotations
