@@ -140,7 +140,7 @@ def _above_noise(cloud: Cloud) -> FloatArray:
 def _spread(rows: FloatArray, count: int) -> FloatArray:
     """At most ``count`` of the rows, evenly spread."""
     count = min(count, len(rows))
-    return rows[(np.arange(count) * len(rows)) // count]
+    return np.asarray(rows[(np.arange(count) * len(rows)) // count])
 
 
 def _climb(
