@@ -17,7 +17,7 @@ from subbundle.selection import choose_bandwidth
 
 SURFACES = {"sphere": 2.0, "torus": 2.8, "s_surface": 4.0, "swiss_roll": 2.8, "bumpy_sphere": 2.6}
 NOISES = (0.0025, 0.005, 0.01, 0.02)
-SIZES = (5000, 50000)
+SIZES = (5000, 20000)
 QUERIES = 500
 RATIO = 2.0**0.25
 RULES = ("ours", "largest gap", "normal reference", "√N-th neighbour")
@@ -40,7 +40,7 @@ def run() -> Result:
     return Result(
         title="Choosing the bandwidth",
         method=(
-            "Clouds of 5000 and 50000 points, noise relative to the diameter. The oracle is the bandwidth "
+            "Clouds of 5000 and 20000 points, noise relative to the diameter. The oracle is the bandwidth "
             "of least error "
             "(root mean square distance of the second-order ridge to the true surface, clipped at its 98 % "
             "quantile) on "

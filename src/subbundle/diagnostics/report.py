@@ -23,6 +23,8 @@ from subbundle.selection.rank import RankChoice, choose_rank
 
 # Observations looked at closely.
 _QUERIES = 1000
+# Part of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
+_NARROWER = 0.6
 # Outliers move further than this many standard deviations of the noise.
 _FAR = 4.0
 # Parts smaller than this part of the cloud are outliers, not parts.
@@ -188,7 +190,7 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
-    noise = float(np.median(ridge.noise[arrived]))
+    noise = _noise(bundle, ridge.points[arrived], float(np.median(ridge.noise[arrived])))
     scale = noise * np.sqrt(max(bundle.ambient_dim - bundle.rank, 1))
     shifts = ridge.shifts[arrived]
     scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
@@ -203,3 +205,16 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
         "shifts": shifts,
         "noise_scores": scores,
     }
+
+
+def _noise(bundle: PrincipalSubbundle, points: FloatArray, otherwise: float) -> float:
+    """Median noise about the ridge at 0.6 bandwidths, from ``points`` [n, d] on; ``otherwise`` where that refuses."""
+    try:
+        narrow = PrincipalSubbundle(
+            bundle.cloud, bundle.rank, _NARROWER * bundle.bandwidth, min_density=1e-9, n_jobs=bundle.n_jobs
+        )
+    except ValueError:
+        return otherwise
+    ridge = ridge_project(narrow, points)
+    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    return float(np.median(ridge.noise[arrived])) if arrived.any() else otherwise
