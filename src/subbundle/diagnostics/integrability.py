@@ -12,13 +12,8 @@ that. So DP is taken from two disjoint halves, in the frame of the whole, and
 
 W a mean of values clipped at their 98 % quantile, over points on the ridge. J is the angle by which the subspaces
 fail to close up over half a bandwidth each way: nil for surfaces, and a|c|/2 for the planes of the Heisenberg group
-<<<<<<< HEAD
-with [X, Y] = c ∂z. Fragments at random heights, closer to each other than the kernel is wide, raise it as well:
-there is no one surface through them either.
-=======
 with [X, Y] = c ∂z. Fragments at random heights, closer to each other than the kernel is wide, raise it as well: there
 is no one surface through them either.
->>>>>>> 9fa33cdcc86be7bbc171f190bf543dba25675104
 """
 
 from __future__ import annotations
