@@ -30,7 +30,7 @@ _MISSED = 1.0
 _STATIONS, _SHORTER = 400, 0.005
 # Length scales up to which no second geodesic is looked for, and the part by which a geodesic may be longer than the
 # path through the landmarks along it, which cuts corners, without the two being different ways.
-_ONE_WAY, _SLACK = 8.0, 0.03
+_ONE_WAY, _SLACK = 8.0, 0.1
 # Half the opening, in radians, of a fan aimed along a path.
 _AIM = 0.25
 
