@@ -1,4 +1,4 @@
-"""The figure of `subbundle.diagnose` for a noisy torus with stray points: ``plot_diagnose.py OUT.png``."""
+"""The figure of `subbundle.diagnose` for a noisy torus with stray points: ``plot_diagnose.py [FOLDER]``."""
 
 import sys
 from pathlib import Path
