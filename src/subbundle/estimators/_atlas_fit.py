@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,17 @@ from subbundle.cloud import Cloud
 from subbundle.estimators._prepare import _components, _lifted
 from subbundle.manifolds.atlas_distance import AtlasDistance
 from subbundle.manifolds.developed_atlas import DevelopedAtlas
-from subbundle.manifolds.development import Development, coefficients, develop, develop_neighbours
+from subbundle.manifolds.development import CONTRADICTION, Development, coefficients, develop, develop_neighbours
 from subbundle.manifolds.layout import by_size, develop_at, lay_out
 from subbundle.manifolds.quadrics import QuadricFitter
 from subbundle.manifolds.stress import stress_positions, stretched_maps
+from subbundle.selection.bandwidth import choose_bandwidth
 from subbundle.selection.carried_risk import choose_by_carrying
 from subbundle.selection.components import Components
 
 # Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, up to the second
 # charts gain from more.
-_THIN, _RICH = 1.5, 4.0
+_THIN, _RICH = 1.2, 4.0
 # Up to so many features nothing is left out: where no direction is noise alone, the floor of the noise cannot be seen.
 _FEW = 8
 # From so many components on those are dropped that hold the last of the variance.
@@ -33,6 +35,10 @@ _NEIGHBOURHOODS = (2, 3, 5, 8)
 # Bandwidth relative to that of least risk for the middle of the cloud: curvature, which charts are made of, suffers
 # earlier from a large one.
 _NARROWER = 0.75
+_FEW_POINTS, _LOW_DIM = 500, 16
+_WIDER = (1.2, 1.4)
+# λ_{k+1}/λ_k above which the neighbours of a point show no shape.
+_ROUND = 0.4
 _STEPS = 3
 # How far a cut must lower the residual of the alignment. Stress can lay out curved shapes in one piece; it needs a cut
 # only where there is a loop.
@@ -84,6 +90,8 @@ def learn(
         found, count = _of_neighbours(fitter, n_neighbors, closed, mended, n_jobs)
     else:
         found, count = develop(fitter, width, closed=closed, mended=mended, n_jobs=n_jobs), 0
+        if isinstance(bandwidth, str) and fitter.cloud.n_points <= _FEW_POINTS:
+            found, width = _joined(fitter, found, width, closed, mended, n_jobs)
     return Learned(components, _atlas(found, metric, n_jobs), found, width, count, reason)
 
 
@@ -100,6 +108,21 @@ def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: 
     left = np.cumsum(variance[::-1])[::-1] - variance
     kept = max(int(np.count_nonzero(left > _NEGLIGIBLE * variance.sum())) + 1, rank + 1)
     return Components(components.mean, np.ascontiguousarray(components.axes[:, :kept]), components.noise)
+
+
+def _joined(
+    fitter: QuadricFitter, found: Development, width: float, closed: str, mended: float, n_jobs: int | None
+) -> tuple[Development, float]:
+    """``found``, or charts at a somewhat larger bandwidth where those join the parts without contradiction: few points
+    can leave gaps that are no gaps of the shape."""
+    for factor in _WIDER:
+        if int(found.labels.max()) == 0:
+            break
+        wider = develop(fitter, factor * width, closed=closed, mended=mended, n_jobs=n_jobs)
+        fewer = int(wider.labels.max()) < int(found.labels.max())
+        if fewer and wider.alignment.residual <= CONTRADICTION:
+            return wider, factor * width
+    return found, width
 
 
 def _of_neighbours(
@@ -127,12 +150,23 @@ def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), "the bandwidth was given"
     as_choice(bandwidth, "bandwidth", ("auto",))
-    choice = choose_by_carrying(fitter.cloud, rank, _carried, n_jobs=n_jobs)
+    # A regression on few points needs so wide a bandwidth that the least risk of the plain ridge is the better guide.
+    few_points = fitter.cloud.n_points <= _FEW_POINTS and fitter.cloud.dim <= _LOW_DIM
+    if few_points:
+        choice = choose_bandwidth(fitter.cloud, rank, n_jobs=n_jobs)
+    else:
+        choice = choose_by_carrying(fitter.cloud, rank, partial(_carried, 1.0), n_jobs=n_jobs)
     few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
-    effective = float(np.median(fitter.fit(few, choice.bandwidth, steps=2).effective))
+    fits = fitter.fit(few, choice.bandwidth, steps=2)
+    if not few_points and np.median(fits.gaps) > _ROUND:
+        # Far below the noise a dense cloud has no middle; points stay where they are, which looks like a small error.
+        wider = choose_by_carrying(fitter.cloud, rank, partial(_carried, _ROUND), n_jobs=n_jobs)
+        if wider.error < choice.error:
+            choice, fits = wider, fitter.fit(few, wider.bandwidth, steps=2)
+    effective = float(np.median(fits.effective))
     # The number of neighbours goes with the k-th power of the bandwidth.
     enough = (_RICH * coefficients(rank) / effective) ** (1.0 / rank)
-    share = min(max(_NARROWER, enough), 1.0)
+    share = 1.0 if few_points else min(max(_NARROWER, enough), 1.0)
     width, effective = share * choice.bandwidth, share**rank * effective
     needed = _THIN * coefficients(rank)
     seen = f"at bandwidth {width:.3g} a point has {effective:.0f} effective neighbours"
@@ -144,17 +178,22 @@ def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None
     return float("nan"), why
 
 
-def _carried(half: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None) -> FloatArray:
-    """Where ``queries`` [q, D] come to rest on the quadratic fits to ``half``; NaN where these have too few points."""
+def _carried(
+    round_: float, half: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Where ``queries`` [q, D] come to rest on the quadratic fits to ``half``.
+
+    NaN where these have too few points, or where the neighbours are as round as λ_{k+1} > ``round_`` · λ_k.
+    """
     fits = QuadricFitter(half, rank, n_jobs=n_jobs).fit(queries, bandwidth, steps=_STEPS)
-    lost = (fits.status != 0) | (fits.effective < rank + 2)
+    lost = (fits.status != 0) | (fits.effective < rank + 2) | (fits.gaps > round_)
     return np.where(lost[:, None], np.nan, fits.points)
 
 
 def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:
     """Charts laid out by the alignment, or by stress, parts side by side."""
     charts, aligned = found.charts, found.alignment
-    mass = np.add.reduceat(charts.weights, charts.starts[:-1])
+    mass = np.bincount(charts.charts, weights=charts.weights, minlength=len(charts.bases)) + 1e-300
     labels = by_size(found.labels, mass)
     # Points lie up to two spacings beyond the bases on either side.
     gap = 5.0 * float(charts.spacings.max())

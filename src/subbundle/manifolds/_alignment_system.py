@@ -33,7 +33,10 @@ class AlignmentSystem:
         self._gather = csr_array((charts.weights, (charts.places, entries)), shape=(charts.n_points, len(entries)))
         mass = np.asarray(self._gather.sum(axis=1)).ravel()
         self._inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
-        self._chart_mass = self._sum(charts.weights)
+        self._by_chart = csr_array(
+            (np.ones(len(entries)), (self._of, entries)), shape=(len(charts.bases), len(entries))
+        )
+        self._chart_mass = self._sum(charts.weights) + 1e-300
 
     def images(self, maps: FloatArray, shifts: FloatArray) -> FloatArray:
         """v R_c + t_c of every member."""
@@ -122,8 +125,8 @@ class AlignmentSystem:
         return csr_array((np.repeat(root, rank), (rows, columns)), shape=(len(self._inverse) * rank, len(rows)))
 
     def _sum(self, entries: FloatArray) -> FloatArray:
-        """Sums over the members of each chart; every chart has at least one."""
-        return np.asarray(np.add.reduceat(entries, self._charts.starts[:-1], axis=0))
+        """Sums over the members of each chart; zero for charts that lost theirs to another part."""
+        return np.asarray(self._by_chart @ entries)
 
 
 def _generators(rank: int) -> FloatArray:
