@@ -193,7 +193,8 @@ def _carried(
 def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:
     """Charts laid out by the alignment, or by stress, parts side by side."""
     charts, aligned = found.charts, found.alignment
-    mass = np.bincount(charts.charts, weights=charts.weights, minlength=len(charts.bases)) + 1e-300
+    counted = np.bincount(charts.charts, weights=charts.weights, minlength=len(charts.bases))
+    mass: FloatArray = np.asarray(counted, dtype=np.float64) + 1e-300
     labels = by_size(found.labels, mass)
     # Points lie up to two spacings beyond the bases on either side.
     gap = 5.0 * float(charts.spacings.max())
