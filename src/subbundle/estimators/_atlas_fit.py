@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
+from subbundle.estimators._atlas_size import chart_size
 from subbundle.estimators._prepare import _components, _lifted
 from subbundle.manifolds.atlas_distance import AtlasDistance
 from subbundle.manifolds.developed_atlas import DevelopedAtlas
-from subbundle.manifolds.development import CONTRADICTION, Development, coefficients, develop, develop_neighbours
+from subbundle.manifolds.development import (
+    CONTRADICTION,
+    Development,
+    ThinDataError,
+    develop,
+    develop_neighbours,
+)
 from subbundle.manifolds.layout import by_size, develop_at, lay_out
 from subbundle.manifolds.quadrics import QuadricFitter
 from subbundle.manifolds.stress import stress_positions, stretched_maps
-from subbundle.selection.bandwidth import choose_bandwidth
-from subbundle.selection.carried_risk import choose_by_carrying
 from subbundle.selection.components import Components
 
-# Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, up to the second
-# charts gain from more.
-_THIN, _RICH = 1.2, 4.0
 # Up to so many features nothing is left out: where no direction is noise alone, the floor of the noise cannot be seen.
 _FEW = 8
 # From so many components on those are dropped that hold the last of the variance.
 _MANY, _NEGLIGIBLE = 16, 1e-3
 # Sizes of neighbourhoods that are compared, in units of k + 2.
 _NEIGHBOURHOODS = (2, 3, 5, 8)
-# Bandwidth relative to that of least risk for the middle of the cloud: curvature, which charts are made of, suffers
-# earlier from a large one.
-_NARROWER = 0.75
-_FEW_POINTS, _LOW_DIM = 500, 16
-_WIDER = (1.2, 1.4)
-# λ_{k+1}/λ_k above which the neighbours of a point show no shape.
-_ROUND = 0.4
-_STEPS = 3
+# Bandwidths tried on few points, relative to the one of their density.
+_WIDER = (1.0, 1.2, 1.4)
 # How far a cut must lower the residual of the alignment. Stress can lay out curved shapes in one piece; it needs a cut
 # only where there is a loop.
 _MENDED = {"rigid": 1.0, "stress": 0.3}
@@ -84,14 +79,16 @@ def learn(
     components = _components(points, rank, None if few else reduce_dim)
     components = _lifted(_telling(components, points, rank, reduce_dim), rank)
     fitter = QuadricFitter(components.enter(points), rank, n_jobs=n_jobs)
-    width, reason = _size(fitter, bandwidth, charts, n_jobs)
+    size = chart_size(fitter, bandwidth, charts, n_jobs)
+    width, reason = size.bandwidth, size.reason
     mended = _MENDED[metric]
     if np.isnan(width):
         found, count = _of_neighbours(fitter, n_neighbors, closed, mended, n_jobs)
-    else:
+    elif not size.guess:
         found, count = develop(fitter, width, closed=closed, mended=mended, n_jobs=n_jobs), 0
-        if isinstance(bandwidth, str) and fitter.cloud.n_points <= _FEW_POINTS:
-            found, width = _joined(fitter, found, width, closed, mended, n_jobs)
+    else:
+        found, width, count = _of_few(fitter, width, n_neighbors, closed, mended, n_jobs)
+        reason = reason if not count else f"{reason}, at which charts contradict each other, or there are none"
     return Learned(components, _atlas(found, metric, n_jobs), found, width, count, reason)
 
 
@@ -110,19 +107,31 @@ def _telling(components: Components, points: FloatArray, rank: int, reduce_dim: 
     return Components(components.mean, np.ascontiguousarray(components.axes[:, :kept]), components.noise)
 
 
-def _joined(
-    fitter: QuadricFitter, found: Development, width: float, closed: str, mended: float, n_jobs: int | None
-) -> tuple[Development, float]:
-    """``found``, or charts at a somewhat larger bandwidth where those join the parts without contradiction: few points
-    can leave gaps that are no gaps of the shape."""
+def _of_few(
+    fitter: QuadricFitter, width: float, n_neighbors: Any, closed: str, mended: float, n_jobs: int | None
+) -> tuple[Development, float, int]:
+    """Charts on few points, their bandwidth, and neighbours per chart (0 where the bandwidth counts).
+
+    Few points can leave gaps that are no gaps of the shape: a somewhat larger bandwidth is taken where it joins parts
+    without contradiction. Where charts contradict each other at all of these, neighbours take their place.
+    """
+    tried = []
     for factor in _WIDER:
-        if int(found.labels.max()) == 0:
+        try:
+            tried.append((develop(fitter, factor * width, closed=closed, mended=mended, n_jobs=n_jobs), factor))
+        except ThinDataError:
+            continue
+        if int(tried[-1][0].labels.max()) == 0 and tried[-1][0].alignment.residual <= CONTRADICTION:
             break
-        wider = develop(fitter, factor * width, closed=closed, mended=mended, n_jobs=n_jobs)
-        fewer = int(wider.labels.max()) < int(found.labels.max())
-        if fewer and wider.alignment.residual <= CONTRADICTION:
-            return wider, factor * width
-    return found, width
+    sound = [one for one in tried if one[0].alignment.residual <= CONTRADICTION]
+    if sound:
+        found, factor = min(sound, key=lambda one: int(one[0].labels.max()))
+        return found, factor * width, 0
+    flat, count = _of_neighbours(fitter, n_neighbors, closed, mended, n_jobs)
+    bent = min(tried, key=lambda one: one[0].alignment.residual, default=None)
+    if bent is not None and bent[0].alignment.residual <= flat.alignment.residual:
+        return bent[0], bent[1] * width, 0
+    return flat, float("nan"), count
 
 
 def _of_neighbours(
@@ -142,59 +151,11 @@ def _of_neighbours(
     return found[best], counts[best]
 
 
-def _size(fitter: QuadricFitter, bandwidth: Any, charts: str, n_jobs: int | None) -> tuple[float, str]:
-    """The bandwidth, NaN where charts are to be made of neighbours, and the reason."""
-    rank = fitter.rank
-    if charts == "neighbours":
-        return float("nan"), "they were asked for"
-    if not isinstance(bandwidth, str):
-        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), "the bandwidth was given"
-    as_choice(bandwidth, "bandwidth", ("auto",))
-    # A regression on few points needs so wide a bandwidth that the least risk of the plain ridge is the better guide.
-    few_points = fitter.cloud.n_points <= _FEW_POINTS and fitter.cloud.dim <= _LOW_DIM
-    if few_points:
-        choice = choose_bandwidth(fitter.cloud, rank, n_jobs=n_jobs)
-    else:
-        choice = choose_by_carrying(fitter.cloud, rank, partial(_carried, 1.0), n_jobs=n_jobs)
-    few = fitter.cloud.at(fitter.cloud.sample(256)) + fitter.cloud.centre
-    fits = fitter.fit(few, choice.bandwidth, steps=2)
-    if not few_points and np.median(fits.gaps) > _ROUND:
-        # Far below the noise a dense cloud has no middle; points stay where they are, which looks like a small error.
-        wider = choose_by_carrying(fitter.cloud, rank, partial(_carried, _ROUND), n_jobs=n_jobs)
-        if wider.error < choice.error:
-            choice, fits = wider, fitter.fit(few, wider.bandwidth, steps=2)
-    effective = float(np.median(fits.effective))
-    # The number of neighbours goes with the k-th power of the bandwidth.
-    enough = (_RICH * coefficients(rank) / effective) ** (1.0 / rank)
-    share = 1.0 if few_points else min(max(_NARROWER, enough), 1.0)
-    width, effective = share * choice.bandwidth, share**rank * effective
-    needed = _THIN * coefficients(rank)
-    seen = f"at bandwidth {width:.3g} a point has {effective:.0f} effective neighbours"
-    if charts == "bandwidth" or (choice.method != "neighbour distance" and effective >= needed):
-        return width, f"{seen}, and curvature in {rank} dimensions needs {needed:.0f}"
-    why = f"{seen}, too few for curvature in {rank} dimensions, which needs {needed:.0f}"
-    if choice.method == "neighbour distance":
-        why = f"on {fitter.cloud.n_points} observations no bandwidth could be told from another"
-    return float("nan"), why
-
-
-def _carried(
-    round_: float, half: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None
-) -> FloatArray:
-    """Where ``queries`` [q, D] come to rest on the quadratic fits to ``half``.
-
-    NaN where these have too few points, or where the neighbours are as round as λ_{k+1} > ``round_`` · λ_k.
-    """
-    fits = QuadricFitter(half, rank, n_jobs=n_jobs).fit(queries, bandwidth, steps=_STEPS)
-    lost = (fits.status != 0) | (fits.effective < rank + 2) | (fits.gaps > round_)
-    return np.where(lost[:, None], np.nan, fits.points)
-
-
 def _atlas(found: Development, metric: str, n_jobs: int | None) -> DevelopedAtlas:
     """Charts laid out by the alignment, or by stress, parts side by side."""
     charts, aligned = found.charts, found.alignment
-    counted = np.bincount(charts.charts, weights=charts.weights, minlength=len(charts.bases))
-    mass: FloatArray = np.asarray(counted, dtype=np.float64) + 1e-300
+    mass: FloatArray = np.full(len(charts.bases), 1e-300)
+    mass += np.bincount(charts.charts, weights=charts.weights, minlength=len(charts.bases))
     labels = by_size(found.labels, mass)
     # Points lie up to two spacings beyond the bases on either side.
     gap = 5.0 * float(charts.spacings.max())

@@ -47,7 +47,8 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Lay the charts out as rigid pieces, or such that distances in the coordinates follow those along the shape.
     charts : {"auto", "bandwidth", "neighbours"}
         Size of a chart: by the bandwidth, or flat charts of ``n_neighbors`` points for data too thin for one.
-        ``"auto"`` takes neighbours when a point has too few of them for curvature to be seen; ``reason_`` says why.
+        ``"auto"`` takes neighbours when a point has too few of them for curvature to be seen, or when charts on few
+        points contradict each other; ``reason_`` says why.
     n_neighbors : int or "auto"
         Points in such a chart; ``"auto"``: of 2k + 4 and three larger numbers the one whose charts fit each other best.
     closed : {"cut", "regions", "raise"}

@@ -58,7 +58,10 @@ def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, form
             effective[b] = _mean(rows, places, weights, count, mean)
             _second_moment(rows, places, weights, count, mean, tiles, moment)
             leading(moment, rank, values, frame)
-            gaps[b] = values[rank] / values[rank - 1] if values[rank - 1] > 0.0 else 1.0
+            # Copies of one point have no direction.
+            if not values[rank - 1] > 1e-24 * bandwidth * bandwidth:
+                break
+            gaps[b] = values[rank] / values[rank - 1]
             noise[b] = _regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients)
             moved = _to_graph(p, mean, frame, coefficients, step)
             longest = 2.0 * bandwidth

@@ -41,6 +41,10 @@ _ENOUGH = 12.0
 _ALONE_DIM = 8
 
 
+class ThinDataError(ValueError):
+    """No chart has enough points at this bandwidth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Development:
     """Aligned charts.
@@ -177,8 +181,8 @@ def _linked(points: FloatArray, charts: SmallCharts, least: int, n_jobs: int | N
     return Development(points, charts, links, align(charts, links, labels), links.pairs, labels, 0.0)
 
 
-def _too_thin(bandwidth: float, rank: int) -> ValueError:
-    return ValueError(
+def _too_thin(bandwidth: float, rank: int) -> ThinDataError:
+    return ThinDataError(
         f"charts must have at least {2 * rank + 2} points with {rank} directions that stand out; at bandwidth "
         f"{bandwidth:.3g} none has. Pass a smaller bandwidth if sheets lie closer together than that, a larger one or "
         "charts='neighbours' if the data is thin, or another n_components."
