@@ -4,6 +4,8 @@ from sklearn.exceptions import NotFittedError
 
 from subbundle import SubbundleWarning, datasets
 from subbundle.estimators import GeodesicDistance
+from subbundle.saving import load, save
+from subbundle.spaces import Sphere
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +101,27 @@ class TestBadInput:
     def test_shapeless_clouds_are_told_so(self):
         with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 30 observations"):
             GeodesicDistance().fit(np.random.default_rng(0).standard_normal((30, 3)))
+
+
+class TestAtlas:
+    def test_distances_of_a_cap_are_great_circles(self, tmp_path):
+        rng = np.random.default_rng(0)
+        height, turn = rng.uniform(0.5, 1.0, 1500), rng.uniform(0.0, 2.0 * np.pi, 1500)
+        ring = np.sqrt(1.0 - height**2)
+        clean = np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
+        metric = GeodesicDistance(2, method="atlas").fit(clean + 0.01 * rng.standard_normal(clean.shape))
+        found = metric.pairwise(clean[:20])
+        exact = np.arccos(np.clip(clean[:20] @ clean[:20].T, -1.0, 1.0))
+        # The sheet learned is off by a fraction of the noise, 0.01, and paths are straight to a hundredth.
+        np.testing.assert_allclose(found, exact, atol=0.03)
+        np.testing.assert_allclose(found, found.T, atol=1e-9)
+        assert metric(clean[0], clean[1]) == pytest.approx(found[0, 1], abs=1e-6)
+        again = load(save(metric, tmp_path / "metric.npz"))
+        np.testing.assert_array_equal(again.pairwise(clean[:5]), metric.pairwise(clean[:5]))
+
+    def test_what_is_refused(self):
+        points = np.random.default_rng(0).standard_normal((50, 3))
+        with pytest.raises(ValueError, match="method must be one of 'geodesics', 'atlas'; got 'graph'"):
+            GeodesicDistance(2, method="graph").fit(points)
+        with pytest.raises(ValueError, match="space must be None with method='atlas'"):
+            GeodesicDistance(2, method="atlas", space=Sphere(2)).fit(points)

@@ -3,6 +3,7 @@ distances."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -10,13 +11,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray
-from subbundle._validation import as_integer
+from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.estimators._checks import check_rank
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import denoised_on_manifold
 from subbundle.estimators._prepare import Prepared, denoised
 from subbundle.estimators._state import State, learned_from, state_of
+from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.geodesics.distance import distance, pairwise_distance
 from subbundle.spaces.base import Space
 
@@ -32,6 +35,10 @@ class GeodesicDistance(BaseEstimator):
     ----------
     rank : int
         k, the dimension of the shape; below the number of features.
+    method : {"geodesics", "atlas"}
+        Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
+        straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
+        ``denoise``, ``kernel``, ``centering`` and ``tol`` have no part in it, and ``space`` must be None.
     bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
         As in `PrincipalSubmanifold`.
     tol : float
@@ -41,9 +48,11 @@ class GeodesicDistance(BaseEstimator):
     ----------
     bandwidth_ : float
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
-        In the kept components.
-    points_ : [n_samples, n_kept]
-        The training points in the middle of the cloud, in the kept components.
+        In the kept components; with geodesics.
+    atlas_ : subbundle.AtlasEmbedding
+        With the atlas.
+    points_ : [n_samples, n_kept] or [n_samples, n_features]
+        The training points in the middle of the cloud, in the kept components; with the atlas as they are.
     mean_, axes_, noise_
         The kept components, as in `PrincipalSubmanifold`.
     n_features_in_ : int
@@ -64,6 +73,7 @@ class GeodesicDistance(BaseEstimator):
         self,
         rank: int = 2,
         *,
+        method: str = "geodesics",
         bandwidth: float | str = "auto",
         denoise: bool = True,
         reduce_dim: int | str | None = "auto",
@@ -74,6 +84,7 @@ class GeodesicDistance(BaseEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.rank = rank
+        self.method = method
         self.bandwidth = bandwidth
         self.denoise = denoise
         self.reduce_dim = reduce_dim
@@ -86,7 +97,18 @@ class GeodesicDistance(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored."""
         rank = as_integer(self.rank, "rank", low=1)
+        as_choice(self.method, "method", ("geodesics", "atlas"))
+        if self.method == "atlas" and self.space is not None:
+            raise ValueError(f"space must be None with method='atlas'; got {self.space!r}. Use method='geodesics'.")
         X = checked_rows(self, X, self.space, ensure_min_samples=rank + 2, ensure_min_features=2)
+        if self.method == "atlas":
+            check_rank(rank, "rank", X)
+            with warnings.catch_warnings():
+                # They say where a picture lies; distances need none.
+                warnings.simplefilter("ignore", SubbundleWarning)
+                self._set_atlas(self._new_atlas().fit(X))
+            self.points_ = X
+            return self
         self._set(learn(self, X, rank, "rank"))
         self.points_ = self._carried(X)
         return self
@@ -100,6 +122,9 @@ class GeodesicDistance(BaseEstimator):
         check_is_fitted(self)
         if X is None and Y is not None:
             raise ValueError("pairwise takes Y only together with X; got Y alone. Write pairwise(Y).")
+        if self.method == "atlas":
+            points = self.points_ if X is None else self._checked(X)
+            return self.atlas_.distance(points, None if Y is None else self._checked(Y))
         points = self.points_ if X is None else self._carried(self._checked(X))
         others = None if Y is None else self._carried(self._checked(Y))
         return pairwise_distance(self.bundle_, points, others, tol=self.tol)
@@ -107,7 +132,10 @@ class GeodesicDistance(BaseEstimator):
     def __call__(self, x: Any, y: Any) -> float:
         """Distance between two points [n_features]; use it where a callable metric is wanted."""
         check_is_fitted(self)
-        rows = self._carried(self._checked(np.stack([np.asarray(x), np.asarray(y)])))
+        rows = self._checked(np.stack([np.asarray(x), np.asarray(y)]))
+        if self.method == "atlas":
+            return float(self.atlas_.paired_distance(rows[:1], rows[1:])[0])
+        rows = self._carried(rows)
         return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
 
     def _set(self, learned: Prepared) -> None:
@@ -116,6 +144,13 @@ class GeodesicDistance(BaseEstimator):
         self.noise_ = learned.components.noise
         self.bandwidth_ = learned.bandwidth
         self.bundle_ = learned.bundle
+
+    def _new_atlas(self) -> AtlasEmbedding:
+        return AtlasEmbedding(self.rank, bandwidth=self.bandwidth, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs)
+
+    def _set_atlas(self, atlas: AtlasEmbedding) -> None:
+        self.atlas_, self.bandwidth_ = atlas, atlas.bandwidth_
+        self.mean_, self.axes_, self.noise_ = atlas.mean_, atlas.axes_, atlas.noise_
 
     def _checked(self, X: Any) -> FloatArray:
         return checked_rows(self, X, self.space, reset=False)
@@ -130,9 +165,15 @@ class GeodesicDistance(BaseEstimator):
         return denoised(self.bundle_, points)
 
     def _state(self) -> State:
-        values, arrays = state_of(self._learned)
+        values, arrays = self.atlas_._state() if self.method == "atlas" else state_of(self._learned)
         return values, arrays | {"points_": self.points_}
 
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        self._set(learned_from(values, arrays, self.n_jobs))
+        if self.method == "atlas":
+            atlas = self._new_atlas()
+            atlas.n_features_in_ = self.n_features_in_
+            atlas._restore(values, arrays)
+            self._set_atlas(atlas)
+        else:
+            self._set(learned_from(values, arrays, self.n_jobs))
         self.points_ = arrays["points_"]
