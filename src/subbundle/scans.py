@@ -58,11 +58,15 @@ def read_scan(path: str | os.PathLike[str]) -> Scan:
     try:
         columns, attributes = _READERS.get(suffix, _read_mesh)(path)
         points = np.ascontiguousarray(columns, dtype=np.float64)
-    except (OSError, ImportError):
+    except OSError:
         raise
     except Exception as error:
-        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause.
-        cause = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if isinstance(error, ImportError) and suffix not in MESH_SUFFIXES:
+            raise
+        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause. For text that
+        # is no text trimesh asks for a package that guesses encodings.
+        junk = isinstance(error, ImportError | UnicodeError)
+        cause = "it is no text" if junk else str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
     if points.ndim != 2 or points.shape[1] != 3:
         raise ValueError(f"{path} must hold points of 3 coordinates; it holds an array of shape {points.shape}.")
