@@ -63,8 +63,8 @@ def read_scan(path: str | os.PathLike[str]) -> Scan:
     except Exception as error:
         if isinstance(error, ImportError) and suffix not in MESH_SUFFIXES:
             raise
-        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause. For text that
-        # is no text trimesh asks for a package that guesses encodings.
+        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause. For text
+        # that is no text trimesh asks for a package that guesses encodings.
         junk = isinstance(error, ImportError | UnicodeError)
         cause = "it is no text" if junk else str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
