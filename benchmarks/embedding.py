@@ -32,7 +32,7 @@ def run() -> Result:
             seconds = time.perf_counter() - start
             table.setdefault(name, []).append((*_errors(found, sheet.unrolled), seconds))
         coverage.append(_coverage(sheet.points))
-    median = {name: np.median(values, axis=0) for name, values in table.items()}
+    median = {name: np.nanmedian(values, axis=0) for name, values in table.items()}
     best = min((name for name in median if name.startswith("Isomap")), key=lambda name: median[name][1])
     rows = [[name, *(f"{value:.4f}" for value in row[:2]), f"{row[2]:.1f}"] for name, row in median.items()]
     errors = np.array([row[0] for row in table["one chart"]])
@@ -83,12 +83,18 @@ def _quiet(embed: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], 
     def run(points: FloatArray) -> FloatArray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(embed(points))
+            try:
+                return np.asarray(embed(points))
+            except ValueError:
+                # LTSA's eigenproblem is singular for some clouds; no answer is no error to compare.
+                return np.full((len(points), 2), np.nan)
 
     return run
 
 
 def _errors(found: FloatArray, truth: FloatArray) -> tuple[float, float]:
+    if not np.isfinite(found).all():
+        return float("nan"), float("nan")
     rigid, scaled = (s_surface.moved_onto(found, truth, scaled=scaled) for scaled in (False, True))
     return s_surface.root_mean_square(rigid - truth), s_surface.root_mean_square(scaled - truth)
 
