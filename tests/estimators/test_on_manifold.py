@@ -91,6 +91,9 @@ def test_bad_input():
         prepare_on_manifold(1.2 * points, 1, space=Sphere(2))
     with pytest.raises(ValueError, match="bandwidth must be one of 'auto'"):
         prepare_on_manifold(points, 1, space=Sphere(2), bandwidth="scott")
+    for estimator in (sb.PrincipalSubmanifold, sb.GeodesicDistance):
+        with pytest.raises(TypeError, match=r"space must be a manifold of sb.spaces; got 'sphere'. Pass for example"):
+            estimator(1, space="sphere").fit(points)
     learned = prepare_on_manifold(points, 1, space=Sphere(2), bandwidth=0.2)
     with pytest.raises(ValueError, match="base_point must be one of 'frechet'"):
         find_base_point_on_manifold(learned.bundle, "mean")

@@ -18,8 +18,8 @@ _LOOKED_AT = 64
 _ROUNDING = 1e-9
 
 
-def as_observations(points: Any, space: Any) -> FloatArray:
-    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it, or an error in words."""
+def check_space(space: Any) -> None:
+    """Raise when ``space`` is not a manifold that observations can lie on."""
     if not isinstance(space, Space):
         hint = (
             "Write space=sb.spaces.from_geomstats(space)."
@@ -27,6 +27,11 @@ def as_observations(points: Any, space: Any) -> FloatArray:
             else "Pass for example space=sb.spaces.Sphere(2)."
         )
         raise TypeError(f"space must be a manifold of sb.spaces; got {space!r}. {hint}")
+
+
+def as_observations(points: Any, space: Any) -> FloatArray:
+    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it, or an error in words."""
+    check_space(space)
     array = one_array(points, "points", space.shape)
     axes = 1 + len(space.shape)
     if axes > 2 and array.ndim == 2 and array.shape[1] == space.ambient_dim:

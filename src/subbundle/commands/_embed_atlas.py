@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 
 import numpy as np
 
 from subbundle import saving
 from subbundle._progress import Progress
-from subbundle._types import Status, SubbundleWarning
-from subbundle.commands._options import check_rows
-from subbundle.commands._tables import check_output, read_table, write_table
+from subbundle._types import FloatArray, Status
+from subbundle.commands._learned import fitted_or_loaded, read_values, unwarned
+from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding
 from subbundle.estimators._atlas_words import fit_warnings
@@ -22,32 +21,19 @@ def run_atlas(options: argparse.Namespace) -> None:
     """Read, fit or load, place, write, and say what was found."""
     _check(options)
     progress = Progress()
-    progress.stage(f"reading {options.data}")
-    table = read_table(options.data)
-    if table.left_out:
-        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
-    values = table.values
-    with warnings.catch_warnings():
-        # What they say stands in the summary.
-        warnings.simplefilter("ignore", SubbundleWarning)
-        if options.model is not None:
-            progress.stage(f"loading {options.model}")
-            model = saving.load(options.model)
-            if not isinstance(model, AtlasEmbedding):
-                raise ValueError(f"{options.model} must hold an AtlasEmbedding; it holds a {type(model).__name__}.")
-        else:
-            if options.base_row is not None:
-                check_rows([options.base_row], len(values), "--base-row")
-            progress.stage(
-                f"learning {options.dim} coordinates from {values.shape[0]} rows of {values.shape[1]} features"
-            )
-            model = AtlasEmbedding(
-                options.dim,
-                bandwidth=options.bandwidth,
-                base_point=None if options.base_row is None else values[options.base_row],
-                outside="nan" if options.nan else "nearest",
-                n_jobs=options.jobs,
-            ).fit(values)
+    values = read_values(options.data, progress)
+
+    def make(base: FloatArray | None) -> AtlasEmbedding:
+        return AtlasEmbedding(
+            options.dim,
+            bandwidth=options.bandwidth,
+            base_point=base,
+            outside="nan" if options.nan else "nearest",
+            n_jobs=options.jobs,
+        )
+
+    with unwarned():
+        model = fitted_or_loaded(options, values, progress, AtlasEmbedding, make)
         progress.stage("placing the rows")
         found = model.locate(values)
     coordinates = found.pop("coordinates")

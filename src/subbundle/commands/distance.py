@@ -36,16 +36,13 @@ def run(options: argparse.Namespace) -> None:
 
     from subbundle._progress import Progress
     from subbundle._types import SubbundleWarning
-    from subbundle.commands._tables import check_output, read_table, write_table
+    from subbundle.commands._learned import read_values
+    from subbundle.commands._tables import check_output, write_table
     from subbundle.estimators import GeodesicDistance
 
     check_output(options.output)
     progress = Progress()
-    progress.stage(f"reading {options.data}")
-    table = read_table(options.data)
-    if table.left_out:
-        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
-    values = table.values
+    values = read_values(options.data, progress)
     if options.sources is None and options.targets is None and len(values) > MOST_ROWS:
         raise ValueError(
             f"all pairs of at most {MOST_ROWS} rows can be computed; {options.data} has "

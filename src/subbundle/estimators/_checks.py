@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from subbundle._types import FloatArray, SubbundleWarning
 
@@ -23,3 +27,22 @@ def check_rank(rank: int, name: str, X: FloatArray) -> None:
             SubbundleWarning,
             stacklevel=3,
         )
+
+
+def checked_coordinates(estimator: Any, X: Any) -> FloatArray:
+    """``X`` [n, k], coordinates of a fitted ``estimator``; NaN stands for a point that has none and stays NaN."""
+    check_is_fitted(estimator)
+    rank = estimator._n_features_out
+    coordinates: FloatArray = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+    if coordinates.shape[1] != rank:
+        raise ValueError(
+            f"X must have one column per component, {rank}; got shape {coordinates.shape}. "
+            "inverse_transform and loadings take what transform returns."
+        )
+    return coordinates
+
+
+def explained(X: FloatArray, residuals: FloatArray) -> float:
+    """1 − Σ r²/Σ|x − x̄|² for the rows of ``X`` [n, d] and their ``residuals`` r [n]."""
+    total, lost = float(np.sum((X - X.mean(axis=0)) ** 2)), float(np.sum(residuals**2))
+    return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
+from subbundle.bundles._riemannian_checks import check_space
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._on_manifold import as_rows, prepare_on_manifold
 from subbundle.estimators._prepare import Prepared, prepare
@@ -16,8 +17,10 @@ from subbundle.spaces.base import Space
 
 def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -> FloatArray:
     """``X`` as rows [n, n_features], by scikit-learn's rules; on ``space`` points [n, *shape] are flattened first."""
-    if space is not None and np.ndim(X) == 1 + len(space.shape) > 2:
-        X = np.reshape(X, (len(X), -1))
+    if space is not None:
+        check_space(space)
+        if np.ndim(X) == 1 + len(space.shape) > 2:
+            X = np.reshape(X, (len(X), -1))
     rows: FloatArray = validate_data(estimator, X, dtype=np.float64, **settings)
     return rows if space is None else as_rows(rows, space)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_integer, as_points
@@ -16,7 +16,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._atlas_words import fit_warnings, outside_warning
-from subbundle.estimators._checks import check_rank
+from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._state import State
 from subbundle.manifolds.atlas_distance import AtlasDistance
 from subbundle.manifolds.developed_atlas import DevelopedAtlas, Placement
@@ -174,7 +174,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Beyond the charts the nearest one is continued, or NaN given, as ``outside`` says.
         """
-        coordinates = self._checked_coordinates(X)
+        coordinates = checked_coordinates(self, X)
         known = np.isfinite(coordinates).all(axis=1)
         points = np.full((len(coordinates), self.axes_.shape[1]), np.nan)
         points[known], coverage = self.atlas_.points_at(coordinates[known])
@@ -208,7 +208,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def loadings(self, X: Any) -> FloatArray:
         """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
-        coordinates = self._checked_coordinates(X)
+        coordinates = checked_coordinates(self, X)
         known = np.isfinite(coordinates).all(axis=1)
         jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
         jacobian[known] = self.atlas_.jacobian(coordinates[known])
@@ -232,9 +232,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score(self, X: Any, y: Any = None) -> float:
         """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
-        _, residuals = self._place(X)
-        total, lost = float(np.sum((X - X.mean(axis=0)) ** 2)), float(np.sum(residuals**2))
-        return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
+        return explained(X, self._place(X)[1])
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
@@ -273,17 +271,6 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return checked
-
-    def _checked_coordinates(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        # NaN stands for a point without coordinates; it stays what it is.
-        coordinates: FloatArray = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
-        if coordinates.shape[1] != self.atlas_.rank:
-            raise ValueError(
-                f"X must have one column per component, {self.atlas_.rank}; got shape {coordinates.shape}. "
-                "inverse_transform and loadings take what transform returns."
-            )
-        return coordinates
 
     def _place(self, X: FloatArray) -> tuple[Placement, FloatArray]:
         """Rows of ``X`` on the atlas, and their distances from it."""

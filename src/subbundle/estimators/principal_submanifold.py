@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
 from subbundle._validation import as_choice, as_integer, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.estimators._checks import checked_coordinates, explained
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
 from subbundle.estimators._prepare import Prepared
@@ -162,7 +163,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as
         ``outside`` says.
         """
-        coordinates = self._checked_coordinates(X)
+        coordinates = checked_coordinates(self, X)
         return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
 
     def locate(self, X: Any) -> tuple[FloatArray, FloatArray, StatusArray]:
@@ -172,7 +173,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def loadings(self, X: Any) -> FloatArray:
         """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
-        coordinates = self._checked_coordinates(X)
+        coordinates = checked_coordinates(self, X)
         jacobian = self.chart_.jacobian(self._inside(coordinates))
         moved: FloatArray = np.einsum("dr,nrk->ndk", self.axes_, jacobian)
         return moved
@@ -187,9 +188,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if self.space is not None:
             return kept_variance(self.chart_, X, self.space)
         kept = self._components.leave(self.chart_.locate(self._components.enter(X), outside="nearest").points)
-        total = float(np.sum((X - X.mean(axis=0)) ** 2))
-        lost = float(np.sum((X - kept) ** 2))
-        return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
+        return explained(X, np.linalg.norm(X - kept, axis=1))
 
     @property
     def _n_features_out(self) -> int:
@@ -223,17 +222,6 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         return checked_rows(self, X, self.space, reset=False)
-
-    def _checked_coordinates(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        # NaN stands for a point without coordinates; it stays what it is.
-        coordinates: FloatArray = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
-        if coordinates.shape[1] != self.chart_.rank:
-            raise ValueError(
-                f"X must have one column per component, {self.chart_.rank}; got shape {coordinates.shape}. "
-                "inverse_transform and loadings take what transform returns."
-            )
-        return coordinates
 
     def _locate(self, X: FloatArray) -> tuple[Located, FloatArray]:
         """Rows of ``X`` in the chart, and their distances from where they land."""

@@ -1,0 +1,50 @@
+"""``subbundle embed --method chart``: coordinates of a user's own table, from a base point."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from subbundle import saving
+from subbundle._progress import Progress
+from subbundle._types import FloatArray, Status, count_statuses
+from subbundle.commands._learned import fitted_or_loaded, read_values, unwarned
+from subbundle.commands._tables import check_output, write_table
+from subbundle.estimators import PrincipalSubmanifold
+
+
+def run_chart(options: argparse.Namespace) -> None:
+    """Read, fit or load, transform, write, and say what was chosen."""
+    check_output(options.output)
+    progress = Progress()
+    values = read_values(options.data, progress)
+
+    def make(base: FloatArray | None) -> PrincipalSubmanifold:
+        return PrincipalSubmanifold(
+            options.dim,
+            bandwidth=options.bandwidth,
+            base_point="frechet" if base is None else base,
+            radius="auto" if options.radius is None else options.radius,
+            denoise=not options.raw,
+            outside="nan" if options.nan else "nearest",
+            n_jobs=options.jobs,
+        )
+
+    with unwarned():
+        model = fitted_or_loaded(options, values, progress, PrincipalSubmanifold, make)
+        progress.stage("placing the rows")
+        coordinates, residuals, status = model.locate(values)
+    columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
+    write_table(options.output, {**columns, "residual": residuals, "status": status.astype(np.int64)})
+    print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
+    print(
+        f"bandwidth {model.bandwidth_:.4g}, radius {model.chart_.radius:.4g}, "
+        f"residual {np.nanmean(residuals):.4g} on average"
+    )
+    print(f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows")
+    for words, count in count_statuses(status[status != Status.OK]).items():
+        print(f"  {words}: {count}")
+    print(f"wrote {options.output}")
+    if options.save is not None:
+        print(f"wrote {saving.save(model, options.save)}")
