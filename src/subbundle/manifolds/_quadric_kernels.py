@@ -21,10 +21,9 @@ import numpy as np
 
 from subbundle.bundles._rows import _collect
 from subbundle.manifolds._leading import leading
+from subbundle.manifolds._regression_kernels import TILE, load, regress, terms_at
 
 REACH = 12.0
-# Neighbours are worked on in tiles, one coordinate after the other, so that sums run in vector registers.
-TILE = 128
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -62,7 +61,7 @@ def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, form
             if not values[rank - 1] > 1e-24 * bandwidth * bandwidth:
                 break
             gaps[b] = values[rank] / values[rank - 1]
-            noise[b] = _regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients)
+            noise[b] = regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients)
             moved = _to_graph(p, mean, frame, coefficients, step)
             longest = 2.0 * bandwidth
             scale = min(1.0, longest / moved) if moved > 0.0 else 1.0
@@ -120,14 +119,6 @@ def _mean(rows, places, weights, count, mean):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _load(rows, places, start, size, mean, offsets):
-    """Offsets from the mean of ``size`` neighbours from ``start`` on, one coordinate after the other."""
-    for j in range(mean.size):
-        for n in range(size):
-            offsets[j, n] = rows[places[start + n], j] - mean[j]
-
-
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
 def _second_moment(rows, places, weights, count, mean, tiles, moment):
     offsets, _, weighted = tiles
     dim = mean.size
@@ -136,7 +127,7 @@ def _second_moment(rows, places, weights, count, mean, tiles, moment):
             moment[i, j] = 0.0
     for start in range(0, count, TILE):
         size = min(TILE, count - start)
-        _load(rows, places, start, size, mean, offsets)
+        load(rows, places, start, size, mean, offsets)
         for i in range(dim):
             for n in range(size):
                 weighted[n] = weights[start + n] * offsets[i, n]
@@ -150,122 +141,6 @@ def _second_moment(rows, places, weights, count, mean, tiles, moment):
             moment[j, i] = moment[i, j]
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients):
-    """Write the coefficients [q, D] of 1, τ_i, τ_iτ_j (i ≤ j); return the mean square left per normal direction.
-
-    Without enough neighbours for the curvature the quadratic coefficients are zero.
-    """
-    offsets, terms, weighted = tiles
-    dim, rank = frame.shape
-    size = coefficients.shape[0]
-    used = size if count > size else 1 + rank
-    gram = np.zeros((size, size))
-    for c in range(size):
-        for j in range(dim):
-            coefficients[c, j] = 0.0
-    spread = 0.0
-    for start in range(0, count, TILE):
-        length = min(TILE, count - start)
-        _load(rows, places, start, length, mean, offsets)
-        _fill_terms(offsets, frame, bandwidth, length, terms)
-        for c in range(used):
-            for n in range(length):
-                weighted[n] = weights[start + n] * terms[c, n]
-            for e in range(c + 1):
-                total = 0.0
-                for n in range(length):
-                    total += weighted[n] * terms[e, n]
-                gram[c, e] += total
-            for j in range(dim):
-                total = 0.0
-                for n in range(length):
-                    total += weighted[n] * offsets[j, n]
-                coefficients[c, j] += total
-        for j in range(dim):
-            for n in range(length):
-                spread += weights[start + n] * offsets[j, n] * offsets[j, n]
-    explained = _solve(gram, coefficients, used)
-    for c in range(1, size):
-        scale = 1.0 / bandwidth if c <= rank else 1.0 / (bandwidth * bandwidth)
-        for j in range(dim):
-            coefficients[c, j] *= scale
-    return max(spread - explained, 0.0) / max(dim - rank, 1)
-
-
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
-def _fill_terms(offsets, frame, bandwidth, length, terms):
-    """1, τ_i/a and τ_iτ_j/a² for i ≤ j, of a tile of offsets."""
-    dim, rank = frame.shape
-    for n in range(length):
-        terms[0, n] = 1.0
-    for a in range(rank):
-        for n in range(length):
-            terms[1 + a, n] = 0.0
-        for j in range(dim):
-            factor = frame[j, a] / bandwidth
-            for n in range(length):
-                terms[1 + a, n] += factor * offsets[j, n]
-    c = 1 + rank
-    for a in range(rank):
-        for e in range(a, rank):
-            for n in range(length):
-                terms[c, n] = terms[1 + a, n] * terms[1 + e, n]
-            c += 1
-
-
-@nb.njit(nogil=True, cache=True)
-def _terms_at(offset, frame, terms):
-    """1, τ_i and τ_iτ_j for i ≤ j of one offset [D]."""
-    dim, rank = frame.shape
-    terms[0] = 1.0
-    for a in range(rank):
-        total = 0.0
-        for j in range(dim):
-            total += frame[j, a] * offset[j]
-        terms[1 + a] = total
-    c = 1 + rank
-    for a in range(rank):
-        for e in range(a, rank):
-            terms[c] = terms[1 + a] * terms[1 + e]
-            c += 1
-
-
-@nb.njit(nogil=True, cache=True)
-def _solve(gram, right, used):
-    """Solve gram · x = right in place by Cholesky; return Σ right · x, the square that the fit explains.
-
-    The diagonal is raised by 1e-10 of itself: directions that the neighbours do not show get no coefficient instead of
-    a huge one.
-    """
-    dim = right.shape[1]
-    explained = 0.0
-    for c in range(used):
-        gram[c, c] = gram[c, c] * (1.0 + 1e-10) + 1e-14
-        for e in range(c):
-            total = gram[c, e]
-            for f in range(e):
-                total -= gram[c, f] * gram[e, f]
-            gram[c, e] = total / gram[e, e]
-        total = gram[c, c]
-        for f in range(c):
-            total -= gram[c, f] * gram[c, f]
-        gram[c, c] = np.sqrt(max(total, 1e-16))
-        for j in range(dim):
-            total = right[c, j]
-            for f in range(c):
-                total -= gram[c, f] * right[f, j]
-            right[c, j] = total / gram[c, c]
-            explained += right[c, j] * right[c, j]
-    for c in range(used - 1, -1, -1):
-        for j in range(dim):
-            total = right[c, j]
-            for f in range(c + 1, used):
-                total -= gram[f, c] * right[f, j]
-            right[c, j] = total / gram[c, c]
-    return explained
-
-
 @nb.njit(nogil=True, cache=True)
 def _to_graph(p, mean, frame, coefficients, step):
     """Write the step from p to the graph, across the tangent space; return its length."""
@@ -273,7 +148,7 @@ def _to_graph(p, mean, frame, coefficients, step):
     terms, offset = np.empty(coefficients.shape[0]), np.empty(dim)
     for j in range(dim):
         offset[j] = p[j] - mean[j]
-    _terms_at(offset, frame, terms)
+    terms_at(offset, frame, terms)
     length = 0.0
     for j in range(dim):
         total = -offset[j]
