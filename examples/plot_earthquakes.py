@@ -92,7 +92,7 @@ def draw(points: np.ndarray, depth: np.ndarray, curves: dict[str, Curve]) -> obj
     figure, panels = plot.new_figure(2, size=4.8)
     deep = depth >= DEEP
     titles = ("earthquakes by depth", f"those below {DEEP:.0f} km, and two curves through them")
-    windows = (np.array([[-0.24, -0.27], [0.3, 0.27]]), np.array([[-0.11, -0.11], [0.11, 0.11]]))
+    windows = (np.array([[-0.22, -0.34], [0.32, 0.2]]), np.array([[-0.115, -0.115], [0.115, 0.115]]))
     for panel, title, window, shown in zip(panels, titles, windows, (points, points[deep]), strict=True):
         middle = SPHERE.projection(shown.mean(axis=0))
         view = plot.View(float(np.degrees(np.arctan2(middle[1], middle[0]))), float(np.degrees(np.arcsin(middle[2]))))

@@ -67,12 +67,14 @@ def draw(
 def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
     """The two pieces in plain colours, from nearby: each is in front where it lies further out."""
     figure, (panel,) = plot.new_figure(1, size=6.0)
+    figure.set_size_inches(6.0, 6.36)  # there is no colour scale to leave room for
+    panel.set_position((0.0, 0.0, 1.0, 6.0 / 6.36))
     first, second = (piece.base_point for piece in pieces)
     view = plot.View(*_angles(first + second))
     scene = plot.Scene(view, fog=0.0)
     for piece, color in zip(pieces, PLAIN, strict=True):
         curves = piece.geodesics.points
-        curves = curves[:: max(len(curves) // 1250, 1), :: max(curves.shape[1] // 150, 1)]
+        curves = curves[:: max(len(curves) // 1250, 1), :: max(curves.shape[1] // 300, 1)]
         scene.add_points(curves.reshape(-1, 3), color=color, size=1.6)
         _add_circles(scene, piece)
     scene.draw(panel)
