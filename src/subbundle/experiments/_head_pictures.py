@@ -74,7 +74,7 @@ def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
     scene = plot.Scene(view, fog=0.0)
     for piece, color in zip(pieces, PLAIN, strict=True):
         curves = piece.geodesics.points
-        curves = curves[:: max(len(curves) // 1250, 1), :: max(curves.shape[1] // 300, 1)]
+        curves = curves[:: max(len(curves) // 1250, 1), :: max(curves.shape[1] // 150, 1)]
         scene.add_points(curves.reshape(-1, 3), color=color, size=1.6)
         _add_circles(scene, piece)
     scene.draw(panel)
