@@ -18,6 +18,8 @@ from subbundle._progress import Progress
 from subbundle._types import FloatArray, IntArray, count_statuses
 from subbundle._validation import as_integer
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.bundles._ridge_steps import ridge_batch
+from subbundle.compiling import compiled_beside
 from subbundle.io import write_ply
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.manifolds.submanifold import Submanifold, submanifold
@@ -65,8 +67,10 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
     data = datasets.bumpy_sphere(n, noise=NOISE, seed=seed)
     bandwidth = bandwidth_for(n)
     progress.stage(f"principal subbundle of rank 2, bandwidth {bandwidth:.3g}")
-    bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
-    normals = outward_normals(bundle, data.points)
+    with compiled_beside("ridge", ridge_batch):
+        bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
+        normals = outward_normals(bundle, data.points)
+        bundle.field(data.points[:1], np.ones((1, 3)))  # needed later; compiled now, while the other core is busy too
     progress.stage("carrying a base point to the middle of the cloud")
     # The observation nearest to the line of sight, so that the patch faces the reader.
     facing = data.points @ VIEW.axes[2] / np.linalg.norm(data.points, axis=1)

@@ -1,0 +1,51 @@
+"""Compiling ahead: parts run, failures are told, and a second process is started only when it is worth it."""
+
+import pytest
+
+from subbundle import compiling
+from subbundle.bundles._pointwise import field_batch
+from subbundle.cli import main
+
+
+def test_a_part_compiles_its_kernels(capsys):
+    assert main(["compile", "geodesics", "--here"]) == 0
+    assert "compiled geodesics, kept beside" in capsys.readouterr().out
+    assert field_batch.signatures
+    assert compiling._in_cache(field_batch)
+
+
+@pytest.mark.parametrize("name", compiling.PARTS)
+def test_every_part_is_a_job_that_runs(name):
+    compiling.compile_part(name)
+
+
+def test_an_unknown_part_is_named(capsys):
+    assert main(["compile", "surface"]) == 2
+    assert "PART must be one of geodesics, ridge" in capsys.readouterr().err
+
+
+def test_a_part_that_fails_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, n_jobs: {"ridge": 0, "charts": 1})
+    assert main(["compile", "ridge", "charts"]) == 2
+    assert "charts did not. See why: subbundle compile charts --here" in capsys.readouterr().err
+
+
+def test_processes_report_their_codes():
+    # A name that no part has ends the process with 2; `--here` is what it is called with.
+    assert compiling.compile_parts(["nothing", "at-all"], n_jobs=2) == {"nothing": 2, "at-all": 2}
+
+
+@pytest.mark.parametrize(("cores", "known", "started"), [(2, False, 1), (2, True, 0), (1, False, 0)])
+def test_beside_starts_a_process_only_when_it_helps(monkeypatch, cores, known, started):
+    waited = []
+
+    class Process:
+        def wait(self):
+            waited.append("end")
+
+    monkeypatch.setattr(compiling, "resolve_jobs", lambda n_jobs: cores)
+    monkeypatch.setattr(compiling, "_in_cache", lambda kernel: known)
+    monkeypatch.setattr(compiling, "_process", lambda name: Process())
+    with compiling.compiled_beside("ridge", field_batch):
+        assert waited == []
+    assert len(waited) == started
