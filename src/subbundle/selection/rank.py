@@ -12,6 +12,10 @@ places of the logarithm of the last eigenvalue counted over the next. Scales bel
 have no contrast; scales beyond the bends count too many, or too few where a sheet is narrow. Between them lies a
 plateau: rungs in a row with the same count. The finest plateau whose contrasts add up to enough is taken.
 
+In many dimensions there may be no such scale: between 2000 observations of a 5-sphere in R^6 the surface has bent away
+before the neighbours are enough. How fast neighbourhoods grow (`_growth`) then says that the sixth direction is none:
+counts above what the growth allows are left out, and where no plateau is left the growth is the answer.
+
 Directions of isotropic noise are left out beforehand (`components_above_noise`), all but two, which show its floor.
 """
 
@@ -25,6 +29,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
+from subbundle.selection._growth import growth
 from subbundle.selection.components import components_above_noise, first_components
 
 _PLACES = 200
@@ -41,8 +46,8 @@ _FEWEST, _PER_DIRECTION = 6.0, 3.0
 _SPARED = 1e-4
 # Contrast that a plateau has by chance.
 _CHANCE = float(np.log(1.5))
-# Weight at which the finest plateau is believed, whatever comes after it.
-_ENOUGH = 0.6
+# Weight at which the finest plateau is believed, whatever comes after it; and the least that is worth anything.
+_ENOUGH, _FAINT = 0.6, 0.2
 _VOTERS = 5
 _LEAST_POINTS = 30
 
@@ -56,15 +61,21 @@ class RankChoice:
     rank : int
         Dimension of the manifold; that of the space itself where no direction is clearly narrower than the others.
     confidence : float
-        Part of the places, between 0 and 1, that count the same at ``scale``; 0 where no scale has a contrast.
+        Part of the places, between 0 and 1, that say the same, less how far the growth is from a whole number where it
+        decides; 0 where the cloud fills the space.
     per_point : [N]
-        Dimension around each observation, by majority of the five places next to it.
+        Dimension around each observation: by majority of the five places next to it, or the growth around it.
     scale : float
         Bandwidth at which the contrast is largest.
     contrast : float
-        log of the least eigenvalue along the manifold over the largest across it, at ``scale``.
+        log of the least eigenvalue along the manifold over the largest across it, at ``scale``; 0 where the answer is
+        that of the growth.
     scales, counts, scores : [m]
         The ladder, the commonest count on each rung, and its contrast.
+    growth : float
+        Dimension by the growth of neighbourhoods, with noise counted in where it is wide; see ``method``.
+    method : str
+        ``"covariances"``, ``"growth"``, or ``"none"`` where nothing tells fewer directions than the space has.
     """
 
     rank: int
@@ -75,6 +86,8 @@ class RankChoice:
     scales: FloatArray
     counts: IntArray
     scores: FloatArray
+    growth: float
+    method: str
 
 
 def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:
@@ -95,46 +108,58 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
             f"{cloud.n_points}. Pass the rank instead."
         )
     highest = as_integer(max_rank, "max_rank", low=1, high=cloud.dim) if max_rank is not None else cloud.dim
-    observations = _above_noise(cloud)
+    observations, noise = _above_noise(cloud)
     dim = observations.shape[1]
     # Copies of one observation are no neighbours.
     distinct = observations[np.sort(np.unique(observations, axis=0, return_index=True)[1])]
     some = _spread(distinct, int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))
     places = _spread(some, _PLACES)
     scales, counts, contrasts, scores = _climb(places, some, highest)
-    if not (scores > _CHANCE).any():
-        whole = np.full(cloud.n_points, min(dim, highest), np.int64)
-        last = float(scales[-1]) if scales.size else float("nan")
-        return RankChoice(min(dim, highest), 0.0, whole, last, 0.0, scales, _commonest(counts), scores)
-    rung = _plateau(_commonest(counts), scores)
-    rank = int(_commonest(counts)[rung])
-    seen = np.isfinite(contrasts[rung])
-    nearest = cKDTree(places[seen]).query(observations, k=min(_VOTERS, int(seen.sum())))[1].reshape(cloud.n_points, -1)
-    votes = counts[rung][seen][nearest]
-    per_point = np.empty(cloud.n_points, np.int64)
-    per_point[cloud.order] = _commonest(votes)
+    common, grown = _commonest(counts), growth(some, noise)
+    rung = _plateau(common, scores, grown.bound)
+    if rung is not None:
+        seen = np.isfinite(contrasts[rung])
+        rank, where, votes = int(common[rung]), places[seen], counts[rung][seen]
+        method, scale, contrast, doubt = "covariances", float(scales[rung]), float(scores[rung]), 0.0
+    else:
+        full = grown.bound >= dim
+        rank = min(dim if full else int(np.rint(grown.dimension)), highest)
+        where, votes = some, np.minimum(np.full(len(some), dim) if full else grown.local, highest)
+        method, scale, contrast = "none" if full else "growth", float(scales[-1]) if scales.size else np.nan, 0.0
+        doubt = 1.0 if full else abs(grown.dimension - np.rint(grown.dimension))
     return RankChoice(
         rank=rank,
-        confidence=float(np.mean(counts[rung][seen] == rank)),
-        per_point=per_point,
-        scale=float(scales[rung]),
-        contrast=float(scores[rung]),
+        confidence=float((1.0 - doubt) * np.mean(votes == rank)),
+        per_point=_per_point(cloud, observations, where, votes),
+        scale=scale,
+        contrast=contrast,
         scales=scales,
-        counts=_commonest(counts),
+        counts=common,
         scores=scores,
+        growth=grown.dimension,
+        method=method,
     )
 
 
-def _above_noise(cloud: Cloud) -> FloatArray:
-    """Coordinates [N, r] in leaf order of the components above the noise, and of two below."""
+def _per_point(cloud: Cloud, observations: FloatArray, where: FloatArray, votes: IntArray) -> IntArray:
+    """The commonest of the ``votes`` [q] cast at the five of the places ``where`` [q, r] next to each observation."""
+    nearest = cKDTree(where).query(observations, k=min(_VOTERS, len(where)))[1].reshape(cloud.n_points, -1)
+    found = np.empty(cloud.n_points, np.int64)
+    found[cloud.order] = _commonest(votes[nearest])
+    return found
+
+
+def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
+    """Coordinates [N, r] in leaf order of the components above the noise and of two below, and the noise itself; 0
+    where nothing is left out."""
     observations = cloud.at(np.arange(cloud.n_points))
     found = components_above_noise(observations, at_least=1)
     above = found.axes.shape[1]
     # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
     if above + 2 >= cloud.dim or found.noise > 0.5 * float(np.std(found.enter(observations)[:, 0])):
-        return observations
-    reduced: FloatArray = first_components(observations, above + 2).enter(observations)
-    return reduced
+        return observations, 0.0
+    kept = first_components(observations, above + 2)
+    return kept.enter(observations), kept.noise
 
 
 def _spread(rows: FloatArray, count: int) -> FloatArray:
@@ -214,10 +239,17 @@ def _commonest(counts: IntArray) -> IntArray:
     return np.array([int(np.argmax(tally)) if tally.size else 0 for tally in found], np.int64)
 
 
-def _plateau(counts: IntArray, scores: FloatArray) -> int:
-    """The rung of largest contrast on the finest plateau that weighs enough."""
+def _plateau(counts: IntArray, scores: FloatArray, bound: int) -> int | None:
+    """The rung of largest contrast on the finest plateau that weighs enough; None where none weighs anything.
+
+    Plateaus that count more than ``bound`` directions weigh nothing.
+    """
+    if not len(counts):
+        return None
     borders = np.flatnonzero(np.diff(counts)) + 1
-    plateaus = np.split(np.arange(len(counts)), borders)
+    plateaus = [rungs for rungs in np.split(np.arange(len(counts)), borders) if counts[rungs[0]] <= bound]
     weights = np.array([np.maximum(scores[rungs] - _CHANCE, 0.0).sum() for rungs in plateaus])
+    if not (weights > _FAINT).any():
+        return None
     chosen = plateaus[int(np.argmax(weights >= min(_ENOUGH, weights.max())))]
     return int(chosen[np.argmax(scores[chosen])])
