@@ -1,6 +1,6 @@
 """How far to trust what is learned from a cloud, before anything is fitted."""
 
-from subbundle.diagnostics.integrability import non_integrability
+from subbundle.diagnostics.integrability import Twist, non_integrability, twist
 from subbundle.diagnostics.report import Report, diagnose
 
-__all__ = ["Report", "diagnose", "non_integrability"]
+__all__ = ["Report", "Twist", "diagnose", "non_integrability", "twist"]

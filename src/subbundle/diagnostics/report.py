@@ -13,7 +13,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.diagnostics.integrability import non_integrability
+from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.words import summary, warnings_of
 from subbundle.geodesics.parts import connected_parts
 from subbundle.manifolds.ridge_project import Ridge, ridge_project
@@ -64,7 +64,8 @@ class Report:
     bending : float
         Bandwidth times curvature √Σ|II|², 90 % quantile: above one the kernel does not see the bends.
     non_integrability : float
-        Angle by which the subspaces fail to close up; see `subbundle.diagnostics.non_integrability`.
+        Angle by which the subspaces fail to close up, at the scale where they are most distinct; see
+        `subbundle.diagnostics.integrability`.
     n_parts : int
         Connected parts with at least one per cent of the observations each.
     density_range : float
@@ -177,6 +178,7 @@ def _report(
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_parts(bundle).labels) / cloud.n_points
         seen["n_parts"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
+        seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
         n_points=cloud.n_points, dim=cloud.dim, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth,
@@ -198,7 +200,7 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
     return {
         "noise": noise,
         "bending": float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
-        "non_integrability": non_integrability(bundle, ridge.points[arrived][::3]),
+        "non_integrability": float("nan"),
         "n_parts": 1,
         "density_range": float(high / low),
         "outliers": float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),

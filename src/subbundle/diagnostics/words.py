@@ -10,8 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report
 
-# Non-integrability above this is no surface. Surfaces stay below 0.015 at the bandwidth chosen for them.
-NOT_A_SURFACE = 0.03
+# Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.011; clouds along
+# horizontal curves of the Heisenberg group start at 0.048.
+NOT_A_SURFACE = 0.025
 # Curvature times bandwidth above which the quadric that is fitted to a neighbourhood no longer describes it.
 BENT = 1.0
 # Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to tell apart.

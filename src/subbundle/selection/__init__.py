@@ -1,6 +1,11 @@
-"""Choices made from the data: bandwidth, rank, components above the noise, base point."""
+"""Choices made from the data: bandwidth, rank, components above the noise, base point, radius."""
 
 from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.base_point import BasePointChoice, choose_base_point
+from subbundle.selection.radius import RadiusChoice, choose_radius
 from subbundle.selection.rank import RankChoice, choose_rank
 
-__all__ = ["BandwidthChoice", "RankChoice", "choose_bandwidth", "choose_rank"]
+__all__ = [
+    "BandwidthChoice", "BasePointChoice", "RadiusChoice", "RankChoice", "choose_bandwidth", "choose_base_point",
+    "choose_radius", "choose_rank",
+]  # fmt: skip

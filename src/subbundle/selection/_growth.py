@@ -24,8 +24,8 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 
 _NEIGHBOURS, _WIDER = 10, (20, 40)
-# What the noise may have added to a typical squared distance for it to be taken off. Where it is more, or where what was
-# left out is no noise, the dimension is too large rather than too small.
+# What the noise may have added to a typical squared distance for it to be taken off. Where it is more, or where what
+# was left out is no noise, the dimension is too large rather than too small.
 _MOST_ADDED = 0.3
 # What is left of a squared distance, at least.
 _LEAST_PART = 0.05

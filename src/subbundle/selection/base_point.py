@@ -1,17 +1,96 @@
 """A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the
-others."""
+others, carried onto the ridge.
+
+Distances themselves and not their squares: a few observations far out then count for what they are. With Euclidean
+distances the middle of a rolled-up sheet is a point of the sheet near the axis of the roll; with learned ones, along
+shortest paths between landmarks in the middle of the cloud, it is the middle of the sheet.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status
+from subbundle._validation import as_choice
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
+from subbundle.geodesics._paths import path_graph
+from subbundle.manifolds.ridge import carry_to_ridge
 
 # Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
 _JUDGES = 1000
+# The same for shortest paths, which cost more.
+_PATH_JUDGES = 200
 _CHUNK = 2_000_000
+# Candidates tried, the most central first, until one lies where the bundle is defined.
+CANDIDATES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BasePointChoice:
+    """A base point and what it rests on.
+
+    Attributes
+    ----------
+    point : [d]
+        On the ridge.
+    mean_distance : float
+        Mean distance from the candidate to the others, before it was carried.
+    shift : float
+        How far it was carried.
+    distance : str
+        ``"euclidean"`` or ``"learned"``.
+    """
+
+    point: FloatArray
+    mean_distance: float
+    shift: float
+    distance: str
+
+
+def choose_base_point(
+    bundle: PrincipalSubbundle | RiemannianSubbundle, *, distance: str = "euclidean"
+) -> BasePointChoice:
+    """Choose a base point for charts and submanifolds of ``bundle``.
+
+    Deterministic, and the same for any order of the rows. In several parts, the largest decides. On a manifold
+    ``"euclidean"`` distances are those of the space that it is embedded in.
+
+    Parameters
+    ----------
+    distance : {"euclidean", "learned"}
+        Straight, or along the shape.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> points = sb.datasets.swiss_roll(3000, noise=0.02, seed=0).points
+    >>> bundle = sb.PrincipalSubbundle(points, rank=2, bandwidth=0.2)
+    >>> choice = sb.selection.choose_base_point(bundle, distance="learned")
+    >>> bool(abs(choice.point[1] - 1.0) < 0.15)
+    True
+    """
+    as_choice(distance, "distance", ("euclidean", "learned"))
+    if distance == "learned":
+        candidates, means = central_landmarks(bundle, CANDIDATES)
+    else:
+        cloud = bundle.cloud if isinstance(bundle, PrincipalSubbundle) else Cloud(_rows(bundle))
+        candidates, means = _central(cloud, CANDIDATES)
+    carried = carry_to_ridge(bundle, candidates)
+    good = np.flatnonzero(carried.status == Status.OK)
+    if not good.size:
+        reason = Status(int(carried.status[0])).words
+        raise ValueError(
+            f"one of the {len(candidates)} most central points must lie where the subspaces are defined; none does "
+            f"({reason}). Pass a base point inside the data, or take another bandwidth."
+        )
+    first = int(good[0])
+    return BasePointChoice(carried.points[first], float(means[first]), float(carried.shifts[first]), distance)
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
@@ -20,6 +99,28 @@ def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
     Every observation is a candidate; the mean is taken over 1000 of them, spread evenly over the search tree, so
     that the answer does not depend on the order of the rows.
     """
+    return _central(cloud, count)[0]
+
+
+def central_landmarks(
+    bundle: PrincipalSubbundle | RiemannianSubbundle, count: int = 1
+) -> tuple[FloatArray, FloatArray]:
+    """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
+
+    Distances are those of shortest paths between up to 4000 landmarks, to 200 of them. Those that reach the most come
+    first: the others belong to smaller parts.
+    """
+    graph = path_graph(bundle)
+    total = len(graph.points)
+    judges = (np.arange(min(_PATH_JUDGES, total)) * total) // min(_PATH_JUDGES, total)
+    lengths = dijkstra(graph.graph, directed=False, indices=judges)
+    reached = np.isfinite(lengths)
+    means = np.where(reached, lengths, 0.0).sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
+    chosen = np.lexsort([means, -reached.sum(axis=0)])[:count]
+    return np.asarray(graph.points[chosen]), np.asarray(means[chosen])
+
+
+def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
     judges = cloud.at(cloud.sample(_JUDGES))
     rows = max(1, _CHUNK // len(judges))
@@ -27,4 +128,8 @@ def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
         [cdist(candidates[start : start + rows], judges).mean(axis=1) for start in range(0, len(candidates), rows)]
     )
     chosen = np.argsort(mean, kind="stable")[:count]
-    return np.asarray(candidates[chosen] + cloud.centre)
+    return np.asarray(candidates[chosen] + cloud.centre), np.asarray(mean[chosen])
+
+
+def _rows(bundle: RiemannianSubbundle) -> FloatArray:
+    return np.asarray(bundle.observations.reshape(len(bundle.observations), -1))

@@ -1,0 +1,63 @@
+"""How far normal coordinates around a base point reach: until geodesics meet again, or the data ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import Status
+from subbundle.bundles.base import Subbundle
+from subbundle.manifolds.chart import Chart
+
+# Geodesics of the survey for rank 2: the distance to a cut is then good to a few per cent.
+_RAYS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusChoice:
+    """A radius and what it rests on.
+
+    Attributes
+    ----------
+    radius : float
+        The smaller of ``injectivity`` and ``reach``: the largest ball worth following geodesics into.
+    injectivity : float
+        Distance to the nearest fold or cut, where exp stops being one-to-one; infinite where none was met.
+    support : float
+        Distance at which the first geodesic leaves the data, or comes where it has no subspaces; infinite where none
+        does.
+    reach : float
+        Distance of the outermost point that a chart covers.
+    endings : dict
+        How many geodesics ended for which reason, commonest first.
+    """
+
+    radius: float
+    injectivity: float
+    support: float
+    reach: float
+    endings: dict[str, int]
+
+
+def choose_radius(bundle: Subbundle, base_point: Any, *, max_radius: float | None = None) -> RadiusChoice:
+    """Choose a radius for submanifolds and charts of ``bundle`` around ``base_point`` [d], by following geodesics.
+
+    ``max_radius`` bounds the search, and is needed where there is no data to end at.
+
+    Examples
+    --------
+    On the unit sphere geodesics meet at the antipode, π away:
+
+    >>> from subbundle.bundles.analytic import SphereTangent
+    >>> from subbundle.selection import choose_radius
+    >>> choice = choose_radius(SphereTangent(2), [0.0, 0.0, 1.0], max_radius=4.0)
+    >>> bool(3.0 < choice.radius <= 3.15)
+    True
+    """
+    chart = Chart(bundle, base_point, n_geodesics=_RAYS if bundle.rank == 2 else None, max_radius=max_radius)
+    left = np.isin(chart.to_arrays()["endings"], (Status.LEFT_SUPPORT, Status.GAP_CLOSED))
+    support = float(chart.extents[left].min()) if left.any() else float("inf")
+    injectivity = chart.injectivity_radius
+    return RadiusChoice(min(injectivity, chart.radius), injectivity, support, chart.radius, chart.endings)
