@@ -57,7 +57,7 @@ def _check(options: argparse.Namespace) -> None:
         require_matplotlib()
         if options.figure.suffix.lower() != ".png":
             raise ValueError(f"--figure must end in .png; got {options.figure.name!r}.")
-    for given, name in ((options.radius is not None, "--radius"), (options.raw, "--raw")):
+    for given, name in ((options.radius != "auto", "--radius"), (options.raw, "--raw")):
         if given:
             raise ValueError(
                 f"{name} belongs to --method chart; an atlas covers all of the data, denoised. Leave it out."
@@ -67,7 +67,10 @@ def _check(options: argparse.Namespace) -> None:
 def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:
     size = f"{model.n_neighbors_} neighbours each" if model.n_neighbors_ else f"bandwidth {model.bandwidth_:.4g}"
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
-    print(f"{len(model.atlas_.bases)} charts, {size}; residual {np.mean(found['residual']):.4g} on average")
+    print(
+        f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {size}; residual "
+        f"{np.mean(found['residual']):.4g} on average"
+    )
     print(
         f"charts contradict each other by {model.alignment_residual_:.2%} of their radius; distortion "
         f"{np.mean(found['distortion']):.3g} on average, {np.max(found['distortion']):.3g} at most"

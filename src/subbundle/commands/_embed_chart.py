@@ -25,7 +25,7 @@ def run_chart(options: argparse.Namespace) -> None:
             options.dim,
             bandwidth=options.bandwidth,
             base_point="frechet" if base is None else base,
-            radius="auto" if options.radius is None else options.radius,
+            radius=options.radius,
             denoise=not options.raw,
             outside="nan" if options.nan else "nearest",
             n_jobs=options.jobs,
@@ -39,7 +39,7 @@ def run_chart(options: argparse.Namespace) -> None:
     write_table(options.output, {**columns, "residual": residuals, "status": status.astype(np.int64)})
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
     print(
-        f"bandwidth {model.bandwidth_:.4g}, radius {model.chart_.radius:.4g}, "
+        f"dimension {model.n_components_}, bandwidth {model.bandwidth_:.4g}, radius {model.radius_:.4g}, "
         f"residual {np.nanmean(residuals):.4g} on average"
     )
     print(f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows")

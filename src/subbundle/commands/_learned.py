@@ -54,6 +54,7 @@ def fitted_or_loaded(
     if options.base_row is not None:
         check_rows([options.base_row], len(values), "--base-row")
         base = values[options.base_row]
-    progress.stage(f"learning {options.dim} coordinates from {values.shape[0]} rows of {values.shape[1]} features")
+    count = "" if options.dim == "auto" else f"{options.dim} "
+    progress.stage(f"learning {count}coordinates from {values.shape[0]} rows of {values.shape[1]} features")
     fitted: Model = make(base).fit(values)
     return fitted

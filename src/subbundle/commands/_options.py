@@ -23,6 +23,11 @@ def bandwidth(text: str) -> float | str:
     return "auto" if text == "auto" else positive(text)
 
 
+def dimension(text: str) -> int | str:
+    """A positive integer, or auto."""
+    return "auto" if text == "auto" else positive_integer(text)
+
+
 def positive(text: str) -> float:
     """A positive number."""
     try:

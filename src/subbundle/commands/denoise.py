@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subbundle.commands._options import bandwidth, positive, positive_integer
+from subbundle.commands._options import bandwidth, dimension, positive, positive_integer
 
 if TYPE_CHECKING:
     from subbundle.manifolds.ridge_project import Ridge
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
     )
     parser.add_argument(
-        "--dim", type=positive_integer, default=2, metavar="K", help="2 for surfaces (default), 1 for curves, …"
+        "--dim", type=dimension, default=2, metavar="K", help="2 for surfaces (default), 1 for curves, …, or auto"
     )
     parser.add_argument(
         "--order", type=int, choices=(1, 2), default=2, help="1 rounds off bends; 2 (default) corrects for that"
@@ -49,18 +49,22 @@ def run(options: argparse.Namespace) -> None:
     from subbundle.commands._tables import read_table
     from subbundle.manifolds.ridge_project import ridge_project
     from subbundle.selection.bandwidth import choose_bandwidth
+    from subbundle.selection.rank import choose_rank
 
     _check_output(options.output)
     progress = Progress()
     progress.stage(f"reading {options.data}")
     points = read_table(options.data).values
     cloud = Cloud(points)
-    width = options.bandwidth
+    rank, width = options.dim, options.bandwidth
+    if rank == "auto":
+        progress.stage(f"choosing a dimension for {len(points)} points")
+        rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank
     if width == "auto":
         progress.stage(f"choosing a bandwidth for {len(points)} points")
-        width = choose_bandwidth(cloud, options.dim, n_jobs=options.jobs).bandwidth
+        width = choose_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
     progress.stage(f"projecting with bandwidth {width:.4g}")
-    bundle = PrincipalSubbundle(cloud, options.dim, width, n_jobs=options.jobs)
+    bundle = PrincipalSubbundle(cloud, rank, width, n_jobs=options.jobs)
     ridge = ridge_project(bundle, points, order=options.order)
     kept = np.ones(len(points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
     if not kept.any():
@@ -71,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     progress.stage("writing")
     _write(options.output, ridge, kept)
     arrived = ridge.status == Status.OK
-    print(f"{len(points)} points in R^{points.shape[1]}, bandwidth {width:.4g}")
+    print(f"{len(points)} points in R^{points.shape[1]}, dimension {rank}, bandwidth {width:.4g}")
     if arrived.any():
         print(
             f"noise {np.median(ridge.noise[arrived]):.4g} along each normal direction, moved by "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from subbundle.commands._options import bandwidth, positive_integer
+from subbundle.commands._options import bandwidth, dimension, positive_integer
 
 HELP = "say what a cloud is like, what would be chosen for it, and what could go wrong"
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=None, metavar="FILE", help="page to write (default: DATA-diagnosis.html)"
     )
-    parser.add_argument("--rank", type=positive_integer, default=None, metavar="K", help="dimension (default: chosen)")
+    parser.add_argument("--rank", type=dimension, default="auto", metavar="K", help="dimension, or auto (default)")
     parser.add_argument(
         "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
     )

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from pathlib import Path
 
-from subbundle.commands._options import add_learning, check_rows, positive_integer, row_numbers
+from subbundle.commands._options import add_learning, check_rows, dimension, row_numbers
 
 HELP = "distances between the rows of a table along the shape they lie around"
 # All pairs of more rows than this take hours and gigabytes.
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix"
     )
     parser.add_argument(
-        "--rank", type=positive_integer, default=2, metavar="K", help="dimension of the shape (default 2)"
+        "--rank", type=dimension, default=2, metavar="K", help="dimension of the shape (default 2), or auto"
     )
     parser.add_argument(
         "--from", type=row_numbers, default=None, metavar="ROWS", dest="sources", help="rows like 0,5,12 (default: all)"
@@ -66,7 +66,10 @@ def run(options: argparse.Namespace) -> None:
     names = options.targets if options.targets is not None else range(len(values))
     write_table(options.output, {f"to_{row}": matrix[:, i] for i, row in enumerate(names)})
     finite = matrix[np.isfinite(matrix)]
-    print(f"bandwidth {metric.bandwidth_:.4g}, {metric.axes_.shape[1]} components above the noise")
+    print(
+        f"dimension {metric.rank_}, bandwidth {metric.bandwidth_:.4g}, {metric.axes_.shape[1]} components above the "
+        "noise"
+    )
     print(
         f"{matrix.shape[0]} × {matrix.shape[1]} distances, largest {finite.max() if finite.size else float('nan'):.4g}"
     )

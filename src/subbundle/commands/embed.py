@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from subbundle.commands._options import add_learning, positive, positive_integer
+from subbundle.commands._options import add_learning, bandwidth, dimension
 
 HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
 
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_learning(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".csv, .npy or .parquet")
     parser.add_argument(
-        "--dim", type=positive_integer, default=2, metavar="K", help="number of coordinates (default 2)"
+        "--dim", type=dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
     )
     parser.add_argument(
         "--method",
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--figure", type=Path, default=None, metavar="FILE", help="with --method atlas: also draw the coordinates"
     )
     parser.add_argument(
-        "--radius", type=positive, default=None, help="largest distance from the base point (default: auto)"
+        "--radius", type=bandwidth, default="auto", help="largest distance from the base point, or auto (default)"
     )
     parser.add_argument(
         "--base-row",

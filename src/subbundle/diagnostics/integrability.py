@@ -46,6 +46,7 @@ _BLOCKS = 16
 _CLIP = 0.98
 # Observations of a cloud that are looked at, and dimensions up to which it is taken as it is.
 _SAMPLE, _FEW_DIMENSIONS = 2000, 4
+_PEAKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,13 @@ def cloud_twist(cloud: Cloud, rank: int, ladder: FloatArray, gaps: FloatArray, n
 
 
 def _peaks(gaps: FloatArray) -> IntArray:
-    """Rungs with a larger gap than both neighbours, those with at most half of the largest left out."""
+    """Rungs with a larger gap than both neighbours, the three most distinct; not those with half of the largest or
+    less."""
     filled = np.concatenate([[-np.inf], np.nan_to_num(gaps, nan=-np.inf), [-np.inf]])
     middle = filled[1:-1]
     peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > 0.5 * filled.max())
-    return np.flatnonzero(peaked)
+    found = np.flatnonzero(peaked)
+    return found[np.argsort(-middle[found], kind="stable")[:_PEAKS]]
 
 
 def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> Twist:

@@ -128,7 +128,7 @@ class Report:
 
 
 def diagnose(
-    points: Any, rank: int | None = None, bandwidth: float | str = "auto", *, n_jobs: int | None = None
+    points: Any, rank: int | str | None = "auto", bandwidth: float | str = "auto", *, n_jobs: int | None = None
 ) -> Report:
     """Look at ``points`` [N, d] before fitting anything; see `Report`.
 
@@ -147,7 +147,9 @@ def diagnose(
         raise ValueError(
             f"points must have at least 2 coordinates; got {cloud.dim}. On a line there are no directions to compare."
         )
-    rank_choice = choose_rank(cloud) if rank is None else None
+    if isinstance(rank, str):
+        as_choice(rank, "rank", ("auto",))
+    rank_choice = choose_rank(cloud) if rank is None or isinstance(rank, str) else None
     if rank_choice is not None:
         rank = min(rank_choice.rank, cloud.dim - 1)
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")

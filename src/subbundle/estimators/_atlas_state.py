@@ -42,3 +42,4 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
     model._cloud, model._joined, model._bundle = arrays["cloud"], arrays["joined"], None
     atlas = {name[len(_ATLAS) :]: value for name, value in arrays.items() if name.startswith(_ATLAS)}
     model.atlas_ = DevelopedAtlas.from_arrays(atlas, n_jobs=model.n_jobs)
+    model.n_components_ = model.atlas_.rank

@@ -26,6 +26,7 @@ from subbundle.estimators._prepare import Prepared, narrower
 from subbundle.manifolds.chart import Chart
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.base_point import central_landmarks
 from subbundle.selection.components import all_components
 from subbundle.spaces.base import Space
 
@@ -66,9 +67,11 @@ def find_base_point_on_manifold(bundle: RiemannianSubbundle, base_point: Any = "
     """The within-sample Fréchet mean, or a given point [*shape] or [D], carried onto the ridge: [D]."""
     space = bundle.space
     if isinstance(base_point, str):
-        as_choice(base_point, "base_point", ("frechet",))
-        rows = flattened(space, bundle.observations)
-        candidates = rows[central_rows(rows, space)[:_CANDIDATES]]
+        if as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned":
+            candidates = central_landmarks(bundle, _CANDIDATES)[0]
+        else:
+            rows = flattened(space, bundle.observations)
+            candidates = rows[central_rows(rows, space)[:_CANDIDATES]]
         wanted = f"one of the {len(candidates)} most central observations"
         hint = "Pass another bandwidth, or a base_point inside the data."
     else:

@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, SubbundleWarning
-from subbundle._validation import as_choice, as_integer, as_points
+from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._atlas_words import fit_warnings, outside_warning
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
+from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State
 from subbundle.manifolds.atlas_distance import AtlasDistance
 from subbundle.manifolds.developed_atlas import DevelopedAtlas, Placement
@@ -35,8 +36,9 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Parameters
     ----------
-    n_components : int
-        k, the dimension of the shape; below the number of features.
+    n_components : int or "auto"
+        k, the dimension of the shape; below the number of features. ``"auto"``: that of the data, see
+        `subbundle.selection.choose_rank`.
     bandwidth : float or "auto"
         Standard deviation of the kernel that denoises, in the units of the data; charts have 2¼ times that radius.
         ``"auto"``: the least estimated error of the middle of the cloud.
@@ -63,6 +65,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Attributes
     ----------
+    n_components_ : int
     embedding_ : [n_samples, n_components]
         Coordinates of the training points.
     residuals_, coverage_, disagreement_, distortion_, labels_, status_ : [n_samples]
@@ -107,7 +110,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         bandwidth: float | str = "auto",
         base_point: Any = None,
@@ -136,8 +139,9 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         as_choice(self.charts, "charts", ("auto", "bandwidth", "neighbours"))
         as_choice(self.closed, "closed", ("cut", "regions", "raise"))
         as_choice(self.outside, "outside", ("nearest", "nan"))
-        rank = as_integer(self.n_components, "n_components", low=1)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=rank + 2, ensure_min_features=2)
+        wanted = checked_rank(self.n_components, "n_components")
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
+        rank = settled_rank(wanted, "n_components", X)
         check_rank(rank, "n_components", X)
         learned = learn(
             X, rank, bandwidth=self.bandwidth, charts=self.charts, n_neighbors=self.n_neighbors, closed=self.closed,
@@ -253,7 +257,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.mean_, self.axes_, self.noise_ = (
             learned.components.mean, learned.components.axes, learned.components.noise
         )  # fmt: skip
-        self.atlas_ = learned.atlas
+        self.atlas_, self.n_components_ = learned.atlas, learned.atlas.rank
         self._bundle = None
         self._cloud = learned.development.points
         self.bandwidth_, self.n_neighbors_, self.reason_ = learned.bandwidth, learned.n_neighbors, learned.reason

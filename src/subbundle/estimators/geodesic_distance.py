@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, SubbundleWarning
-from subbundle._validation import as_choice, as_integer
+from subbundle._validation import as_choice
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import denoised_on_manifold
 from subbundle.estimators._prepare import Prepared, denoised
+from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.geodesics.distance import distance, pairwise_distance
@@ -33,8 +34,9 @@ class GeodesicDistance(BaseEstimator):
 
     Parameters
     ----------
-    rank : int
-        k, the dimension of the shape; below the number of features.
+    rank : int or "auto"
+        k, the dimension of the shape; below the number of features. ``"auto"``: that of the data, see
+        `subbundle.selection.choose_rank`.
     method : {"geodesics", "atlas"}
         Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
         straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
@@ -46,6 +48,7 @@ class GeodesicDistance(BaseEstimator):
 
     Attributes
     ----------
+    rank_ : int
     bandwidth_ : float
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         In the kept components; with geodesics.
@@ -71,7 +74,7 @@ class GeodesicDistance(BaseEstimator):
 
     def __init__(
         self,
-        rank: int = 2,
+        rank: int | str = 2,
         *,
         method: str = "geodesics",
         bandwidth: float | str = "auto",
@@ -96,17 +99,18 @@ class GeodesicDistance(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored."""
-        rank = as_integer(self.rank, "rank", low=1)
+        wanted = checked_rank(self.rank, "rank")
         as_choice(self.method, "method", ("geodesics", "atlas"))
         if self.method == "atlas" and self.space is not None:
             raise ValueError(f"space must be None with method='atlas'; got {self.space!r}. Use method='geodesics'.")
-        X = checked_rows(self, X, self.space, ensure_min_samples=rank + 2, ensure_min_features=2)
+        X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
+        rank = settled_rank(wanted, "rank", X, self.space)
         if self.method == "atlas":
             check_rank(rank, "rank", X)
             with warnings.catch_warnings():
                 # They say where a picture lies; distances need none.
                 warnings.simplefilter("ignore", SubbundleWarning)
-                self._set_atlas(self._new_atlas().fit(X))
+                self._set_atlas(self._new_atlas(rank).fit(X))
             self.points_ = X
             return self
         self._set(learn(self, X, rank, "rank"))
@@ -143,13 +147,13 @@ class GeodesicDistance(BaseEstimator):
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
         self.bandwidth_ = learned.bandwidth
-        self.bundle_ = learned.bundle
+        self.bundle_, self.rank_ = learned.bundle, learned.bundle.rank
 
-    def _new_atlas(self) -> AtlasEmbedding:
-        return AtlasEmbedding(self.rank, bandwidth=self.bandwidth, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs)
+    def _new_atlas(self, rank: int) -> AtlasEmbedding:
+        return AtlasEmbedding(rank, bandwidth=self.bandwidth, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs)
 
     def _set_atlas(self, atlas: AtlasEmbedding) -> None:
-        self.atlas_, self.bandwidth_ = atlas, atlas.bandwidth_
+        self.atlas_, self.bandwidth_, self.rank_ = atlas, atlas.bandwidth_, atlas.n_components_
         self.mean_, self.axes_, self.noise_ = atlas.mean_, atlas.axes_, atlas.noise_
 
     def _checked(self, X: Any) -> FloatArray:
@@ -170,7 +174,7 @@ class GeodesicDistance(BaseEstimator):
 
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         if self.method == "atlas":
-            atlas = self._new_atlas()
+            atlas = self._new_atlas(arrays["atlas.frames"].shape[2])
             atlas.n_features_in_ = self.n_features_in_
             atlas._restore(values, arrays)
             self._set_atlas(atlas)

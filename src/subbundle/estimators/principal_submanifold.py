@@ -11,23 +11,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
-from subbundle._validation import as_choice, as_integer, as_points
+from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.estimators._checks import checked_coordinates, explained
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
 from subbundle.estimators._prepare import Prepared
+from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.manifolds.chart import Chart, Located
 from subbundle.manifolds.ridge import carry_to_ridge
-from subbundle.selection.base_point import central_points
+from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points
 from subbundle.spaces.base import Space
 
 # Names in a file: arrays of the chart, and those of the training points.
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
-# Observations tried as a base point, the most central first.
-_CANDIDATES = 32
 # Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
 # the noise, at half the time of the thousandth that `Chart` aims at.
 _RAYS = 256
@@ -45,14 +44,16 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     Parameters
     ----------
-    n_components : int
-        k, the dimension of the submanifold; below the number of features.
+    n_components : int or "auto"
+        k, the dimension of the submanifold; below the number of features. ``"auto"``: that of the data, see
+        `subbundle.selection.choose_rank`.
     bandwidth : float or "auto"
         Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
         estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`.
-    base_point : "frechet" or array [n_features]
-        Where the coordinates start. ``"frechet"``: the observation with the least mean distance to the others.
-        Either is carried into the middle of the cloud first.
+    base_point : "frechet", "learned" or array [n_features]
+        Where the coordinates start. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
+        others; ``"learned"``: the same with distances along the shape. All are carried into the middle of the cloud
+        first.
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
@@ -78,7 +79,9 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     Attributes
     ----------
-    bandwidth_ : float
+    n_components_ : int
+    bandwidth_, radius_ : float
+        As given or chosen; the radius is the distance of the outermost point of the chart.
     base_point_ : [n_features]
     embedding_ : [n_samples, n_components]
         Coordinates of the training points.
@@ -108,7 +111,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         bandwidth: float | str = "auto",
         base_point: Any = "frechet",
@@ -136,8 +139,9 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
         as_choice(self.outside, "outside", ("nearest", "nan"))
-        rank = as_integer(self.n_components, "n_components", low=1)
-        X = self._fitted_rows(X, rank)
+        wanted = checked_rank(self.n_components, "n_components")
+        X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
+        rank = settled_rank(wanted, "n_components", X, self.space)
         learned = learn(self, X, rank, "n_components")
         base = find_base_point(learned, self.base_point)
         rays = _RAYS if rank == 2 else None
@@ -213,11 +217,8 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.noise_ = learned.components.noise
         self.bandwidth_ = learned.bandwidth
         self.bundle_: PrincipalSubbundle | RiemannianSubbundle = learned.bundle
-        self.chart_ = chart
+        self.chart_, self.n_components_, self.radius_ = chart, chart.rank, chart.radius
         self.base_point_ = self._components.leave(chart.base_point[None])[0]
-
-    def _fitted_rows(self, X: Any, rank: int) -> FloatArray:
-        return checked_rows(self, X, self.space, ensure_min_samples=rank + 2, ensure_min_features=2)
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -265,8 +266,10 @@ def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:
     if isinstance(bundle, RiemannianSubbundle):
         return find_base_point_on_manifold(bundle, base_point)
     if isinstance(base_point, str):
-        as_choice(base_point, "base_point", ("frechet",))
-        candidates = central_points(bundle.cloud, _CANDIDATES)
+        learned_distance = as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned"
+        candidates = (
+            central_landmarks(bundle, CANDIDATES)[0] if learned_distance else central_points(bundle.cloud, CANDIDATES)
+        )
         wanted = f"one of the {len(candidates)} most central observations"
         hint = "Pass another bandwidth, or a base_point inside the data."
     else:

@@ -86,4 +86,5 @@ def _bound(found: float, n: int, dim: int) -> int:
     few, many = max(_REFERENCE / n, 1.0), min(_REFERENCE / n, 1.0)
     # Few observations make borders of everything: seen in noise of up to 12 dimensions, 40 to 2000 observations.
     lost = _CHANCE * np.sqrt(few) + _BORDER * ranks**2 * few ** (2.0 / ranks) * many ** (1.0 / ranks)
-    return int(max(np.count_nonzero(np.maximum.accumulate(ranks - lost) <= found), 1))
+    allowed = int(np.count_nonzero(np.maximum.accumulate(ranks - lost) <= found))
+    return max(allowed, 1)

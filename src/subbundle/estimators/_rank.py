@@ -1,0 +1,52 @@
+"""The dimension that an estimator was given, or that the data has."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, SubbundleWarning, all_finite
+from subbundle._validation import as_choice, as_integer
+from subbundle.bundles.surroundings import Curved
+from subbundle.estimators._on_manifold import central_rows
+from subbundle.selection.rank import choose_rank
+from subbundle.spaces.base import Space
+
+# Below this part of the places that agree, a choice is worth a warning.
+_UNSURE = 0.5
+
+
+def fewest_rows(rank: Any) -> int:
+    """Observations needed at least, for the check that comes before everything else."""
+    return 2 if isinstance(rank, str) else int(rank) + 2
+
+
+def checked_rank(rank: Any, name: str) -> int | str:
+    """``rank`` as a positive integer, or ``"auto"``."""
+    if isinstance(rank, str):
+        return as_choice(rank, name, ("auto",))
+    return as_integer(rank, name, low=1)
+
+
+def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
+    """``rank`` itself, or for ``"auto"`` the dimension of the rows ``X`` [n, d], in ``space`` where there is one.
+
+    Never the whole space, which would leave nothing to learn.
+    """
+    if not isinstance(rank, str):
+        return rank
+    if space is not None:
+        X = Curved(space).picture(X[central_rows(X, space)[0]]).enter(X)
+        X = np.ascontiguousarray(X[all_finite(X)])
+    most = X.shape[1] - 1 if space is None else space.dim
+    choice = choose_rank(X, max_rank=most)
+    if choice.confidence < _UNSURE:
+        warnings.warn(
+            f"{name}='auto' took {choice.rank}, but only {choice.confidence:.0%} of the places agree: the dimension is "
+            f"uncertain, or varies, or the cloud fills the space. Look at subbundle.diagnose(X), or pass {name}.",
+            SubbundleWarning,
+            stacklevel=3,
+        )
+    return choice.rank
