@@ -40,13 +40,15 @@ class GeodesicDistance(BaseEstimator):
         straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
         ``denoise``, ``kernel``, ``centering`` and ``tol`` have no part in it, and ``space`` must be None.
     bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
-        As in `PrincipalSubmanifold`.
+        As in `PrincipalSubmanifold`; ``bandwidth="local"`` not with the atlas.
     tol : float
         Accuracy of the geodesics, relative to the bandwidth.
 
     Attributes
     ----------
     bandwidth_ : float
+    local_bandwidth_ : subbundle.LocalBandwidth or None
+        As in `PrincipalSubmanifold`; with geodesics.
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         In the kept components; with geodesics.
     atlas_ : subbundle.AtlasEmbedding
@@ -142,7 +144,7 @@ class GeodesicDistance(BaseEstimator):
         self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
-        self.bandwidth_ = learned.bandwidth
+        self.bandwidth_, self.local_bandwidth_ = learned.bandwidth, learned.local_bandwidth
         self.bundle_ = learned.bundle
 
     def _new_atlas(self) -> AtlasEmbedding:

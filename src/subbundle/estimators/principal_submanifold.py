@@ -46,9 +46,10 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components : int
         k, the dimension of the submanifold; below the number of features.
-    bandwidth : float or "auto"
+    bandwidth : float, "auto" or "local"
         Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
-        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`.
+        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`. ``"local"``: one for every
+        place, where that is estimated to be worth it, see `subbundle.selection.local_bandwidth`; not with ``space``.
     base_point : "frechet" or array [n_features]
         Where the coordinates start. ``"frechet"``: the observation with the least mean distance to the others.
         Either is carried into the middle of the cloud first.
@@ -78,6 +79,9 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     Attributes
     ----------
     bandwidth_ : float
+        With ``"local"`` its median.
+    local_bandwidth_ : subbundle.LocalBandwidth or None
+        The bandwidth as a function of the point, in the kept components; None where it is the same everywhere.
     base_point_ : [n_features]
     embedding_ : [n_samples, n_components]
         Coordinates of the training points.
@@ -212,7 +216,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
-        self.bandwidth_ = learned.bandwidth
+        self.bandwidth_, self.local_bandwidth_ = learned.bandwidth, learned.local_bandwidth
         self.bundle_: PrincipalSubbundle | RiemannianSubbundle = learned.bundle
         self.chart_ = chart
         self.base_point_ = self._components.leave(chart.base_point[None])[0]

@@ -30,6 +30,8 @@ _PER_COEFFICIENT, _MOST_OF_HALF = 3.0, 0.2
 _PLENTY = 400.0
 _OVER_NOISE = 1.3
 _MOST_RUNGS = 24
+# Part of the queries that must say something for the ladder to begin.
+_FEW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,11 @@ def climb(
                 break
             factor *= RATIO
             continue
-        seen.append((look(parts[0], queries), look(parts[1], queries)))
+        pair = look(parts[0], queries), look(parts[1], queries)
+        if not seen and np.mean(pair[0].known & pair[1].known) < _FEW:
+            factor *= RATIO**2
+            continue
+        seen.append(pair)
         rungs.append(_compare(seen, factor, 0.5 * count / cloud.n_points, purpose))
         if risen(rungs[-1]):
             break

@@ -1,7 +1,7 @@
 """A bandwidth for every place: the least estimated risk around each of many landmarks, smoothed.
 
-The risk of `_local_risk` is averaged over the observations nearest to a landmark (`_local_curves`); its minimum over the
-ladder, from a parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring
+The risk of `_local_risk` is averaged over the observations nearest to a landmark (`_local_curves`); its minimum over
+the ladder, from a parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring
 landmarks, and the result is the smooth function a(p) of `subbundle.LocalBandwidth`.
 
 Best bandwidths vary less than one may think. On the second-order ridge of a surface they go with the tenth root of the
