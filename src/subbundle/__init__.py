@@ -21,6 +21,7 @@ _HOME = {
     "Frame": "subbundle.bundles.base",
     "GeodesicDistance": "subbundle.estimators.geodesic_distance",
     "Geodesics": "subbundle.geodesics.geodesic",
+    "LocalBandwidth": "subbundle.bundles.local_bandwidth",
     "Located": "subbundle.manifolds.chart",
     "Log": "subbundle.geodesics.log",
     "Mesh": "subbundle.meshing.mesh",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from subbundle.bundles.base import Field as Field
     from subbundle.bundles.base import Frame as Frame
     from subbundle.bundles.base import Subbundle as Subbundle
+    from subbundle.bundles.local_bandwidth import LocalBandwidth as LocalBandwidth
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.cloud import Cloud as Cloud

@@ -8,7 +8,7 @@ import pytest
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
 from subbundle.bundles._dense import Dense
-from subbundle.bundles._settings import CENTERINGS, Settings
+from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
 
@@ -78,7 +78,8 @@ def test_force_in_a_thousand_dimensions_with_sixty_observations(reference, wavy_
 def test_force_in_a_thousand_dimensions_that_the_data_fills(reference, wavy_cloud):
     data = wavy_cloud(1000, 1010)
     cloud, rng = Cloud(data), np.random.default_rng(7)
-    settings = Settings(2, 0.8, CODES["compact"], CENTERINGS["local"], -np.inf, 1e-3)
+    widths = constant_widths(0.8, 0.0, 1000)
+    settings = Settings(2, widths, CODES["compact"], CENTERINGS["local"], -np.inf, 1e-3)
     expected, point, covector = reference(data, 2, 0.8, "local", "compact"), data[:1], rng.normal(size=(1, 1000))
     velocity, force, status = Dense(cloud, 2, 1).field(settings, point - cloud.centre, covector)
     assert status[0] == Status.OK

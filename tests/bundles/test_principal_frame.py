@@ -9,7 +9,7 @@ from subbundle import PrincipalSubbundle
 from subbundle._types import Status
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._eigen import eigh
-from subbundle.bundles._settings import CENTERINGS, Settings
+from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, gaussian_reach
 
@@ -103,7 +103,8 @@ def test_frame_in_a_thousand_dimensions_that_the_data_fills(reference, wavy_clou
     # The evaluator itself: making a bundle takes a sample of hundreds of points, which is too slow for a test.
     data = wavy_cloud(1000, 1010)
     cloud = Cloud(data)
-    settings = Settings(2, 0.8, CODES["gaussian"], CENTERINGS["local"], -np.inf, 1e-3)
+    widths = constant_widths(0.8, 0.0, 1000)
+    settings = Settings(2, widths, CODES["gaussian"], CENTERINGS["local"], -np.inf, 1e-3)
     expected = reference(data, 2, 0.8, "local", "gaussian")
     values, vectors, mean, log_mass, status = Dense(cloud, 2, 1).frame(settings, (data[:1] - cloud.centre))
     np.testing.assert_allclose(values[0], expected.eigen(data[0])[0], atol=1e-10)  # the tail of the Gaussian

@@ -2,6 +2,16 @@
 
 from subbundle.bundles.analytic import Constant, Heisenberg, SphereTangent
 from subbundle.bundles.base import Field, Frame, Subbundle
+from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 
-__all__ = ["Constant", "Field", "Frame", "Heisenberg", "PrincipalSubbundle", "SphereTangent", "Subbundle"]
+__all__ = [
+    "Constant",
+    "Field",
+    "Frame",
+    "Heisenberg",
+    "LocalBandwidth",
+    "PrincipalSubbundle",
+    "SphereTangent",
+    "Subbundle",
+]

@@ -31,7 +31,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.field_batch(
-                self._tree, s.bandwidth, s.kernel, s.centering, s.rank, s.log_floor, s.min_gap,
+                self._tree, s.widths, s.kernel, s.centering, s.rank, s.log_share, s.min_gap,
                 points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
             )  # fmt: skip
 
@@ -41,7 +41,7 @@ class Blocked:
     def frame(
         self, settings: Settings, points: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, StatusArray]:
-        """Eigenvalues [batch, d], eigenvectors [batch, d, d], means [batch, d], log masses [batch], status [batch]."""
+        """Eigenvalues [batch, d], eigenvectors [batch, d, d], means [batch, d], relative log masses [batch], status."""
         n_rows, dim = points.shape
         values, mean, vectors = np.empty((n_rows, dim)), np.empty((n_rows, dim)), np.empty((n_rows, dim, dim))
         log_mass, status = np.empty(n_rows), np.empty(n_rows, np.int8)
@@ -49,7 +49,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.frame_batch(
-                self._tree, s.bandwidth, s.kernel, s.centering, s.rank, s.log_floor, s.min_gap,
+                self._tree, s.widths, s.kernel, s.centering, s.rank, s.log_share, s.min_gap,
                 points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
             )  # fmt: skip
 
@@ -67,8 +67,8 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _ridge_steps.ridge_batch(
-                self._tree, s.bandwidth, s.kernel, s.rank, codimension, w.order, w.reach, w.ladder, w.wanted, w.tol,
-                w.max_steps, s.log_floor, s.min_gap, ends[i:j], vectors[i:j], forms[i:j], log_mass[i:j], variance[i:j],
+                self._tree, s.widths, s.kernel, s.rank, codimension, w.order, w.reach, w.ladder, w.wanted, w.tol,
+                w.max_steps, s.log_share, s.min_gap, ends[i:j], vectors[i:j], forms[i:j], log_mass[i:j], variance[i:j],
                 effective[i:j], offsets[i:j], steps[i:j], status[i:j],
             )  # fmt: skip
 
@@ -84,7 +84,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.mass_batch(
-                self._tree, s.bandwidth, s.kernel, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
+                self._tree, s.widths, s.kernel, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
             )
 
         run_rows(work, points.shape[0], self._n_jobs, grain=_GRAIN, calls_blas=False)

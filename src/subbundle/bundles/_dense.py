@@ -19,6 +19,7 @@ from subbundle.bundles._ridge_rows import RidgeRows
 from subbundle.bundles._rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
 from subbundle.bundles._settings import LOCAL, NONE, RECENTRED, Rest, Settings, Walks
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
+from subbundle.bundles._widths import width_at
 from subbundle.cloud import Cloud
 
 # Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
@@ -27,7 +28,8 @@ _TILE = 512
 
 @dataclass(slots=True)
 class _Neighbours:
-    """Neighbours of one point: rows of the cloud, φ_n, ψ_n, Σφ_n, log of the absolute mass, and m − p."""
+    """Neighbours of one point: rows of the cloud, φ_n, ψ_n, Σφ_n, log of the absolute mass, m − p, and the squared
+    distance that the weights are relative to."""
 
     places: IntArray
     phi: FloatArray
@@ -35,6 +37,7 @@ class _Neighbours:
     mass: float
     log_mass: float
     shift: FloatArray
+    nearest: float
 
 
 class Dense:
@@ -64,7 +67,7 @@ class Dense:
     def frame(
         self, settings: Settings, points: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, StatusArray]:
-        """Eigenvalues [batch, d], eigenvectors [batch, d, k], means [batch, d], log masses [batch], status [batch]."""
+        """Eigenvalues [batch, d], eigenvectors [batch, d, k], means [batch, d], relative log masses [batch], status."""
         n_rows, dim = points.shape
         values, mean = np.full((n_rows, dim), np.nan), np.full((n_rows, dim), np.nan)
         vectors = np.full((n_rows, dim, settings.rank), np.nan)
@@ -72,14 +75,15 @@ class Dense:
 
         def work(start: int, stop: int) -> None:
             for b in range(start, stop):
-                near = self._neighbours(settings, points[b], -1.0)
-                log_mass[b] = near.log_mass
-                status[b] = mass_verdict(near.log_mass, settings.log_floor)
+                width, typical = width_at(settings.widths, points[b], np.empty(dim))
+                near = self._neighbours(settings, width, points[b], -1.0)
+                log_mass[b] = near.log_mass - typical
+                status[b] = mass_verdict(near.log_mass, typical + settings.log_share)
                 if near.mass == 0.0:
                     continue
                 mean[b] = points[b] + near.shift
-                centre, about = self._centre(settings, points[b], near)
-                values[b], all_vectors = _decompose(*self._second_moment(settings, centre, about))
+                centre, about = self._centre(settings, width, points[b], near)
+                values[b], all_vectors = _decompose(*self._second_moment(centre, about))
                 width = min(settings.rank, all_vectors.shape[1])
                 vectors[b, :, :width] = all_vectors[:, :width]
                 if status[b] == Status.OK:
@@ -118,7 +122,8 @@ class Dense:
 
         def work(start: int, stop: int) -> None:
             for b in range(start, stop):
-                near = self._neighbours(settings, points[b], apart)
+                width, _ = width_at(settings.widths, points[b], np.empty(points.shape[1]))
+                near = self._neighbours(settings, width, points[b], apart)
                 log_mass[b] = near.log_mass
                 if near.mass > 0.0:
                     mean[b] = points[b] + near.shift
@@ -130,12 +135,14 @@ class Dense:
     def _field_at(
         self, settings: Settings, p: FloatArray, covector: FloatArray, velocity: FloatArray, force: FloatArray
     ) -> int:
-        near = self._neighbours(settings, p, -1.0)
-        verdict: int = mass_verdict(near.log_mass, settings.log_floor)
+        slope = np.empty_like(p)
+        width, typical = width_at(settings.widths, p, slope)
+        near = self._neighbours(settings, width, p, -1.0)
+        verdict: int = mass_verdict(near.log_mass, typical + settings.log_share)
         if verdict != Status.OK:
             return verdict
-        centre, about = self._centre(settings, p, near)
-        matrix, factored = self._second_moment(settings, centre, about)
+        centre, about = self._centre(settings, width, p, near)
+        matrix, factored = self._second_moment(centre, about)
         rank = settings.rank
         converged = False
         if factored or p.size > FULL * len(self._start):
@@ -149,13 +156,14 @@ class Dense:
         components = covector @ vectors
         velocity[:] = vectors @ components
         turned = partners(matrix, factored, values, vectors, covector)
-        force[:] = self._force(settings, p, near, centre, about, components, vectors, turned)
+        force[:] = self._force(settings, p, (width, slope), near, centre, about, components, vectors, turned)
         return int(Status.OK)
 
     def _force(
         self,
         settings: Settings,
         p: FloatArray,
+        here: tuple[float, FloatArray],
         near: _Neighbours,
         centre: FloatArray,
         about: _Neighbours,
@@ -163,44 +171,61 @@ class Dense:
         vectors: FloatArray,
         turned: FloatArray,
     ) -> FloatArray:
-        """−∂H/∂p, with A never formed: q_n = Σ_i c_i (y_n·e_i)(y_n·u_i)."""
+        """−∂H/∂p, with A never formed: q_n = Σ_i c_i (y_n·e_i)(y_n·u_i). ``here`` holds a(p) and ∇a."""
+        width, slope = here
         third = np.empty_like(p)
         e, u = np.ascontiguousarray(vectors.T), np.ascontiguousarray(turned.T)
         total = contracted_rows(self._rows, about.places, about.psi, centre, components, e, u, third)
-        area = settings.bandwidth**2
+        area = width**2
+        by_width = 0.0
+        if settings.widths[2].size:
+            far = self._by_distance(about, centre if settings.centering == RECENTRED else p)
+            unused = np.empty_like(p)
+            by_width = contracted_rows(self._rows, about.places, far, centre, components, e, u, unused)
+            by_width /= area * width * about.mass
         third /= area * about.mass
         if settings.centering == LOCAL:
-            return -third - near.shift * float(total / (area * about.mass))
+            return -third - near.shift * float(total / (area * about.mass)) - by_width * slope
         # 2 A δ for δ = mean − centre, from the moving centre.
         third -= vectors @ (components * (u @ about.shift)) + turned @ (components * (e @ about.shift))
         if settings.centering == NONE:
-            return -third
+            return -third - by_width * slope
         gradient = np.empty_like(p)
         pull_back(self._rows, near.places, near.psi, p, p + near.shift, third, gradient)
         scale = float(area * near.mass)
-        return gradient / -scale
+        if settings.widths[2].size:
+            slide = np.empty_like(p)
+            first_moment(self._rows, near.places, self._by_distance(near, p), centre, slide)
+            by_width += float(third @ slide) / (scale * width)
+        return gradient / -scale - by_width * slope
 
-    def _neighbours(self, settings: Settings, p: FloatArray, apart: float) -> _Neighbours:
+    def _by_distance(self, near: _Neighbours, p: FloatArray) -> FloatArray:
+        """ψ_n (|x_n − p|² − nearest) [n], for the derivative of the weights by the bandwidth."""
+        offsets = self._rows[near.places] - p
+        return np.asarray(near.psi * (np.einsum("nd,nd->n", offsets, offsets) - near.nearest))
+
+    def _neighbours(self, settings: Settings, width: float, p: FloatArray, apart: float) -> _Neighbours:
         n_points = self._rows.shape[0]
         places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
-        count, nearest = weigh_rows(
-            self._rows, self._boxes, p, settings.bandwidth, settings.kernel, apart, places, phi, psi
-        )
+        count, nearest = weigh_rows(self._rows, self._boxes, p, width, settings.kernel, apart, places, phi, psi)
         shift = np.empty_like(p)
         mass = first_moment(self._rows, places[:count], phi[:count], p, shift) if count else 0.0
         if mass == 0.0:
-            return _Neighbours(places[:0], phi[:0], psi[:0], 0.0, -np.inf, shift)
+            return _Neighbours(places[:0], phi[:0], psi[:0], 0.0, -np.inf, shift, 0.0)
         shift /= mass
-        return _Neighbours(places[:count], phi[:count], psi[:count], mass, float(np.log(mass) - 0.5 * nearest), shift)
+        log_mass = float(np.log(mass) - 0.5 * nearest)
+        return _Neighbours(places[:count], phi[:count], psi[:count], mass, log_mass, shift, nearest * width**2)
 
-    def _centre(self, settings: Settings, p: FloatArray, near: _Neighbours) -> tuple[FloatArray, _Neighbours]:
+    def _centre(
+        self, settings: Settings, width: float, p: FloatArray, near: _Neighbours
+    ) -> tuple[FloatArray, _Neighbours]:
         """The point that y_n is measured from, and the neighbours whose weights enter Σ."""
         if settings.centering == NONE:
             return p, near
         mean = p + near.shift
-        return mean, self._neighbours(settings, mean, -1.0) if settings.centering == RECENTRED else near
+        return mean, self._neighbours(settings, width, mean, -1.0) if settings.centering == RECENTRED else near
 
-    def _second_moment(self, settings: Settings, centre: FloatArray, about: _Neighbours) -> tuple[FloatArray, bool]:
+    def _second_moment(self, centre: FloatArray, about: _Neighbours) -> tuple[FloatArray, bool]:
         """Σ as a matrix [d, d] and False, or its factor Z [n, d] and True when there are fewer neighbours than d."""
         n, dim = about.places.size, centre.size
         weights = about.phi / about.mass

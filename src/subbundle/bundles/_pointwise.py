@@ -13,6 +13,17 @@ and, with ψ = −2 φ′ so that ∂φ_n/∂p = ψ_n (x_n − p) / a²,
     recentred  ∂H/∂p = Jᵀ g, g the gradient of `none` at m(p),  J = ∂m/∂p = Σ ψ_n (x_n − m)(x_n − p)ᵀ / (a² s)
 
 Σ w_n q_n = ⟨A, Σ⟩ = 0 because A has no diagonal block in the eigenbasis, so the derivative of s drops out.
+
+A bandwidth a(p) that depends on the point (`_widths`) adds (∂H/∂a) ∇a. Since ∂φ_n/∂a = ψ_n |x_n − p|²/a³, for `local`
+and `none`
+
+    ∂H/∂a = Σ ψ_n q_n |x_n − p|² / (a³ s),
+
+and for `recentred`, where both passes have the bandwidth a(p), the same at m(p) plus g · ∂m/∂a,
+
+    ∂m/∂a = Σ ψ_n |x_n − p|² (x_n − m) / (a³ s).
+
+Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
 """
 
 from __future__ import annotations
@@ -24,28 +35,30 @@ from subbundle.bundles._eigen import eigh
 from subbundle.bundles._settings import LOCAL, NONE, RECENTRED
 from subbundle.bundles._sums import contracted, moments
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
-from subbundle.bundles._weights import profile, weigh
+from subbundle.bundles._weights import profile, weigh, weigh_by_distance
+from subbundle.bundles._widths import width_at
 from subbundle.cloud._build import LEAF
 
 
 @nb.njit(nogil=True, cache=True)
-def field_batch(
-    tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, covectors, velocity, force, status
-):
+def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, points, covectors, velocity, force, status):
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
     values, centre, shift, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    slope, slide, unused = np.empty(dim), np.empty(dim), np.empty(dim)
+    varies = widths[2].shape[0] > 0
     for b in range(points.shape[0]):
         for i in range(dim):
             velocity[b, i] = np.nan
             force[b, i] = np.nan
         p = points[b]
-        log_mass, mass, count = _second_moment(
-            tree, p, bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
+        bandwidth, typical = width_at(widths, p, slope)
+        log_mass, mass, count, nearest = _second_moment(
+            tree, p, bandwidth, kernel, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
         )
-        status[b] = mass_verdict(log_mass, log_floor)
+        status[b] = mass_verdict(log_mass, typical + log_share)
         if status[b] != 0:
             continue
         eigh(sigma, values, vectors)
@@ -70,27 +83,39 @@ def field_batch(
                 force[b, i] = -total
             else:
                 force[b, i] = -turn[i]
+        if varies:
+            about = centre if centering == RECENTRED else p
+            weigh_by_distance(tree[0], found, count, about, nearest * bandwidth * bandwidth, psi, phi)
+            total = contracted(tree[0], found, count, phi, centre, matrix, unused) * scale / bandwidth
+            if centering == RECENTRED:
+                for i in range(dim):
+                    total += turn[i] * slide[i]
+            for i in range(dim):
+                force[b, i] -= total * slope[i]
 
 
 @nb.njit(nogil=True, cache=True)
 def frame_batch(
-    tree, bandwidth, kernel, centering, rank, log_floor, min_gap, points, values, vectors, mean, log_mass, status
+    tree, widths, kernel, centering, rank, log_share, min_gap, points, values, vectors, mean, log_mass, status
 ):
-    """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``."""
+    """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``,
+    relative to the typical ones there."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     sigma, jacobian = _square(dim), _square(dim)
-    centre, shift = np.empty(dim), np.empty(dim)
+    centre, shift, slope, slide = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         for i in range(dim):
             values[b, i] = np.nan
             mean[b, i] = np.nan
             for j in range(dim):
                 vectors[b, i, j] = np.nan
-        log_mass[b], mass, count = _second_moment(
-            tree, points[b], bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian
+        bandwidth, typical = width_at(widths, points[b], slope)
+        absolute, mass, count, _ = _second_moment(
+            tree, points[b], bandwidth, kernel, centering, False, found, phi, psi, centre, shift, sigma, jacobian, slide
         )
-        status[b] = mass_verdict(log_mass[b], log_floor)
+        status[b] = mass_verdict(absolute, typical + log_share)
+        log_mass[b] = absolute - typical
         if count == 0 or mass == 0.0:
             continue
         for i in range(dim):
@@ -101,16 +126,17 @@ def frame_batch(
 
 
 @nb.njit(nogil=True, cache=True)
-def mass_batch(tree, bandwidth, kernel, apart, points, mean, log_mass, effective):
+def mass_batch(tree, widths, kernel, apart, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
     ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
     """
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
-    first = np.empty(dim)
+    first, slope = np.empty(dim), np.empty(dim)
     second = np.empty((dim, dim))
     for b in range(points.shape[0]):
+        bandwidth, _ = width_at(widths, points[b], slope)
         count, nearest = weigh(tree, points[b], bandwidth, kernel, apart, found, phi, psi)
         weights = profile(kernel, phi, psi)
         mass = moments(tree[0], found, count, weights, points[b], first, second)
@@ -141,32 +167,41 @@ def _scratch(tree):
 
 
 @nb.njit(nogil=True, cache=True)
-def _second_moment(tree, p, bandwidth, kernel, centering, found, phi, psi, centre, shift, sigma, jacobian):
-    """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves.
+def _second_moment(
+    tree, p, bandwidth, kernel, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
+):
+    """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves,
+    and t of the nearest observation for the Gaussian.
 
-    ``centre`` is the point that y_n is measured from; ``shift`` is m(p) − p, or m(c) − c at c = m(p) for `recentred`.
+    ``centre`` is the point that y_n is measured from; ``shift`` is m(p) − p, or m(c) − c at c = m(p) for `recentred`;
+    there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
     count, nearest = weigh(tree, p, bandwidth, kernel, -1.0, found, phi, psi)
     mass = moments(tree[0], found, count, profile(kernel, phi, psi), p, shift, sigma)
     if mass <= 0.0:
-        return -np.inf, 0.0, 0
+        return -np.inf, 0.0, 0, 0.0
     log_mass = np.log(mass) - 0.5 * nearest
     for i in range(dim):
         shift[i] /= mass
         centre[i] = p[i] if centering == NONE else p[i] + shift[i]
     if centering == RECENTRED:
         _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
+        if varies:
+            weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
+            moments(tree[0], found, count, phi, centre, slide, sigma)
+            for i in range(dim):
+                slide[i] /= mass * bandwidth**3
         count, nearest = weigh(tree, centre, bandwidth, kernel, -1.0, found, phi, psi)
         mass = moments(tree[0], found, count, profile(kernel, phi, psi), centre, shift, sigma)
         if mass <= 0.0:
-            return -np.inf, 0.0, 0
+            return -np.inf, 0.0, 0, 0.0
         for i in range(dim):
             shift[i] /= mass
     for i in range(dim):
         for j in range(dim):
             sigma[i, j] = sigma[i, j] / mass - (shift[i] * shift[j] if centering == LOCAL else 0.0)
-    return log_mass, mass, count
+    return log_mass, mass, count, nearest
 
 
 @nb.njit(nogil=True, cache=True)

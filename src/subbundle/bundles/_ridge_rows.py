@@ -17,11 +17,13 @@ from subbundle.bundles._ridge_parts import beside, far, kept_part
 from subbundle.bundles._rows import fill_tile, first_moment, weigh_rows_within
 from subbundle.bundles._settings import Settings, Walks, pairs
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
+from subbundle.bundles._widths import width_at
 
 
 @dataclass(slots=True)
 class _Seen:
-    """Neighbours of one point: offsets y_n [n, d] from it, weights w_n, their sums, m − p, Σ's leading eigenpairs."""
+    """Neighbours of one point: offsets y_n [n, d] from it, weights w_n, their sums, m − p, Σ's leading eigenpairs,
+    the bandwidth, and the log mass that is typical at the point."""
 
     offsets: FloatArray
     weights: FloatArray
@@ -30,6 +32,8 @@ class _Seen:
     shift: FloatArray
     values: FloatArray
     tangents: FloatArray
+    width: float
+    typical: float
 
     @property
     def effective(self) -> float:
@@ -54,13 +58,13 @@ class RidgeRows:
 
     def walk(self, p: FloatArray) -> _Walk:
         """Carry the point ``p`` [d] onto the ridge."""
-        k, a = self._settings.rank, self._settings.bandwidth
+        k = self._settings.rank
         walks = self._walks
         order, tol, max_steps = walks.order, walks.tol, walks.max_steps
         end = _Walk.at(p, k)
         seen = self._look(end.point, 1.0)
         few = seen is not None and seen.effective < walks.wanted
-        if walks.ladder.size and seen is not None and (few or far(seen.shift, a)):
+        if walks.ladder.size and seen is not None and (few or far(seen.shift, seen.width)):
             lower = self._descend(end.point)
             if lower is None and few:
                 end.status = int(Status.LEFT_SUPPORT)
@@ -68,10 +72,11 @@ class RidgeRows:
             end.point = end.point if lower is None else lower
             seen = self._look(end.point, 1.0)
         while end.steps < max_steps:
-            end.log_mass = -np.inf if seen is None else seen.log_mass
-            end.status = int(mass_verdict(end.log_mass, self._settings.log_floor))
+            end.log_mass = -np.inf if seen is None else seen.log_mass - seen.typical
+            end.status = int(mass_verdict(end.log_mass, self._settings.log_share))
             if seen is None or end.status != Status.OK:
                 return end
+            a = seen.width
             end.status = int(gap_verdict(seen.values, k, self._settings.min_gap))
             if end.status != Status.OK:
                 return end
@@ -111,20 +116,21 @@ class RidgeRows:
     def _rung(self, p: FloatArray) -> int:
         """Place on the ladder to begin at, as in `_ridge_steps`; −1 if there is none."""
         for level in reversed(range(self._walks.ladder.size)):
-            width = self._walks.ladder[level] * self._settings.bandwidth
             seen = self._look(p, self._walks.ladder[level])
-            if seen is None or seen.log_mass <= self._settings.log_floor or seen.effective < self._walks.wanted:
+            if seen is None or seen.effective < self._walks.wanted:
                 continue
-            if not beside(seen.shift, _across(seen.tangents, seen.shift), width):
+            if mass_verdict(seen.log_mass - seen.typical, self._settings.log_share) != Status.OK:
+                continue
+            if not beside(seen.shift, _across(seen.tangents, seen.shift), seen.width):
                 return level
         return -1
 
-    def _weigh(self, p: FloatArray, factor: float) -> tuple[np.ndarray, FloatArray, float]:
+    def _weigh(self, p: FloatArray, width: float) -> tuple[np.ndarray, FloatArray, float]:
         n_points = self._rows.shape[0]
         places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
         s = self._settings
         count, nearest = weigh_rows_within(
-            self._rows, self._boxes, p, factor * s.bandwidth, s.kernel, self._walks.reach, -1.0, places, phi, psi
+            self._rows, self._boxes, p, width, s.kernel, self._walks.reach, -1.0, places, phi, psi
         )
         places, weights = places[:count], phi[:count]
         if self._walks.spared > 0.0 and count:
@@ -133,8 +139,10 @@ class RidgeRows:
         return places, weights, nearest
 
     def _look(self, p: FloatArray, factor: float) -> _Seen | None:
-        """What is seen from ``p`` with the bandwidth ``factor`` a; None where nothing is."""
-        places, weights, nearest = self._weigh(p, factor)
+        """What is seen from ``p`` with the bandwidth ``factor`` a(p); None where nothing is."""
+        width, typical = width_at(self._settings.widths, p, np.empty_like(p))
+        width *= factor
+        places, weights, nearest = self._weigh(p, width)
         shift = np.empty_like(p)
         mass = float(first_moment(self._rows, places, weights, p, shift)) if places.size else 0.0
         if mass == 0.0:
@@ -144,7 +152,8 @@ class RidgeRows:
         fill_tile(self._rows, places, weights / mass, p + shift, factor_rows)
         values, tangents = self._leading(factor_rows)
         offsets = self._rows[places] - p
-        return _Seen(offsets, weights, mass, float(np.log(mass) - 0.5 * nearest), shift, values, tangents)
+        log_mass = float(np.log(mass) - 0.5 * nearest)
+        return _Seen(offsets, weights, mass, log_mass, shift, values, tangents, width, typical)
 
     def _leading(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Leading k + 1 eigenvalues of Z ᵀZ and k eigenvectors [d, k]."""

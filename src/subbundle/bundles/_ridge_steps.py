@@ -27,6 +27,7 @@ from subbundle.bundles._ridge_parts import (
 from subbundle.bundles._sums import moments
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
 from subbundle.bundles._weights import profile, weigh_within
+from subbundle.bundles._widths import width_at
 from subbundle.cloud._build import LEAF
 from subbundle.kernels import GAUSSIAN
 
@@ -35,7 +36,7 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 
 @nb.njit(nogil=True, cache=True)
 def ridge_batch(
-    tree, bandwidth, kernel, rank, codimension, order, reach, ladder, wanted, tol, max_steps, log_floor, min_gap,
+    tree, widths, kernel, rank, codimension, order, reach, ladder, wanted, tol, max_steps, log_share, min_gap,
     points, vectors, forms, log_mass, variance, effective, offsets, steps, status,
 ):  # fmt: skip
     """Carry ``points`` [batch, d] onto the ridge, in place.
@@ -44,8 +45,8 @@ def ridge_batch(
     bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their mean, takes a plain step at
     each of them first, from the smallest at which it is not alone. Written are, where the last step began: ``vectors``
     [batch, d, d], tangent (tilted by the fit, for order 2) and normal; ``forms`` [batch, k (k + 1)/2, d], II of the
-    pairs of tangents; log kernel masses; ``variance``, of the neighbours about the fit, summed over normal directions;
-    effective numbers of neighbours; and the length and number of steps.
+    pairs of tangents; log kernel masses, relative to the typical ones there; ``variance``, of the neighbours about the
+    fit, summed over normal directions; effective numbers of neighbours; and the length and number of steps.
     """
     dim = points.shape[1]
     n_leaves = tree[0].shape[0]
@@ -54,7 +55,7 @@ def ridge_batch(
     size = n_features(rank)
     gram, cross, fit = np.empty((size, size)), np.empty((size, dim - rank)), np.empty((size, dim - rank))
     sigma, values, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim), np.empty(dim)
-    before = np.zeros(dim)
+    before, slope = np.zeros(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p, basis = points[b], vectors[b]
         status[b] = _NOT_CONVERGED
@@ -63,6 +64,8 @@ def ridge_batch(
         climbed = ladder.size == 0
         steps[b] = 0
         while steps[b] < max_steps:
+            bandwidth, typical = width_at(widths, p, slope)
+            log_floor = typical + log_share
             count, nearest = weigh_within(tree, p, bandwidth, kernel, reach, -1.0, found, phi, psi)
             weights = profile(kernel, phi, psi)
             mass = _local(tree[0], found, count, weights, p, shift, sigma)
@@ -82,8 +85,8 @@ def ridge_batch(
                         status[b] = _LEFT_SUPPORT
                         break
                     continue
-            log_mass[b] = np.log(mass) - 0.5 * nearest
-            status[b] = mass_verdict(log_mass[b], log_floor)
+            log_mass[b] = np.log(mass) - 0.5 * nearest - typical
+            status[b] = mass_verdict(log_mass[b], log_share)
             if status[b] != 0:
                 break
             eigh(sigma, values, basis)

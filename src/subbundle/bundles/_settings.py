@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from subbundle._types import FloatArray, IntArray, StatusArray
+
+# What `_widths.width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
+Widths = tuple[float, float, FloatArray, FloatArray, float]
 
 LOCAL, RECENTRED, NONE = 0, 1, 2
 CENTERINGS = {"local": LOCAL, "recentred": RECENTRED, "none": NONE}
@@ -18,22 +23,37 @@ class Settings:
     ----------
     rank : int
         k.
-    bandwidth : float
-        a, the standard deviation of the Gaussian.
+    widths : Widths
+        The bandwidth a, the standard deviation of the Gaussian, and the typical kernel mass, at any point.
     kernel, centering : int
         Codes of `subbundle.kernels.CODES` and `CENTERINGS`.
-    log_floor : float
-        Log kernel mass below which a point is off the support.
+    log_share : float
+        Log of the part of the typical kernel mass below which a point is off the support.
     min_gap : float
         (λ_k − λ_{k+1}) / λ_k at or below which the gap counts as closed.
     """
 
     rank: int
-    bandwidth: float
+    widths: Widths
     kernel: int
     centering: int
-    log_floor: float
+    log_share: float
     min_gap: float
+
+    @property
+    def bandwidth(self) -> float:
+        """a, where it is the same everywhere."""
+        return self.widths[0]
+
+    @property
+    def log_floor(self) -> float:
+        """Log kernel mass below which a point is off the support, where it is the same everywhere."""
+        return self.widths[1] + self.log_share
+
+
+def constant_widths(bandwidth: float, log_mass: float, dim: int) -> Widths:
+    """The same bandwidth and typical log mass everywhere in R^``dim``."""
+    return bandwidth, log_mass, np.empty((0, dim)), np.empty((0, 2)), 0.0
 
 
 def pairs(rank: int) -> list[tuple[int, int]]:
@@ -82,8 +102,8 @@ class Rest:
     forms : [batch, k (k + 1)/2, d]
         II(t_a, t_b), a ≤ b, as vectors.
     log_mass, variance, effective, offsets : [batch]
-        Log kernel mass, variance about the fit summed over normal directions, effective number of neighbours, length
-        of the last step.
+        Log kernel mass relative to the typical one there, variance about the fit summed over normal directions,
+        effective number of neighbours, length of the last step.
     steps, status : [batch]
     """
 

@@ -153,3 +153,12 @@ def _leave_out(blocks, found, count, point, apart, phi, psi):
             if total <= apart:
                 phi[c, i] = 0.0
                 psi[c, i] = 0.0
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh_by_distance(blocks, found, count, point, nearest, weights, out):
+    """Write w_n (|x_n − p|² − ``nearest``) into ``out``, for the derivative of the weights by the bandwidth."""
+    _squared_distances(blocks, found, count, point, out)
+    for c in range(count):
+        for i in range(LEAF):
+            out[c, i] = weights[c, i] * (out[c, i] - nearest)

@@ -14,8 +14,10 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import check_bandwidth, check_rank, check_scale
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles._settings import CENTERINGS, Rest, Settings, Walks
+from subbundle.bundles._settings import CENTERINGS, Rest, Settings, Walks, constant_widths
+from subbundle.bundles._widths import widths_batch
 from subbundle.bundles.base import Field, Frame
+from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
 
@@ -48,8 +50,9 @@ class PrincipalSubbundle:
         Observations. Rows may come in any order: results do not depend on it.
     rank : int
         Dimension k of the subspaces, between 1 and d − 1.
-    bandwidth : float
-        Standard deviation a of the Gaussian, in the units of the data.
+    bandwidth : float or LocalBandwidth
+        Standard deviation a of the Gaussian, in the units of the data; or a function a(p) of the point, for clouds
+        whose noise, density or curvature vary.
     centering : {"local", "recentred", "none"}
     kernel : {"gaussian", "compact"}
         See `subbundle.kernels`.
@@ -65,8 +68,13 @@ class PrincipalSubbundle:
     ----------
     cloud : Cloud
         The observations with their search tree.
+    bandwidth : float
+        a; with a `LocalBandwidth` the median of a(p) over points in the middle of the cloud.
+    local_bandwidth : LocalBandwidth or None
+        The function a(p), if it is one.
     typical_mass : float
-        Median of Σ φ over points in the middle of the cloud; the unit of `Frame.density`.
+        Median of Σ φ over points in the middle of the cloud; the unit of `Frame.density`. With a `LocalBandwidth` the
+        unit is the mass at the landmarks around, averaged as the bandwidth is.
 
     Examples
     --------
@@ -82,7 +90,7 @@ class PrincipalSubbundle:
         self,
         points: Any,
         rank: int,
-        bandwidth: float,
+        bandwidth: float | LocalBandwidth,
         *,
         centering: str = "local",
         kernel: str = "gaussian",
@@ -101,11 +109,21 @@ class PrincipalSubbundle:
                 f"points must hold at least rank + 1 = {self._rank + 1} observations to span {self._rank} directions; "
                 f"got {self.cloud.n_points}."
             )
-        self.bandwidth = as_positive(
-            bandwidth,
-            "bandwidth",
-            hint="It is the standard deviation of the Gaussian kernel, in the units of the data.",
-        )
+        self.local_bandwidth = bandwidth if isinstance(bandwidth, LocalBandwidth) else None
+        if isinstance(bandwidth, LocalBandwidth):
+            if bandwidth.points.shape[1] != dim:
+                raise ValueError(
+                    f"the landmarks of bandwidth must have as many coordinates as points, {dim}; "
+                    f"they have {bandwidth.points.shape[1]}."
+                )
+            self.bandwidth = float(np.median(bandwidth.values))
+            check_scale(float(bandwidth.values.min()), self.cloud)
+        else:
+            self.bandwidth = as_positive(
+                bandwidth,
+                "bandwidth",
+                hint="It is the standard deviation of the Gaussian kernel, in the units of the data.",
+            )
         check_scale(self.bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
         self.kernel = as_choice(kernel, "kernel", tuple(CODES))
@@ -122,17 +140,39 @@ class PrincipalSubbundle:
                 f"span only {self._coordinates.span}. Use rank={self._coordinates.span}."
             )
         self._evaluator = Blocked(working, jobs) if working.blocks.size else Dense(working, self._rank, jobs)
-        self._settings = Settings(
-            self._rank, self.bandwidth, CODES[self.kernel], CENTERINGS[self.centering], -np.inf, self.min_gap
-        )
         self._working = working
-        points = working.at(working.sample(_SAMPLE))
-        middle, log_mass, effective = self._middle(points)
+        self._settings = Settings(
+            self._rank,
+            constant_widths(self.bandwidth, 0.0, working.dim),
+            CODES[self.kernel],
+            CENTERINGS[self.centering],
+            -np.inf,
+            self.min_gap,
+        )
+        if self.local_bandwidth is not None:
+            marks, _, _ = self._coordinates.enter(self.local_bandwidth.points)
+            self._settings = replace(self._settings, widths=self.local_bandwidth.widths(marks, np.zeros(len(marks))))
+        self._length_scale = self.bandwidth
+        self._look_at_data()
+
+    def _look_at_data(self) -> None:
+        """Find the typical kernel mass; raise where bandwidth or rank do not suit the data."""
+        middle, log_mass, effective = self._middle(self._working.at(self._working.sample(_SAMPLE)))
+        alive = np.isfinite(middle).all(axis=1)
+        local = self.local_bandwidth
+        if local is not None and alive.any():
+            widths = self._widths(middle[alive])
+            self.bandwidth, self._length_scale = float(np.median(widths)), float(widths.min())
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
-        self._check_rank(middle[np.isfinite(middle).all(axis=1)])
-        self._log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
-        self.typical_mass = float(np.exp(self._log_typical))
-        self._settings = replace(self._settings, log_floor=self._log_typical + float(np.log(self.min_density)))
+        self._check_rank(middle[alive])
+        log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
+        self.typical_mass = float(np.exp(log_typical))
+        marks = self._settings.widths[2]
+        known = constant_widths(self.bandwidth, log_typical, self._working.dim)
+        if local is not None:
+            log_mass = self._middle(marks)[1]
+            known = local.widths(marks, np.where(np.isfinite(log_mass), log_mass, log_typical))
+        self._settings = replace(self._settings, widths=known, log_share=float(np.log(self.min_density)))
 
     @property
     def ambient_dim(self) -> int:
@@ -146,13 +186,14 @@ class PrincipalSubbundle:
 
     @property
     def length_scale(self) -> float:
-        """The bandwidth: on shorter lengths the subspaces hardly turn."""
-        return self.bandwidth
+        """The bandwidth, the smallest one where it varies: on shorter lengths the subspaces hardly turn."""
+        return self._length_scale
 
     def __repr__(self) -> str:
+        width = f"{self.bandwidth:g}" if self.local_bandwidth is None else repr(self.local_bandwidth)
         return (
             f"PrincipalSubbundle({self.cloud.n_points} points in R^{self.cloud.dim}, rank={self.rank}, "
-            f"bandwidth={self.bandwidth:g}, centering={self.centering!r}, kernel={self.kernel!r})"
+            f"bandwidth={width}, centering={self.centering!r}, kernel={self.kernel!r})"
         )
 
     def frame(self, points: Any) -> Frame:
@@ -173,7 +214,7 @@ class PrincipalSubbundle:
             vectors=np.where(largest < 0.0, -columns, columns),
             eigenvalues=eigenvalues,
             mean=leave(mean, directions) + self._coordinates.centre,
-            density=np.exp(log_mass - self._log_typical),
+            density=np.exp(log_mass),
             gap=gap,
             status=status,
         )
@@ -216,9 +257,13 @@ class PrincipalSubbundle:
             points=leave(found.points, directions) + self._coordinates.centre,
             tangents=np.stack([leave(found.tangents[:, :, i], directions) for i in range(self.rank)], axis=2),
             forms=np.stack([leave(found.forms[:, i], directions) for i in range(found.forms.shape[1])], axis=1),
-            log_mass=found.log_mass - self._log_typical,
             variance=found.variance / codimension,
         )
+
+    def bandwidth_at(self, points: Any) -> FloatArray:
+        """a(p) [batch] at ``points`` [batch, d]."""
+        points = as_points(points, "points", dim=self.ambient_dim)
+        return self._widths(self._coordinates.enter(points)[0])
 
     def landmarks(self, count: int) -> FloatArray:
         """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""
@@ -226,6 +271,11 @@ class PrincipalSubbundle:
         means = means[np.isfinite(means).all(axis=1)]
         directions = np.zeros((len(means), 2, self.ambient_dim))
         return self._coordinates.leave(means, directions) + self._coordinates.centre
+
+    def _widths(self, working: FloatArray) -> FloatArray:
+        widths, log_mass = np.empty(len(working)), np.empty(len(working))
+        widths_batch(self._settings.widths, working, widths, np.empty_like(working), log_mass)
+        return widths
 
     def _partial_field(self, points: FloatArray, covectors: FloatArray, finite: np.ndarray[Any, Any]) -> Field:
         velocity, force = np.full_like(points, np.nan), np.full_like(points, np.nan)

@@ -15,7 +15,7 @@ from subbundle.bundles._riemannian_checks import aligned, as_observations, check
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles._riemannian_geometry import retract, shaped, tangent_part
-from subbundle.bundles._settings import CENTERINGS, Settings
+from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.bundles.base import Field, Frame
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
@@ -120,7 +120,12 @@ class RiemannianSubbundle:
         # Leaf order is a function of the set of points, and spreads a sample over all of it.
         self._rows = np.ascontiguousarray(aligned(space, rows)[Cloud(rows).order])
         self._settings = Settings(
-            self._rank, self.bandwidth, GAUSSIAN, CENTERINGS[self.centering], -np.inf, self.min_gap
+            self._rank,
+            constant_widths(self.bandwidth, 0.0, 0),
+            GAUSSIAN,
+            CENTERINGS[self.centering],
+            -np.inf,
+            self.min_gap,
         )
         curvature, jobs = curvature_of(space), resolve_jobs(n_jobs)
         self._evaluator: Exact | Differences = (
@@ -219,7 +224,7 @@ class RiemannianSubbundle:
             check_rank(self.bandwidth, self._rank, found.values, found.status)
         self._log_typical = float(np.median(log_mass))
         self.typical_mass = float(np.exp(self._log_typical))
-        self._settings = replace(self._settings, log_floor=self._log_typical + float(np.log(self.min_density)))
+        self._settings = replace(self._settings, log_share=self._log_typical + float(np.log(self.min_density)))
 
     def _sample(self, count: int) -> FloatArray:
         places = np.arange(min(as_integer(count, "count", low=1), len(self._rows)))

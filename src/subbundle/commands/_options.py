@@ -12,7 +12,10 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
     )
     parser.add_argument(
-        "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
+        "--bandwidth",
+        type=bandwidth_or_local,
+        default="auto",
+        help="standard deviation of the kernel, auto (default) or local: one for every place",
     )
     parser.add_argument("--raw", action="store_true", help="learn from the observations as they are, without denoising")
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
@@ -26,6 +29,11 @@ def bandwidth(text: str) -> float | str:
 def dimension(text: str) -> int | str:
     """A positive integer, or auto."""
     return "auto" if text == "auto" else positive_integer(text)
+
+
+def bandwidth_or_local(text: str) -> float | str:
+    """A positive number, auto or local."""
+    return "local" if text == "local" else bandwidth(text)
 
 
 def positive(text: str) -> float:

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subbundle.commands._options import bandwidth, dimension, positive, positive_integer
+from subbundle.commands._options import bandwidth_or_local, dimension, positive, positive_integer
 
 if TYPE_CHECKING:
+    from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.manifolds.ridge_project import Ridge
 
 HELP = "move every point of a scan or cloud onto the surface (or curve) in its middle"
@@ -19,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, help="a cloud: .ply, .obj, .stl, .off, .xyz, .csv or .npy")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .csv, .npy or .parquet")
     parser.add_argument(
-        "--bandwidth", type=bandwidth, default="auto", help="standard deviation of the kernel, or auto (default)"
+        "--bandwidth",
+        type=bandwidth_or_local,
+        default="auto",
+        help="standard deviation of the kernel, auto (default) or local: one for every place",
     )
     parser.add_argument(
         "--dim", type=dimension, default=2, metavar="K", help="2 for surfaces (default), 1 for curves, …, or auto"
@@ -44,12 +48,11 @@ def run(options: argparse.Namespace) -> None:
 
     from subbundle._progress import Progress
     from subbundle._types import Status, count_statuses
-    from subbundle.bundles import PrincipalSubbundle
+    from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.cloud import Cloud
     from subbundle.commands._tables import read_table
     from subbundle.manifolds.ridge_project import ridge_project
-    from subbundle.selection.bandwidth import choose_bandwidth
-    from subbundle.selection.rank import choose_rank
+    from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
 
     _check_output(options.output)
     progress = Progress()
@@ -63,8 +66,12 @@ def run(options: argparse.Namespace) -> None:
     if width == "auto":
         progress.stage(f"choosing a bandwidth for {len(points)} points")
         width = choose_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
-    progress.stage(f"projecting with bandwidth {width:.4g}")
+    elif width == "local":
+        progress.stage(f"choosing bandwidths for {len(points)} points")
+        width = choose_local_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
     bundle = PrincipalSubbundle(cloud, rank, width, n_jobs=options.jobs)
+    shown = _shown(bundle)
+    progress.stage(f"projecting with {shown}")
     ridge = ridge_project(bundle, points, order=options.order)
     kept = np.ones(len(points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
     if not kept.any():
@@ -75,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     progress.stage("writing")
     _write(options.output, ridge, kept)
     arrived = ridge.status == Status.OK
-    print(f"{len(points)} points in R^{points.shape[1]}, dimension {rank}, bandwidth {width:.4g}")
+    print(f"{len(points)} points in R^{points.shape[1]}, dimension {rank}, {shown}")
     if arrived.any():
         print(
             f"noise {np.median(ridge.noise[arrived]):.4g} along each normal direction, moved by "
@@ -86,6 +93,15 @@ def run(options: argparse.Namespace) -> None:
     if options.outliers is not None:
         print(f"left out as outliers: {np.count_nonzero(~kept)}")
     print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
+
+
+def _shown(bundle: PrincipalSubbundle) -> str:
+    local = bundle.local_bandwidth
+    if local is None:
+        return f"bandwidth {bundle.bandwidth:.4g}"
+    low, high = local.values.min(), local.values.max()
+    one = "the same everywhere, as nothing else would gain" if low == high else f"{low:.4g} to {high:.4g}"
+    return f"bandwidth {bundle.bandwidth:.4g} ({one})"
 
 
 def _check_output(path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
@@ -27,6 +28,7 @@ from subbundle.selection.components import (
     components_above_noise,
     first_components,
 )
+from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
 # Up to so many features nothing is left out: there is little to gain, and features keep their meaning.
 _FEW_FEATURES = 4
@@ -52,14 +54,17 @@ class Prepared:
     components : Components
         The way there and back.
     bandwidth : float
-        a, chosen or given.
+        a, chosen or given; the median of a(p), where it is a function.
     bundle : PrincipalSubbundle or RiemannianSubbundle
         On the denoised cloud at 0.67 a, or on the observations themselves at a.
+    local_bandwidth : LocalBandwidth or None
+        The function a(p) in the kept components, where it is one.
     """
 
     components: Components
     bandwidth: float
     bundle: PrincipalSubbundle | RiemannianSubbundle
+    local_bandwidth: LocalBandwidth | None = None
 
 
 def prepare(
@@ -78,14 +83,16 @@ def prepare(
     cloud = Cloud(components.enter(points))
     width = _bandwidth(cloud, rank, bandwidth, n_jobs)
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
+    local, typical = bundle.local_bandwidth, bundle.bandwidth
     if denoise:
-        narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
+        part = narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
+        narrow = typical * part if local is None else local.scaled(part)
         # The mass scales with the k-th power of the bandwidth.
-        share = min(1.0, _ENOUGH / (bundle.typical_mass * (narrow / width) ** rank))
+        share = min(1.0, _ENOUGH / (bundle.typical_mass * part**rank))
         some = cloud.at(cloud.sample(max(int(np.ceil(share * cloud.n_points)), rank + 2))) + cloud.centre
         carried = denoised(bundle, some)
         bundle = PrincipalSubbundle(carried, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
-    return Prepared(components, width, bundle)
+    return Prepared(components, typical, bundle, local)
 
 
 def narrower(mass: float, rank: int, *, given: bool) -> float:
@@ -102,7 +109,7 @@ def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
     carried = carry_to_ridge(bundle, points, tol=_NEAR_ENOUGH, max_steps=_STEPS)
     arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
     # A point that was carried further than the kernel reaches has gone to another sheet.
-    arrived &= carried.shifts <= 3.0 * bundle.bandwidth + 3.0 * float(np.median(carried.shifts))
+    arrived &= carried.shifts <= 3.0 * bundle.bandwidth_at(points) + 3.0 * float(np.median(carried.shifts))
     return np.where(arrived[:, None], carried.points, points)
 
 
@@ -131,10 +138,14 @@ def _lifted(components: Components, rank: int) -> Components:
     return Components(components.mean, np.pad(components.axes, ((0, 0), (0, missing))), components.noise)
 
 
-def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, n_jobs: int | None) -> float:
+def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, n_jobs: int | None) -> float | LocalBandwidth:
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
-    as_choice(bandwidth, "bandwidth", ("auto",))
+    as_choice(bandwidth, "bandwidth", ("auto", "local"))
+    if bandwidth == "local":
+        field = choose_local_bandwidth(cloud, rank, n_jobs=n_jobs).bandwidth
+        if len(field.values) > 1:
+            return field
     choice = choose_bandwidth(cloud, rank, n_jobs=n_jobs)
     if choice.method == "neighbour distance":
         warnings.warn(

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.estimators._prepare import Prepared
@@ -41,7 +42,12 @@ def state_of(learned: Prepared) -> State:
         own["kernel"] = bundle.kernel
         cloud = bundle.cloud.points
     values = {"bandwidth": learned.bandwidth, "noise": components.noise, "bundle": own}
-    return values, {"mean": components.mean, "axes": components.axes, "cloud": cloud}
+    arrays = {"mean": components.mean, "axes": components.axes, "cloud": cloud}
+    local, used = learned.local_bandwidth, getattr(bundle, "local_bandwidth", None)
+    if local is not None and used is not None:
+        values["smoothing"] = local.smoothing
+        arrays |= {"landmarks": local.points, "landmark_bandwidths": np.stack([local.values, used.values])}
+    return values, arrays
 
 
 def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None) -> Prepared:
@@ -50,9 +56,15 @@ def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], 
     if axes.shape != (len(mean), cloud.shape[1]):
         raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
     own = dict(values["bundle"])
+    local = None
+    if "landmarks" in arrays:
+        fields = [
+            LocalBandwidth(arrays["landmarks"], row, values["smoothing"]) for row in arrays["landmark_bandwidths"]
+        ]
+        local, own["bandwidth"] = fields
     bundle: PrincipalSubbundle | RiemannianSubbundle
     if "space" in own:
         bundle = RiemannianSubbundle(cloud, space=restore(own.pop("space")), **own, n_jobs=n_jobs)
     else:
         bundle = PrincipalSubbundle(cloud, **own, n_jobs=n_jobs)
-    return Prepared(Components(mean, axes, float(values["noise"])), float(values["bandwidth"]), bundle)
+    return Prepared(Components(mean, axes, float(values["noise"])), float(values["bandwidth"]), bundle, local)

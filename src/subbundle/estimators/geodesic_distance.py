@@ -42,7 +42,7 @@ class GeodesicDistance(BaseEstimator):
         straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
         ``denoise``, ``kernel``, ``centering`` and ``tol`` have no part in it, and ``space`` must be None.
     bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
-        As in `PrincipalSubmanifold`.
+        As in `PrincipalSubmanifold`; ``bandwidth="local"`` not with the atlas.
     tol : float
         Accuracy of the geodesics, relative to the bandwidth.
 
@@ -50,6 +50,8 @@ class GeodesicDistance(BaseEstimator):
     ----------
     rank_ : int
     bandwidth_ : float
+    local_bandwidth_ : subbundle.LocalBandwidth or None
+        As in `PrincipalSubmanifold`; with geodesics.
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         In the kept components; with geodesics.
     atlas_ : subbundle.AtlasEmbedding
@@ -146,7 +148,7 @@ class GeodesicDistance(BaseEstimator):
         self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
-        self.bandwidth_ = learned.bandwidth
+        self.bandwidth_, self.local_bandwidth_ = learned.bandwidth, learned.local_bandwidth
         self.bundle_, self.rank_ = learned.bundle, learned.bundle.rank
 
     def _new_atlas(self, rank: int) -> AtlasEmbedding:

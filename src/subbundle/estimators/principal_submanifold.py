@@ -47,9 +47,10 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     n_components : int or "auto"
         k, the dimension of the submanifold; below the number of features. ``"auto"``: that of the data, see
         `subbundle.selection.choose_rank`.
-    bandwidth : float or "auto"
+    bandwidth : float, "auto" or "local"
         Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
-        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`.
+        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`. ``"local"``: one for every
+        place, where that is estimated to be worth it, see `subbundle.selection.local_bandwidth`; not with ``space``.
     base_point : "frechet", "learned" or array [n_features]
         Where the coordinates start. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
         others; ``"learned"``: the same with distances along the shape. All are carried into the middle of the cloud
@@ -81,7 +82,10 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components_ : int
     bandwidth_, radius_ : float
-        As given or chosen; the radius is the distance of the outermost point of the chart.
+        As given or chosen. With ``bandwidth="local"`` its median; the radius is the distance of the outermost point of
+        the chart.
+    local_bandwidth_ : subbundle.LocalBandwidth or None
+        The bandwidth as a function of the point, in the kept components; None where it is the same everywhere.
     base_point_ : [n_features]
     embedding_ : [n_samples, n_components]
         Coordinates of the training points.
@@ -215,7 +219,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
-        self.bandwidth_ = learned.bandwidth
+        self.bandwidth_, self.local_bandwidth_ = learned.bandwidth, learned.local_bandwidth
         self.bundle_: PrincipalSubbundle | RiemannianSubbundle = learned.bundle
         self.chart_, self.n_components_, self.radius_ = chart, chart.rank, chart.radius
         self.base_point_ = self._components.leave(chart.base_point[None])[0]

@@ -38,15 +38,15 @@ class Parts:
     n_parts : int
     representatives : [m, dim], representative_labels : [m]
         Points that stand for the cloud, and their parts.
-    reach : float
-        Distance up to which points are joined.
+    reach : float or [m]
+        Distance up to which points are joined; one per representative where the bandwidth varies.
     """
 
     labels: IntArray
     n_parts: int
     representatives: FloatArray
     representative_labels: IntArray
-    reach: float
+    reach: float | FloatArray
     around: Surroundings
 
     def label(self, points: FloatArray) -> IntArray:
@@ -54,14 +54,16 @@ class Parts:
         picture = self.around.picture(self.representatives[0])
         nearest = _nearest(picture, cKDTree(picture.enter(self.representatives)), points)
         distance = self.around.distance(points, self.representatives[nearest])
-        return np.where(distance <= self.reach, self.representative_labels[nearest], -1)
+        reach = self.reach if isinstance(self.reach, float) else self.reach[nearest]
+        return np.where(distance <= reach, self.representative_labels[nearest], -1)
 
 
 def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     """Find the parts of the cloud of ``bundle`` that its geodesics can join.
 
     Up to four dimensions every observation counts, gathered in boxes of the size of the bandwidth; above, where the
-    noise of a high dimension parts any two observations, landmarks in the middle of the cloud stand for it.
+    noise of a high dimension parts any two observations, and with a bandwidth that varies, landmarks in the middle of
+    the cloud stand for it.
     """
     if "parts" not in bundle.kept:
         bundle.kept["parts"] = _find_parts(bundle)
@@ -70,9 +72,10 @@ def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
 
 
 def _find_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
-    reach = 2.0 * bundle.bandwidth * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))
+    reaches = 2.0 * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
-    if isinstance(bundle, PrincipalSubbundle) and bundle.ambient_dim <= _BOX_DIM:
+    varies = isinstance(bundle, PrincipalSubbundle) and bundle.local_bandwidth is not None
+    if isinstance(bundle, PrincipalSubbundle) and bundle.ambient_dim <= _BOX_DIM and not varies:
         points = bundle.cloud.points
         representatives = _box_means(points, bundle.bandwidth)
     else:
@@ -83,15 +86,24 @@ def _find_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     known = all_finite(pictures)
     representatives, tree = representatives[known], cKDTree(pictures[known])
     # A picture may show distances too large where the manifold is curved positively; too many candidates do no harm.
-    pairs = tree.query_pairs(reach if around is FLAT else _WIDER * reach, output_type="ndarray")
-    pairs = pairs[around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]]) <= reach]
+    reach = reaches * _bandwidths(bundle, representatives)
+    furthest = float(reach.max())
+    pairs = tree.query_pairs(furthest if around is FLAT else _WIDER * furthest, output_type="ndarray")
+    apart = around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]])
+    pairs = pairs[apart <= 0.5 * (reach[pairs[:, 0]] + reach[pairs[:, 1]])]
     graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
     count, found = connected_components(graph, directed=False)
     nearest = _nearest(picture, tree, points)
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
-    return Parts(rank[found[nearest]], int(count), representatives, rank[found], reach, around)
+    return Parts(rank[found[nearest]], int(count), representatives, rank[found], reach if varies else furthest, around)
+
+
+def _bandwidths(bundle: PrincipalSubbundle | RiemannianSubbundle, points: FloatArray) -> FloatArray:
+    if isinstance(bundle, PrincipalSubbundle):
+        return bundle.bandwidth_at(points)
+    return np.full(len(points), bundle.bandwidth)
 
 
 def flat_observations(bundle: RiemannianSubbundle) -> FloatArray:

@@ -154,7 +154,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
     points = np.where(arrived[:, None], found.points, start)
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
-    noise = np.where(arrived, _noise(found.variance, bundle), np.nan)
+    noise = np.where(arrived, _noise(found.variance, bundle, points), np.nan)
     # Without noise the shifts are rounding, and so should be the scores.
     level = np.maximum(noise, _FAINTEST * bundle.length_scale)
     return Ridge(
@@ -173,12 +173,14 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
     )
 
 
-def _noise(variance: FloatArray, bundle: Subbundle) -> FloatArray:
+def _noise(variance: FloatArray, bundle: Subbundle, points: FloatArray) -> FloatArray:
     """Noise of variance σ² has, under Gaussian weights, the variance v = σ²a²/(a² + σ²); this solves for σ.
 
     The compact kernel, which narrows it a little less, is treated alike; bundles in closed form have none.
     """
-    area = bundle.length_scale**2
+    area: Any = bundle.length_scale**2
+    if isinstance(bundle, PrincipalSubbundle) and bundle.local_bandwidth is not None:
+        area = bundle.bandwidth_at(points) ** 2
     return np.asarray(np.sqrt(variance * area / np.maximum(area - variance, _NARROWEST * area)))
 
 

@@ -1,0 +1,156 @@
+"""A bandwidth for every place: the least estimated risk around each of many landmarks, smoothed.
+
+The risk of `_local_risk` is averaged over the observations nearest to a landmark (`_local_curves`); its minimum over
+the ladder, from a parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring
+landmarks, and the result is the smooth function a(p) of `subbundle.LocalBandwidth`.
+
+Best bandwidths vary less than one may think. On the second-order ridge of a surface they go with the tenth root of the
+density, and a density of 10 : 1 alone is not worth a function: choosing it costs more than it gains. Where curvature or
+noise vary as well it is. So the risk at the chosen function is compared with that at the best single bandwidth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, Status
+from subbundle._validation import as_choice, as_integer
+from subbundle.bundles.local_bandwidth import LocalBandwidth
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.cloud import Cloud
+from subbundle.manifolds.ridge_project import ridge_project
+from subbundle.selection._ladder import least, split
+from subbundle.selection._local_curves import Curves, gain
+from subbundle.selection._local_risk import ORDERS, climb
+from subbundle.selection._pilot import field_of, pilot
+from subbundle.selection.bandwidth import choose_bandwidth
+
+# With fewer observations neighbourhoods say nothing of each other.
+_LEAST_POINTS = 1000
+_QUERIES, _LANDMARKS = 1000, 125
+# Queries around a landmark whose risks are averaged, as a part of all and at least.
+_AROUND, _LEAST_AROUND = 0.08, 50
+_KNOWN = 0.8
+# Estimated error over that of one bandwidth, at most: the risk of choosing more than one is not in the estimate.
+_WORTH = 0.93
+
+
+@dataclass(frozen=True, slots=True)
+class LocalChoice:
+    """A bandwidth that depends on the point, and what it rests on.
+
+    Attributes
+    ----------
+    bandwidth : LocalBandwidth
+        a(p), for `PrincipalSubbundle`.
+    error : float
+        Estimated error, as in `BandwidthChoice`; NaN where it could not be estimated.
+    spread : float
+        Largest over smallest bandwidth, of the middle 90 % of the landmarks; 1 where it is one bandwidth.
+    gain : float
+        Estimated error of the best function found over that of the best single bandwidth; NaN where not estimated.
+    method : str
+        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93, and on clouds too small or too
+        shapeless to tell places apart: then a(p) is the same everywhere, as `choose_bandwidth` has it.
+    """
+
+    bandwidth: LocalBandwidth
+    error: float
+    spread: float
+    gain: float
+    method: str
+
+
+def choose_local_bandwidth(
+    points: FloatArray | Cloud, rank: int, *, purpose: str = "ridge", n_jobs: int | None = None
+) -> LocalChoice:
+    """Choose a bandwidth a(p) for a subbundle of the given ``rank`` on ``points`` [N, d].
+
+    Deterministic, and the same for any order of the rows. Clouds of fewer than 1000 points, and those where it would
+    gain nothing, get the one bandwidth of `choose_bandwidth` everywhere.
+
+    Parameters
+    ----------
+    purpose : {"ridge", "tangents"}
+        As in `choose_bandwidth`.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> rng = np.random.default_rng(0)
+    >>> radius, angle = rng.uniform(0.1, 1.0, 4000), rng.uniform(0.0, 2.0 * np.pi, 4000)
+    >>> cone = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), 2.0 * radius])
+    >>> cone += 0.01 * rng.standard_normal(cone.shape)
+    >>> width = sb.selection.choose_local_bandwidth(cone, rank=2).bandwidth
+    >>> near_tip, near_rim = width([[0.2, 0.0, 0.4], [0.8, 0.0, 1.6]])
+    >>> bool(near_rim > 1.2 * near_tip)
+    True
+    """
+    cloud = points if isinstance(points, Cloud) else Cloud(points)
+    rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
+    as_choice(purpose, "purpose", ("ridge", "tangents"))
+    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    if len(distinct) < _LEAST_POINTS:
+        return _one(cloud, rank, purpose, n_jobs)
+    # Two halves that share copies of one observation share its noise.
+    centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
+    origin = cloud.centre if centred is cloud else cloud.centre + centred.centre
+    found = _field(centred, rank, "ridge", None, n_jobs)
+    if found is not None and purpose == "tangents":
+        found = _field(centred, rank, "tangents", found.bandwidth, n_jobs)
+    if found is None:
+        return _one(cloud, rank, purpose, n_jobs)
+    if found.gain > _WORTH:
+        return replace(_one(cloud, rank, purpose, n_jobs), gain=found.gain)
+    width = found.bandwidth
+    return replace(found, bandwidth=LocalBandwidth(width.points + origin, width.values, width.smoothing))
+
+
+def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoice:
+    choice = choose_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
+    field = LocalBandwidth(cloud.centre[None], [choice.bandwidth], cloud.size)
+    return LocalChoice(field, choice.error, 1.0, float("nan"), "one bandwidth")
+
+
+def _field(
+    cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
+) -> LocalChoice | None:
+    """The chosen field in the cloud's centred coordinates; None where the risk is hardly known anywhere."""
+    queries, *halves = split(cloud, _QUERIES)
+    start = pilot(queries, np.concatenate(halves), rank, _LANDMARKS)
+    if on_ridge is not None:
+        queries = _middle(cloud, rank, on_ridge, queries, n_jobs)
+    share = max(int(_AROUND * len(queries)), min(_LEAST_AROUND, len(queries)))
+    marks = queries[:: max(len(queries) // _LANDMARKS, 1)]
+    around = np.reshape(cKDTree(queries).query(marks, k=share)[1], (len(marks), -1))
+    curves = Curves(around, ORDERS[purpose])
+    if not climb((halves[0], halves[1]), cloud, queries, start, rank, purpose, curves.add, n_jobs):
+        return None
+    factors, risks = curves.factors, curves.risks
+    told = np.isfinite(risks).any(axis=0)
+    if told.mean() < _KNOWN:
+        return None
+    marks, risks = marks[told], risks[:, told]
+    chosen = np.array([least(factors, risks[:, mark]) for mark in range(len(marks))])
+    scale = start(marks)
+    field = field_of(marks, np.log(scale * chosen[:, 0]), marks)
+    widths = field(marks)
+    low, high = np.quantile(widths, [0.05, 0.95])
+    return LocalChoice(
+        field,
+        float(np.sqrt(chosen[:, 1].mean())),
+        float(high / low),
+        gain(factors, risks, scale, widths),
+        "split-sample risk",
+    )
+
+
+def _middle(cloud: Cloud, rank: int, width: LocalBandwidth, queries: FloatArray, n_jobs: int | None) -> FloatArray:
+    """The queries, carried onto the ridge of all observations; those without one are left out."""
+    observations = cloud.at(np.arange(cloud.n_points))
+    ridge = ridge_project(PrincipalSubbundle(observations, rank, width, n_jobs=n_jobs), queries, max_steps=8)
+    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    return np.ascontiguousarray(ridge.points[arrived])
