@@ -91,7 +91,7 @@ def geodesic_error(truth: Truth, bandwidth: float) -> float:
 
 
 def best(error: Callable[[float], float], around: float) -> tuple[float, float, dict[float, float]]:
-    """Best bandwidth, its error and all that were tried, on a ladder that grows until its least error is well inside."""
+    """Best bandwidth, its error and all that were tried: the ladder grows until its least error is well inside."""
     errors = {rung: error(around * RATIO**rung) for rung in range(-3, 4)}
     while len(errors) < MOST:
         least = min(errors, key=lambda rung: errors[rung])
@@ -128,7 +128,7 @@ def _starts(shape: Shape, clean: FloatArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def _velocities(shape: Shape, start: FloatArray, vectors: FloatArray) -> FloatArray:
-    """``vectors`` [n, d] tangent to the shape as velocities of its parameters; a sphere's are the vectors themselves."""
+    """``vectors`` [n, d] tangent to the shape as velocities of its parameters; a sphere's are the vectors."""
     if start.shape[1] == vectors.shape[1]:
         return vectors
     return np.asarray(np.einsum("nkd,nd->nk", np.linalg.pinv(shape.tangents(start)), vectors))

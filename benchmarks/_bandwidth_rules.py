@@ -17,7 +17,8 @@ def largest_gap(points: FloatArray, rank: int) -> float:
 
 
 def kernel_sum(points: FloatArray, rank: int) -> float:
-    """Coifman, Shkolnisky, Sigworth and Singer; Berry and Harlim: d log S/d log ε is largest, S(ε) = Σ exp(−|x − y|²/2ε).
+    """Coifman, Shkolnisky, Sigworth and Singer; Berry and Harlim: where S(ε) = Σ exp(−|x − y|²/2ε) grows most steeply,
+    by d log S/d log ε.
 
     The sum over pairs is taken from 300 observations to all, from a fine histogram of log distances.
     """

@@ -27,7 +27,8 @@ def geodesic_risks(ridge: Risks, tangents: Risks, size: float) -> FloatArray:
 
 
 def _between(risks: Risks, bandwidths: FloatArray) -> FloatArray:
-    """The risk at ``bandwidths``: log R linear in log a between rungs, the same below the first, bias above the last."""
+    """The risk at ``bandwidths``: log R linear in log a between rungs, constant below the first, all bias above the
+    last."""
     known = np.isfinite(risks.total) & (risks.total > 0.0)
     if not known.any():
         return np.zeros_like(bandwidths)
