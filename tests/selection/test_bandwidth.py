@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 
-from subbundle import datasets
+from subbundle import SubbundleWarning, datasets
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.geodesics import geodesic
 from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection import choose_bandwidth
 from subbundle.selection._ladder import flatness
+from subbundle.selection.bandwidth import compare_bandwidths
 
 
 def error_at(data, bandwidth):
@@ -42,14 +44,16 @@ def test_scaling_shifting_and_shuffling_do_not_matter():
 def test_small_and_shapeless_clouds_get_a_width_with_enough_neighbours():
     rng = np.random.default_rng(0)
     small = rng.standard_normal((40, 3))
-    choice = choose_bandwidth(small, 2)
+    with pytest.warns(SubbundleWarning, match="40 distinct observations are too few for it, 100 are needed"):
+        choice = choose_bandwidth(small, 2)
     assert choice.method == "neighbour distance"
     assert np.isnan(choice.error)
     distances = np.sort(np.linalg.norm(small[:, None] - small[None], axis=2), axis=1)
     assert choice.bandwidth == pytest.approx(np.median(distances[:, 12]), rel=1e-12)
     # Twenty copies of each of ten points: most distances to the neighbours are nil.
     copies = np.repeat(rng.standard_normal((4, 3)), 20, axis=0)
-    assert choose_bandwidth(copies, 2).bandwidth > 0.0
+    with pytest.warns(SubbundleWarning, match="4 distinct observations are too few"):
+        assert choose_bandwidth(copies, 2).bandwidth > 0.0
 
 
 def test_the_subspaces_get_a_bandwidth_near_their_own_best():
@@ -71,6 +75,33 @@ def test_the_subspaces_get_a_bandwidth_near_their_own_best():
     assert 0.5 * reached < choice.error < 2.0 * reached
 
 
+def test_geodesics_get_a_bandwidth_near_their_own_best():
+    data = datasets.torus(2500, noise=0.03, seed=4)
+    choice = choose_bandwidth(data.points, 2, purpose="geodesics")
+    angles = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 24)
+    # The outer equator and the meridians are geodesics: from the equator straight on, or over the tube to its top.
+    start = 1.4 * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(24)])
+    along = np.column_stack([-np.sin(angles), np.cos(angles), np.zeros(24)])
+    along[12:] = [0.0, 0.0, 1.0]
+    ends = np.empty((24, 3))
+    turn = angles[:12] + 0.4 * np.pi / 2.0 / 1.4
+    ends[:12] = 1.4 * np.column_stack([np.cos(turn), np.sin(turn), np.zeros(12)])
+    ends[12:] = start[12:] / 1.4 + [0.0, 0.0, 0.4]
+
+    def error(bandwidth):
+        bundle = PrincipalSubbundle(data.points, 2, bandwidth)
+        base = carry_to_ridge(bundle, start, tol=1e-3).points
+        vectors = bundle.frame(base).vectors
+        covectors = np.einsum("ndk,nek,ne->nd", vectors, vectors, along)
+        found = geodesic(bundle, base, covectors, length=0.4 * np.pi / 2.0, n_points=2, tol=1e-4).end_points
+        return float(np.linalg.norm(found - ends, axis=1).mean())
+
+    # Two dozen geodesics on one cloud; the median over many clouds is meant to be within 15 %.
+    assert error(choice.bandwidth) <= 1.5 * min(
+        error(choice.bandwidth * factor) for factor in (0.5, 0.7, 0.85, 1.2, 1.4, 2.0)
+    )
+
+
 def test_the_gap_rule_finds_the_largest_mean_gap():
     points = datasets.torus(1500, noise=0.03, seed=0).points
     choice = choose_bandwidth(points, 2, method="gap")
@@ -90,7 +121,7 @@ def test_flatness_is_the_width_of_the_valley():
     risks = np.exp(np.log2(ladder) ** 2)
     edge = 0.25 + 0.25 * (np.log(1.1) - 0.0625) / (0.25 - 0.0625)
     assert flatness(ladder, risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
-    assert np.isnan(choose_bandwidth(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)
+    assert np.isnan(compare_bandwidths(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)
 
 
 def test_copies_count_once():
@@ -102,7 +133,7 @@ def test_wrong_settings_are_named():
     points = datasets.torus(200).points
     with pytest.raises(ValueError, match="method must be one of 'risk', 'gap'; got 'luck'"):
         choose_bandwidth(points, 2, method="luck")
-    with pytest.raises(ValueError, match="purpose must be one of 'ridge', 'tangents'; got 'fun'"):
+    with pytest.raises(ValueError, match="purpose must be one of 'ridge', 'tangents', 'geodesics'; got 'fun'"):
         choose_bandwidth(points, 2, purpose="fun")
     with pytest.raises(ValueError, match=r"rank must be an integer in 1\.\.2 \(a proper subspace of R\^3\); got 3"):
         choose_bandwidth(points, 3)

@@ -18,7 +18,7 @@ from subbundle.diagnostics.words import summary, warnings_of
 from subbundle.geodesics.parts import connected_parts
 from subbundle.manifolds.ridge_project import Ridge, ridge_project
 from subbundle.selection._gap import mean_gaps
-from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.rank import RankChoice, choose_rank
 
 # Observations looked at closely.
@@ -156,7 +156,7 @@ def diagnose(
     choice = None
     if isinstance(bandwidth, str):
         as_choice(bandwidth, "bandwidth", ("auto",))
-        choice = choose_bandwidth(cloud, rank, n_jobs=n_jobs)
+        choice = compare_bandwidths(cloud, rank, n_jobs=n_jobs)
         bandwidth = choice.bandwidth
     bandwidth = as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     return _report(cloud, rank, rank_choice, bandwidth, choice, n_jobs)

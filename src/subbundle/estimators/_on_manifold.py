@@ -25,7 +25,7 @@ from subbundle.bundles.surroundings import Curved
 from subbundle.estimators._prepare import Prepared, narrower
 from subbundle.manifolds.chart import Chart
 from subbundle.manifolds.ridge import carry_to_ridge
-from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
+from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.base_point import central_landmarks
 from subbundle.selection.components import all_components
 from subbundle.spaces.base import Space
@@ -121,7 +121,7 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
         # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
         count = min(4 * (rank + 1), len(pictures) - 1)
         return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1]))
-    choice = choose_bandwidth(pictures, rank, n_jobs=n_jobs)
+    choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
     _warn_if_guessed(choice, len(rows), rank)
     return choice.bandwidth
 

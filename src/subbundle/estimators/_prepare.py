@@ -3,7 +3,7 @@
 Four steps: keep the principal components above the noise floor; choose the bandwidth a; carry the observations onto
 the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.67 a.
 Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
-over.
+over. a is the best one for the ridge; where nothing is carried there, the best one for geodesics.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
 from subbundle.manifolds.ridge import carry_to_ridge
-from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import (
     Components,
     all_components,
@@ -81,7 +81,7 @@ def prepare(
     """Learn the bundle of the given ``rank`` from ``points`` [N, d]; see the estimators for the settings."""
     components = _lifted(_components(points, rank, reduce_dim), rank)
     cloud = Cloud(components.enter(points))
-    width = _bandwidth(cloud, rank, bandwidth, n_jobs)
+    width = _bandwidth(cloud, rank, bandwidth, "ridge" if denoise else "geodesics", n_jobs)
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
     local, typical = bundle.local_bandwidth, bundle.bandwidth
     if denoise:
@@ -138,7 +138,7 @@ def _lifted(components: Components, rank: int) -> Components:
     return Components(components.mean, np.pad(components.axes, ((0, 0), (0, missing))), components.noise)
 
 
-def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, n_jobs: int | None) -> float | LocalBandwidth:
+def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, purpose: str, n_jobs: int | None) -> float | LocalBandwidth:
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     as_choice(bandwidth, "bandwidth", ("auto", "local"))
@@ -146,7 +146,7 @@ def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, n_jobs: int | None) -> f
         field = choose_local_bandwidth(cloud, rank, n_jobs=n_jobs).bandwidth
         if len(field.values) > 1:
             return field
-    choice = choose_bandwidth(cloud, rank, n_jobs=n_jobs)
+    choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
     if choice.method == "neighbour distance":
         warnings.warn(
             f"bandwidth='auto' could not compare bandwidths on {cloud.n_points} observations (too few, or no shape of "

@@ -1,28 +1,36 @@
-"""The bandwidth of least estimated risk, for the ridge or for the subspaces, and the paper's rule beside it.
+"""The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule beside it.
 
-The risk comes from two disjoint halves of the data, at every rung of a ladder of bandwidths: see `_ridge_risk` and
-`_tangent_risk`. Its minimum is taken from the parabola through log R at the lowest rung and its two neighbours, so
-that the choice does not jump from rung to rung.
+The risk comes from two disjoint halves of the data, at every rung of a ladder of bandwidths: see `_split_risk` for how,
+`_ridge_risk`, `_tangent_risk` and `_geodesic_risk` for what of. Its minimum is taken from the parabola through log R at
+the lowest rung and its two neighbours, so that the choice does not jump from rung to rung.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
+from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.selection._gap import mean_gaps
+from subbundle.selection._geodesic_risk import geodesic_risks
 from subbundle.selection._ladder import flatness, least
 from subbundle.selection._ridge_risk import ridge_risks
 from subbundle.selection._tangent_risk import tangent_risks
 
 # With fewer observations two halves say nothing of each other.
-_LEAST_POINTS = 100
+LEAST_POINTS = 100
 _QUERIES = 400
+# (λ_k − λ_{k+1})/λ_k below which the neighbours of most points are too round for a shape: where the bandwidth is 1.8
+# times the noise, the least that was ever best, it is 0.76; in the middle of pure noise 0.1 to 0.3.
+_ROUND = 0.5
+_LOOKED_AT = 200
+PURPOSES = ("ridge", "tangents", "geodesics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,8 @@ class BandwidthChoice:
     bandwidth : float
     error : float
         Estimated error at this bandwidth: of the second-order ridge, root mean square, in the units of the data; with
-        ``purpose="tangents"`` of the subspaces, as the sine of the angle. NaN where it could not be estimated.
+        ``purpose="tangents"`` of the subspaces, as the sine of the angle; with ``"geodesics"`` relative to their
+        length. NaN where it could not be estimated.
     ladder, risks : [m]
         The bandwidths compared, and the estimated squared error of each, infinite where it cannot be told. With
         ``method="gap"`` one minus the mean gap.
@@ -44,6 +53,8 @@ class BandwidthChoice:
     flatness : float
         Largest over smallest bandwidth around this one with a risk within 10 % of the least: near 1 the choice
         matters, at 1.5 any value within a factor of 1.2 would do. NaN where there is no risk to compare.
+    remark : str
+        Why the choice should not be relied on, in words; empty where it can be.
     """
 
     bandwidth: float
@@ -52,6 +63,7 @@ class BandwidthChoice:
     risks: FloatArray
     method: str
     flatness: float = float("nan")
+    remark: str = ""
 
 
 def choose_bandwidth(
@@ -66,15 +78,16 @@ def choose_bandwidth(
 
     Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung of
     the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
-    instead. Copies of an observation count once.
+    instead, with a `SubbundleWarning`. Copies of an observation count once.
 
     Parameters
     ----------
     method : {"risk", "gap"}
         The least estimated error, or the paper's rule: the largest average gap (λ_k − λ_{k+1})/λ_k.
-    purpose : {"ridge", "tangents"}
-        What the error is that of: of points carried onto the ridge (denoising, surfaces), or of the subspaces of a
-        bundle built from these observations (geodesics, distances). The gap knows no such difference.
+    purpose : {"ridge", "tangents", "geodesics"}
+        What the error is that of: of points carried onto the ridge (denoising, surfaces); of the subspaces of a bundle
+        built from these observations; or of geodesics that start on the ridge and follow these subspaces (distances,
+        charts). The gap knows no such difference.
 
     Examples
     --------
@@ -84,6 +97,21 @@ def choose_bandwidth(
     >>> 0.1 < choice.bandwidth < 0.25, 0.003 < choice.error < 0.03
     (True, True)
     """
+    choice = compare_bandwidths(points, rank, method=method, purpose=purpose, n_jobs=n_jobs)
+    if choice.remark:
+        warnings.warn(choice.remark, SubbundleWarning, stacklevel=2)
+    return choice
+
+
+def compare_bandwidths(
+    points: FloatArray | Cloud,
+    rank: int,
+    *,
+    method: str = "risk",
+    purpose: str = "ridge",
+    n_jobs: int | None = None,
+) -> BandwidthChoice:
+    """`choose_bandwidth` without the warning: whoever calls it says what is in ``remark``."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     if cloud.dim < 2:
         raise ValueError(
@@ -92,28 +120,25 @@ def choose_bandwidth(
         )
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(method, "method", ("risk", "gap"))
-    as_choice(purpose, "purpose", ("ridge", "tangents"))
-    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
-    if 2 <= len(distinct) < cloud.n_points:
-        # Two halves that share copies of one observation share its noise.
-        cloud = Cloud(distinct)
-    if cloud.n_points < _LEAST_POINTS:
+    as_choice(purpose, "purpose", PURPOSES)
+    cloud = _distinct(cloud, rank)
+    if cloud.n_points < LEAST_POINTS:
         return by_neighbours(cloud, rank)
     if method == "gap":
         ladder, gaps = mean_gaps(cloud, rank, n_jobs)
-        return _chosen(cloud, rank, ladder, 1.0 - np.where(np.isnan(gaps), -np.inf, gaps), "eigenvalue gap")
-    choice = _chosen(cloud, rank, *ridge_risks(cloud, rank, n_jobs), "split-sample risk")
-    if purpose == "ridge" or choice.method == "neighbour distance":
-        return choice
-    return _chosen(cloud, rank, *tangent_risks(cloud, rank, choice.bandwidth, n_jobs), "split-sample risk")
+        risks = 1.0 - np.where(np.isnan(gaps), -np.inf, gaps)
+        choice = replace(of_least_risk(ladder, risks), method="eigenvalue gap", error=float("nan"))
+    else:
+        choice = _of_risk(cloud, rank, purpose, n_jobs)
+    return by_neighbours(cloud, rank) if np.isnan(choice.bandwidth) else _looked_at(cloud, rank, choice, n_jobs)
 
 
-def _chosen(cloud: Cloud, rank: int, ladder: FloatArray, risks: FloatArray, method: str) -> BandwidthChoice:
+def of_least_risk(ladder: FloatArray, risks: FloatArray) -> BandwidthChoice:
+    """The bandwidth at the bottom of ``risks`` [m]; NaN where none is finite."""
     if not np.isfinite(risks).any():
-        return by_neighbours(cloud, rank)
+        return BandwidthChoice(float("nan"), float("nan"), ladder, risks, "split-sample risk")
     width, risk = least(ladder, risks)
-    error = float(np.sqrt(risk)) if method == "split-sample risk" else float("nan")
-    return BandwidthChoice(width, error, ladder, risks, method, flatness(ladder, risks))
+    return BandwidthChoice(width, float(np.sqrt(risk)), ladder, risks, "split-sample risk", flatness(ladder, risks))
 
 
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
@@ -123,4 +148,53 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     apart = cKDTree(observations).query(cloud.at(cloud.sample(_QUERIES)), k=count + 1)[0][:, -1]
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
-    return BandwidthChoice(width, float("nan"), np.array([width]), np.array([np.nan]), "neighbour distance")
+    reason = (
+        f"{cloud.n_points} distinct observations are too few for it, {LEAST_POINTS} are needed"
+        if cloud.n_points < LEAST_POINTS
+        else f"at none do most of the {cloud.n_points} observations lie along a shape of dimension {rank}"
+    )
+    remark = (
+        f"Bandwidths could not be compared: {reason}. The distance to the {count}-th neighbour was taken, {width:.3g}. "
+        "Look at the result with care, or pass a bandwidth."
+    )
+    return BandwidthChoice(
+        width, float("nan"), np.array([width]), np.array([np.nan]), "neighbour distance", remark=remark
+    )
+
+
+def _distinct(cloud: Cloud, rank: int) -> Cloud:
+    """The cloud with every observation once: two halves that share copies of one share its noise."""
+    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    if len(distinct) < rank + 2:
+        raise ValueError(
+            f"points must hold at least rank + 2 = {rank + 2} distinct observations to choose a bandwidth from; got "
+            f"{len(distinct)}."
+        )
+    return cloud if len(distinct) == cloud.n_points else Cloud(distinct)
+
+
+def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> BandwidthChoice:
+    ridge = ridge_risks(cloud, rank, n_jobs)
+    choice = of_least_risk(ridge.ladder, ridge.total)
+    if purpose == "ridge" or np.isnan(choice.bandwidth):
+        return choice
+    tangents = tangent_risks(cloud, rank, choice.bandwidth, n_jobs)
+    risks = tangents.total if purpose == "tangents" else geodesic_risks(ridge, tangents, cloud.size)
+    return of_least_risk(tangents.ladder, risks)
+
+
+def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:
+    """The choice with a remark where neighbours at this bandwidth show no shape."""
+    try:
+        bundle = PrincipalSubbundle(cloud, rank, choice.bandwidth, n_jobs=n_jobs)
+    except ValueError:
+        return by_neighbours(cloud, rank)
+    frame = bundle.frame(bundle.landmarks(_LOOKED_AT))
+    gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap)))
+    if gap >= _ROUND:
+        return choice
+    remark = (
+        f"No shape of dimension {rank} stands out: at the chosen bandwidth, {choice.bandwidth:.3g}, λ_{rank + 1} is "
+        f"{1.0 - gap:.0%} of λ_{rank} for most observations. The cloud may be noise, or of another dimension."
+    )
+    return replace(choice, remark=remark)
