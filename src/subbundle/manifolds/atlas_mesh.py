@@ -1,8 +1,12 @@
 """A triangle mesh of the blended surface of an atlas of rank 2.
 
-A fine grid in the coordinates of every chart, and the border of its domain, are carried to points and blended. Some of
-them, spread evenly and first along the border of the atlas, become the vertices; the tangent planes there, blended as
-well, tell which of them make triangles (`subbundle.triangles`).
+A fine grid in the coordinates of every chart, and the border of its domain, are carried to points and blended. Charts
+reach a bandwidth or so beyond the cloud. On a straight border of it the local mean lies inward by
+
+    |P (m − p)| = √(2/π) a,
+
+and points where it lies further are left out. Some of the others, spread evenly and first along the border, become the
+vertices; the tangent planes there, blended as well, tell which of them make triangles (`subbundle.triangles`).
 """
 
 from __future__ import annotations
@@ -26,8 +30,10 @@ if TYPE_CHECKING:
 
 # Least distance of two vertices, in length scales; the grids in the charts are so much finer.
 _APART, _FINER = 0.5, 0.5
-# Part of a chart's reach from which on a point may lie on the border of the atlas.
-_OUTER = 0.9
+# |P (m − p)| on a straight border, in length scales.
+_DRIFT = float(np.sqrt(2.0 / np.pi))
+# Part of that, and of a chart's reach, from which on a point may lie on the border of the atlas.
+_DRIFTING, _OUTER = 0.5, 0.9
 
 
 def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | None) -> Mesh:
@@ -39,11 +45,13 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     apart = _APART * scale if spacing is None else as_positive(spacing, "spacing")
     starts = np.concatenate([_grid(chart, _FINER * apart) for chart in atlas.charts])
     blended = atlas.project(starts[spread(starts, _FINER * apart)])
-    chosen = np.flatnonzero(blended.status == Status.OK)
-    outer = _outer(atlas, blended)[chosen]
-    chosen = chosen[spread(blended.points[chosen], apart, np.where(outer > _OUTER, outer, 0.0))]
-    vertices = np.ascontiguousarray(blended.points[chosen])
-    tangents = np.ascontiguousarray(atlas.tangents(blended)[chosen])
+    tangents, drift = atlas.tangents(blended), np.full(len(blended.points), np.inf)
+    seen = blended.status == Status.OK
+    drift[seen] = _drift(atlas, blended.points[seen], tangents[seen])
+    chosen = np.flatnonzero(drift <= 1.0)
+    border = np.maximum(np.where(drift > _DRIFTING, drift, 0.0), _outermost(atlas, blended))[chosen]
+    chosen = chosen[spread(blended.points[chosen], apart, border)]
+    vertices, tangents = np.ascontiguousarray(blended.points[chosen]), np.ascontiguousarray(tangents[chosen])
     faces = triangulate(vertices, tangents, max(opening, 2.0 * apart), n_jobs)
     if len(faces) == 0:
         raise ValueError(
@@ -69,8 +77,15 @@ def _grid(chart: Chart, side: float) -> FloatArray:
     return points[np.isfinite(points).all(axis=1)]
 
 
-def _outer(atlas: Atlas, blended: Blended) -> FloatArray:
-    """How near [batch] the border of the atlas is: d_j/r_j of the chart in which it is least, 1 on the border."""
+def _drift(atlas: Atlas, points: FloatArray, tangents: FloatArray) -> FloatArray:
+    """|P (m − p)| over its value on a border; 0 for bundles in closed form, whose means are the points."""
+    inward = np.einsum("ndk,nd->nk", tangents, atlas.bundle.frame(points).mean - points)
+    drift: FloatArray = np.linalg.norm(inward, axis=1) / (_DRIFT * atlas.bundle.length_scale)
+    return np.where(np.isfinite(drift), drift, np.inf)
+
+
+def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
+    """d_j/r_j [batch] of the chart in which it is least, 1 on the border of the atlas; 0 well inside."""
     reach = np.empty(len(blended.rows))
     for j, chart in enumerate(atlas.charts):
         here = blended.charts == j
@@ -78,4 +93,4 @@ def _outer(atlas: Atlas, blended: Blended) -> FloatArray:
     share = np.linalg.norm(blended.coordinates, axis=1) / reach
     least = np.full(len(blended.points), np.inf)
     np.minimum.at(least, blended.rows, share)
-    return least
+    return np.where(np.isfinite(least) & (least > _OUTER), least, 0.0)

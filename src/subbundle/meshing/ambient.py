@@ -41,8 +41,8 @@ LEAST_POINTS = 100
 _APART, _APART_SPACINGS = 0.55, 1.3
 # Observations carried to the ridge for one patch of the area of the kernel, 2πa²: eight for a vertex.
 _PER_PATCH = 200.0
-# Part of the typical density below which a point of the ridge is one of outliers.
-_SUPPORT = 0.1
+# Part of the typical density below which a point is one of outliers, also where the cloud is ten times thinner.
+_SUPPORT = 0.04
 # Drift, in bandwidths, from which on a point may lie on a border.
 _DRIFTING = 0.4
 # λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.

@@ -16,8 +16,9 @@ from numba import njit
 # Corners of a cell: points spread with a least distance have seven or eight at most.
 MOST_CORNERS = 24
 _ROOM = 2 * MOST_CORNERS
-# A neighbour counts as one on the same sheet when its direction and its plane lean by less than 60 degrees.
-_LEAN = 0.5
+# A neighbour counts as one on the same sheet when its direction leans by less than 45 degrees: cos², and its plane by
+# less than 60 degrees: |det T_iᵀ T_j|.
+_LEAN, _ALIKE = 0.5, 0.5
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -48,7 +49,7 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
                 square += step * step
             if square > 4.0 * widest:
                 break
-            if u * u + v * v < _LEAN * _LEAN * square or not _alike(tangents, i, j):
+            if u * u + v * v < _LEAN * square or not _alike(tangents, i, j):
                 continue
             size = _clip(x, y, label, size, u, v, 0.5 * square, j, x_new, y_new, label_new)
             widest = 0.0
@@ -68,14 +69,14 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _alike(tangents, i, j):
-    """Whether the planes at i and j differ by less than 60 degrees: |det T_iᵀ T_j| ≥ ½."""
+    """Whether the planes at i and j are much the same."""
     a = b = c = d = 0.0
     for axis in range(tangents.shape[1]):
         a += tangents[i, axis, 0] * tangents[j, axis, 0]
         b += tangents[i, axis, 0] * tangents[j, axis, 1]
         c += tangents[i, axis, 1] * tangents[j, axis, 0]
         d += tangents[i, axis, 1] * tangents[j, axis, 1]
-    return abs(a * d - b * c) >= _LEAN
+    return abs(a * d - b * c) >= _ALIKE
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

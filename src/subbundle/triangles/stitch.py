@@ -2,10 +2,14 @@
 
 The holes that are left are loops of edges with one triangle. At a vertex, a loop passes from one fan of triangles to
 the next through the free sector between them, so it is known how it goes on even where several meet in one vertex.
-Loops that fit into the opening allowed are closed by cutting off ears, the best shaped first.
+Loops that fit into the opening allowed are closed by cutting off ears, the best shaped first, where they find room.
+Where planes disagree so much that there is none, a loop that does not touch itself is closed all the same: as long as
+no edge is used twice over, the mesh stays a manifold, if a crumpled one there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,36 +39,43 @@ class Sectors:
         )  # fmt: skip
         return placed
 
-    def place(self, a: int, b: int, c: int) -> bool:
-        """Place one triangle if it fits, and say whether it did."""
+    def place(self, a: int, b: int, c: int, last: bool = False) -> bool:
+        """Place one triangle if it fits, be it the ``last`` of a loop or not, and say whether it did."""
         return bool(place(self.points, self.tangents, a, b, c, True, self.begins, self.widths, self.ends, self.counts))
 
-    def loops(self) -> list[list[int]]:
-        """The vertices of every loop around a hole, each loop once."""
+    def holes(self) -> list[list[int]]:
+        """The vertices of every loop around a hole, each loop once.
+
+        The free sectors of n corners of a hole add up to (n − 2) π, those of an outer border to (n + 2) π.
+        """
         across = self._passages()
-        loops = []
+        holes = []
         while across:
-            (vertex, before), after = next(iter(across.items()))
-            loop = []
+            vertex, before = next(iter(across))
+            loop, free = [], 0.0
             while (vertex, before) in across:
                 loop.append(vertex)
-                after = across.pop((vertex, before))
+                after, angle = across.pop((vertex, before))
                 across.pop((vertex, after), None)
+                free += angle
                 vertex, before = after, vertex
-            loops.append(loop)
-        return loops
+            if free < np.pi * len(loop):
+                holes.append(loop)
+        return holes
 
-    def _passages(self) -> dict[tuple[int, int], int]:
-        """For a vertex and the border edge on which it is reached, the border edge on which the loop goes on."""
-        across: dict[tuple[int, int], int] = {}
+    def _passages(self) -> dict[tuple[int, int], tuple[int, float]]:
+        """For a vertex and the border edge on which it is reached, that on which the loop goes on, and the angle."""
+        across: dict[tuple[int, int], tuple[int, float]] = {}
         for v in np.flatnonzero(self.counts > 0).tolist():
             size = int(self.counts[v])
             order = np.argsort(self.begins[v, :size])
             first, last = self.ends[v, :size, 0][order].tolist(), self.ends[v, :size, 1][order].tolist()
+            begins = self.begins[v, :size][order]
+            free = (np.roll(begins, -1) - begins - self.widths[v, :size][order]) % (2.0 * np.pi)
             for s in range(size):
                 after = first[(s + 1) % size]
                 if last[s] != after:
-                    across[v, last[s]], across[v, after] = after, last[s]
+                    across[v, last[s]], across[v, after] = (after, float(free[s])), (last[s], float(free[s]))
         return across
 
 
@@ -75,10 +86,35 @@ def stitch(points: FloatArray, tangents: FloatArray, found: Candidates, width: f
     sectors = Sectors(points, tangents)
     placed = sectors.place_all(triangles, found.votes[order] < 3)
     fills: list[tuple[int, int, int]] = []
-    for loop in sorted(sectors.loops(), key=lambda loop: (len(loop), loop)):
-        if len(loop) <= _LONGEST_LOOP and _extent(points[loop]) < width:
-            fills += _fill(sectors, loop)
+    for loop in _narrow(sectors, width):
+        fills += _fill(loop, points, sectors.place)
+    forced = _Forced(sectors)
+    for loop in _narrow(sectors, width):
+        if len(set(loop)) == len(loop):
+            fills += _fill(loop, points, forced.place)
     return np.concatenate([triangles[placed], np.array(fills, np.int64).reshape(-1, 3)])
+
+
+def _narrow(sectors: Sectors, width: float) -> list[list[int]]:
+    """Loops narrower than ``width``, the shortest first."""
+    loops = [loop for loop in sectors.holes() if 3 <= len(loop) <= _LONGEST_LOOP]
+    return sorted((loop for loop in loops if _extent(sectors.points[loop]) < width), key=lambda loop: (len(loop), loop))
+
+
+class _Forced:
+    """Ears of loops, wherever they lie, unless their new edge is there already."""
+
+    def __init__(self, sectors: Sectors) -> None:
+        self._sectors = sectors
+        self._new: set[tuple[int, int]] = set()
+
+    def place(self, a: int, b: int, c: int, last: bool) -> bool:
+        """Place the ear b with the new edge a, c, which for the ``last`` triangle of a loop is there."""
+        known = (min(a, c), max(a, c)) in self._new or c in self._sectors.ends[a, : self._sectors.counts[a]]
+        if known and not last:
+            return False
+        self._new.add((min(a, c), max(a, c)))
+        return True
 
 
 def _extent(corners: FloatArray) -> float:
@@ -86,16 +122,18 @@ def _extent(corners: FloatArray) -> float:
     return float(np.sqrt(max(np.sum((corners - corner) ** 2, axis=1).max() for corner in corners)))
 
 
-def _fill(sectors: Sectors, loop: list[int]) -> list[tuple[int, int, int]]:
-    """Triangles inside ``loop``, as many as find room."""
+def _fill(
+    loop: list[int], points: FloatArray, place: Callable[[int, int, int, bool], bool]
+) -> list[tuple[int, int, int]]:
+    """Triangles inside ``loop``, as many as ``place`` takes."""
     triangles: list[tuple[int, int, int]] = []
     loop = list(loop)
     while len(loop) >= 3:
-        corners = sectors.points[loop]
+        corners = points[loop]
         shape = _shapes(np.roll(corners, 1, axis=0), corners, np.roll(corners, -1, axis=0))
         for at in np.argsort(-shape, kind="stable").tolist():
             a, b, c = loop[at - 1], loop[at], loop[(at + 1) % len(loop)]
-            if len({a, b, c}) == 3 and sectors.place(a, b, c):
+            if len({a, b, c}) == 3 and place(a, b, c, len(loop) == 3):
                 triangles.append((a, b, c))
                 del loop[at]
                 break

@@ -12,7 +12,8 @@ def triangulate(points: FloatArray, tangents: FloatArray, opening: float, n_jobs
     """Faces [m, 3] of a surface through ``points`` [n, d] with ``tangents`` [n, d, 2] orthonormal.
 
     The points must be spread evenly, closer than the surface bends. Gaps narrower than ``opening`` are bridged; wider
-    ones stay open, and so do borders. Faces are not turned alike; see `turning`.
+    ones stay open, and so do borders. Sheets further apart than half of it are never joined. Faces are not turned
+    alike; see `turning`.
     """
     found = candidates(points, tangents, 0.5 * opening, resolve_jobs(n_jobs))
     return stitch(points, tangents, found, opening)
