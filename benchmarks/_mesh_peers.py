@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks._extras import require
 from benchmarks._mesh_truth import Truth
-from subbundle.meshing.topology import edges_of, parts_of
+from subbundle.triangles.topology import edges_of, parts_of
 
 SAMPLES = 20_000
 NEIGHBOURS, DEPTHS, TRIMS = (30,), (6, 7, 8, 9), (0.0, 0.02, 0.06)

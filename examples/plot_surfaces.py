@@ -18,7 +18,7 @@ import numpy as np
 
 import subbundle as sb
 from subbundle import plot
-from subbundle.meshing.topology import border_edges
+from subbundle.triangles.topology import border_edges
 
 NOISE, TOP = 0.02, 0.75
 SURFACE, BORDER, CLOUD = "#8fb3d9", "#d55e00", "#7d8794"

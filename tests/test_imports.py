@@ -16,7 +16,8 @@ PACKAGE = Path(subbundle.__path__[0])
 LAYERS = (
     ("_types", "_progress"),
     ("_validation",),
-    ("_parallel",),
+    ("_parallel", "io"),
+    ("triangles",),
     ("kernels", "_closest", "_scene", "_head"),
     ("cloud",),
     ("spaces",),
@@ -24,7 +25,7 @@ LAYERS = (
     ("flow",),
     ("geodesics",),
     ("manifolds",),
-    ("selection", "datasets", "io", "comparisons"),
+    ("selection", "datasets", "comparisons"),
     ("scans", "meshing"),
     ("plot", "testing"),
     ("diagnostics",),

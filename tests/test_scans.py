@@ -96,7 +96,7 @@ def test_tables(tmp_path):
     assert np.array_equal(scan.attributes["red"], COLORS[:, 0])
     assert "name" not in scan.attributes
     np.save(tmp_path / "flat.npy", POINTS[:, :2])
-    with pytest.raises(ValueError, match=r"points of 3 coordinates; it holds an array of shape \(60, 2\)"):
+    with pytest.raises(ValueError, match=r"points of 3 coordinates or more; it holds an array of shape \(60, 2\)"):
         read_scan(tmp_path / "flat.npy")
 
 
@@ -137,7 +137,7 @@ def test_meshes_and_their_colours(tmp_path):
 
 
 def test_nothing_is_left_of_a_mesh_that_could_not_be_written(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in one of \.ply, \.obj, \.stl, \.off; got 'mesh\.txt'"):
+    with pytest.raises(ValueError, match=r"must end in one of \.ply, \.obj, \.stl, \.off, \.npz; got 'mesh\.txt'"):
         write_mesh(tmp_path / "mesh.txt", POINTS, [[0, 1, 2]])
     with pytest.raises(ValueError, match=r"faces must name rows 0\.\.59"):
         write_mesh(tmp_path / "mesh.obj", POINTS, [[0, 1, 60]])

@@ -24,7 +24,7 @@ _HOME = {
     "LocalBandwidth": "subbundle.bundles.local_bandwidth",
     "Located": "subbundle.manifolds.chart",
     "Log": "subbundle.geodesics.log",
-    "Mesh": "subbundle.meshing.mesh",
+    "Mesh": "subbundle.triangles.mesh",
     "Parts": "subbundle.geodesics.parts",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
@@ -126,10 +126,10 @@ if TYPE_CHECKING:
     from subbundle.manifolds.ridge_project import ridge_project as ridge_project
     from subbundle.manifolds.submanifold import Submanifold as Submanifold
     from subbundle.manifolds.submanifold import submanifold as submanifold
-    from subbundle.meshing.mesh import Mesh as Mesh
     from subbundle.meshing.reconstruct import reconstruct as reconstruct
     from subbundle.saving import load as load
     from subbundle.saving import save as save
+    from subbundle.triangles.mesh import Mesh as Mesh
 
 
 def __getattr__(name: str) -> Any:

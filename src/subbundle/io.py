@@ -19,6 +19,8 @@ from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_real
 
 MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
+# Meshes in R^d go into NumPy's own container: the other formats know three coordinates.
+WRITTEN_SUFFIXES = (*MESH_SUFFIXES, ".npz")
 _TABLE_SUFFIXES = (".xyz", ".csv", ".npy")
 
 
@@ -115,13 +117,14 @@ def write_mesh(
     normals: Any = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a triangle mesh to a .ply, .obj, .stl or .off file and return its path.
+    """Write a triangle mesh to a .ply, .obj, .stl, .off or .npz file and return its path.
 
     ``.ply`` keeps everything, ``.obj`` normals and the attribute ``colors``, ``.stl`` and ``.off`` the triangles alone.
+    ``.npz`` keeps everything, in any R^d: the arrays ``vertices``, ``faces``, ``normals``, and attributes by name.
 
     Parameters
     ----------
-    vertices : [n, 3]
+    vertices : [n, 3], or [n, d] for ``.npz``
     faces : [m, 3] of int
     normals : [n, 3], optional
     attributes : mapping of str to [n] or [n, c], optional
@@ -129,15 +132,18 @@ def write_mesh(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES:
-        raise ValueError(f"path must end in one of {', '.join(MESH_SUFFIXES)}; got {path.name!r}.")
+    if suffix not in WRITTEN_SUFFIXES:
+        raise ValueError(f"path must end in one of {', '.join(WRITTEN_SUFFIXES)}; got {path.name!r}.")
+    vertices = as_points(vertices, "vertices")
+    check_mesh_suffix(path, vertices.shape[1])
     others = dict(attributes or {})
+    if suffix == ".npz":
+        return _write_npz(path, vertices, _as_faces(faces, len(vertices)), normals, others)
     colors = others.pop("colors", None)
     if suffix == ".ply":
         return write_ply(path, vertices, faces, normals=normals, colors=colors, attributes=others)
     import trimesh
 
-    vertices = as_points(vertices, "vertices", dim=3)
     mesh = trimesh.Trimesh(
         vertices,
         _as_faces(faces, len(vertices)),
@@ -151,6 +157,28 @@ def write_mesh(
     data: Any = mesh.export(file_type=suffix[1:], **options)
     with atomic_path(path) as temporary:
         temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+    return path
+
+
+def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:
+    """Raise when the format of ``path`` cannot hold vertices of ``dim`` coordinates."""
+    path = Path(path)
+    if dim != 3 and path.suffix.lower() in MESH_SUFFIXES:
+        raise ValueError(
+            f"{path.name} can only hold vertices with 3 coordinates; these have {dim}. Write {path.stem}.npz instead: "
+            "arrays vertices and faces, for numpy.load."
+        )
+
+
+def _write_npz(path: Path, vertices: FloatArray, faces: Any, normals: Any, attributes: Mapping[str, Any]) -> Path:
+    arrays: dict[str, Any] = {"vertices": vertices, "faces": faces}
+    if normals is not None:
+        arrays["normals"] = _same_length(as_points(normals, "normals"), "normals", len(vertices))
+    for name, values in attributes.items():
+        name = f"scan_{name}" if name in arrays or name == "file" else name
+        arrays[name] = _same_length(np.asarray(values), f"attributes[{name!r}]", len(vertices))
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
     return path
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
+from subbundle._validation import as_integer
 from subbundle.io import MESH_SUFFIXES
 
 SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy", ".las", ".laz")
@@ -31,7 +32,8 @@ class Scan:
 
     Attributes
     ----------
-    points : [n, 3]
+    points : [n, d]
+        d is 3 but for tables with more coordinates.
     attributes : dict of str to [n] or [n, 3]
         ``colors`` as uint8 where the file has colours; other columns by their names.
     n_dropped : int
@@ -43,9 +45,14 @@ class Scan:
     n_dropped: int
 
 
-def read_scan(path: str | os.PathLike[str]) -> Scan:
-    """Read a scan; the ending of ``path`` says how."""
+def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
+    """Read a scan; the ending of ``path`` says how.
+
+    ``dim`` is the number of coordinates in a table, ``.npy``, ``.csv`` or ``.xyz``; columns behind them are attributes.
+    None takes all columns of ``.npy``; of ``.csv`` those named x, y, z or x1, x2, x3, … and otherwise the first three.
+    """
     path = Path(path)
+    dim = None if dim is None else as_integer(dim, "dim", low=3, why="a surface bends in at least three dimensions")
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(
@@ -56,7 +63,7 @@ def read_scan(path: str | os.PathLike[str]) -> Scan:
     if path.stat().st_size == 0:
         raise ValueError(f"{path} must hold at least one point; the file is empty.")
     try:
-        columns, attributes = _READERS.get(suffix, _read_mesh)(path)
+        columns, attributes = _READERS[suffix](path, dim) if suffix in _READERS else _read_solid(path, suffix, dim)
         points = np.ascontiguousarray(columns, dtype=np.float64)
     except OSError:
         raise
@@ -68,13 +75,22 @@ def read_scan(path: str | os.PathLike[str]) -> Scan:
         junk = isinstance(error, ImportError | UnicodeError)
         cause = "it is no text" if junk else str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
-    if points.ndim != 2 or points.shape[1] != 3:
-        raise ValueError(f"{path} must hold points of 3 coordinates; it holds an array of shape {points.shape}.")
+    if points.ndim != 2 or points.shape[1] < 3:
+        raise ValueError(
+            f"{path} must hold points of 3 coordinates or more; it holds an array of shape {points.shape}."
+        )
     good = np.isfinite(points).all(axis=1)
     if not good.any():
         raise ValueError(f"{path} must hold at least one point; it holds {len(points)}, none of them finite.")
     kept = {name: values[good] for name, values in attributes.items()}
     return Scan(points[good], kept, int(np.sum(~good)))
+
+
+def _read_solid(path: Path, suffix: str, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Formats whose points have three coordinates whatever is wanted."""
+    if dim not in (None, 3):
+        raise ValueError(f"its points have 3 coordinates, {dim} are wanted")
+    return _read_las(path) if suffix in (".las", ".laz") else _read_mesh(path)
 
 
 def _read_mesh(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -129,27 +145,40 @@ def _as_colors(values: NDArray[Any]) -> NDArray[np.uint8]:
     return np.clip(np.rint(np.nan_to_num(values * scale)), 0, 255).astype(np.uint8)
 
 
-def _read_xyz(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
-    table = np.loadtxt(path, ndmin=2)
-    if table.shape[1] < 3:
-        raise ValueError(f"rows must have at least 3 numbers; they have {table.shape[1]}")
-    names = [f"column_{i + 1}" for i in range(3, table.shape[1])]
-    return table[:, :3], {name: table[:, 3 + i] for i, name in enumerate(names)}
+def _read_xyz(path: Path, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
+    return _split(np.loadtxt(path, ndmin=2), dim or 3)
 
 
-def _read_csv(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+def _split(table: NDArray[Any], dim: int) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """The first ``dim`` columns, and the others by their numbers."""
+    _check_width(table, dim)
+    return table[:, :dim], {f"column_{i + 1}": table[:, i] for i in range(dim, table.shape[1])}
+
+
+def _check_width(table: NDArray[Any], dim: int) -> None:
+    if table.shape[1] < dim:
+        raise ValueError(f"rows must have at least {dim} numbers; they have {table.shape[1]}")
+
+
+def _read_csv(path: Path, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
     with open(path, encoding="utf-8-sig", newline="") as stream:
         first = next(csv.reader(stream), [])
     headed = not all(_is_number(entry) for entry in first)
     table = np.genfromtxt(path, delimiter=",", skip_header=int(headed), encoding="utf-8-sig", ndmin=2, dtype=np.float64)
     names = [name.strip() for name in first] if headed else [f"column_{i + 1}" for i in range(table.shape[1])]
-    lower = [name.lower() for name in names]
-    places = [lower.index(axis) for axis in "xyz"] if set("xyz") <= set(lower) else [0, 1, 2]
-    if table.shape[1] < 3:
-        raise ValueError(f"rows must have at least 3 numbers; they have {table.shape[1]}")
+    places = list(range(dim)) if dim is not None else _coordinate_columns([name.lower() for name in names])
+    _check_width(table, len(places))
     rest = {names[i]: table[:, i] for i in range(table.shape[1]) if i not in places}
     # A column of words reads as NaN throughout.
     return table[:, places], _named({n: c for n, c in rest.items() if np.isfinite(c).any()}, "")
+
+
+def _coordinate_columns(names: list[str]) -> list[int]:
+    """Columns named x, y, z, or x and a number; the first three where there are none."""
+    if set("xyz") <= set(names):
+        return [names.index(axis) for axis in "xyz"]
+    numbered = [i for i, name in enumerate(names) if name[:1] == "x" and name[1:].lstrip("_").isdigit()]
+    return numbered if len(numbered) >= 3 else [0, 1, 2]
 
 
 def _is_number(entry: str) -> bool:
@@ -160,8 +189,9 @@ def _is_number(entry: str) -> bool:
     return True
 
 
-def _read_npy(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
-    return np.load(path, allow_pickle=False), {}
+def _read_npy(path: Path, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
+    table = np.load(path, allow_pickle=False)
+    return (table, {}) if dim is None or table.ndim != 2 else _split(table, dim)
 
 
 def _read_las(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -177,4 +207,4 @@ def _read_las(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     return np.column_stack([np.asarray(file.x), np.asarray(file.y), np.asarray(file.z)]), _named(columns, "")
 
 
-_READERS = {".xyz": _read_xyz, ".csv": _read_csv, ".npy": _read_npy, ".las": _read_las, ".laz": _read_las}
+_READERS = {".xyz": _read_xyz, ".csv": _read_csv, ".npy": _read_npy}

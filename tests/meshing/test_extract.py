@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from subbundle.meshing.extract import extract, split_quads, tables
-from subbundle.meshing.mesh import Mesh
 from subbundle.meshing.repair import make_manifold, vertex_normals
-from subbundle.meshing.topology import split_umbrellas
+from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.topology import split_umbrellas
 
 
 def grid(n, half):

@@ -9,10 +9,10 @@ import subbundle as sb
 from subbundle.meshing import border, thin
 from subbundle.meshing._fit_kernels import REACH
 from subbundle.meshing.local import WeightedCloud
-from subbundle.meshing.mesh import Mesh
 from subbundle.meshing.orient import orient
 from subbundle.meshing.pilot import look
 from subbundle.meshing.seeds import plant
+from subbundle.triangles.mesh import Mesh
 
 
 def test_the_window_is_a_gaussian_cut_at_its_reach():

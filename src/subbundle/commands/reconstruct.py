@@ -13,7 +13,15 @@ HELP = "make a triangle mesh from the points of a scan; no normals needed, borde
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``reconstruct``."""
     parser.add_argument("scan", type=Path, help="points: .ply, .obj, .stl, .off, .xyz, .csv, .npy, .las or .laz")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .obj, .stl or .off")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE",
+        help=".ply, .obj, .stl, .off, or .npz (for surfaces in more than three dimensions)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dim", type=positive_integer, default=None, metavar="D",
+        help="number of coordinates in a table (default: all columns of .npy; of .csv those named x, y, z or x1, x2 …, "
+        "else three)",
+    )  # fmt: skip
     parser.add_argument(
         "--bandwidth", type=bandwidth, default="auto", help="window for normals and topology, or auto (default)"
     )
@@ -31,14 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write, and say what came out."""
     from subbundle._progress import Progress
-    from subbundle.meshing.mesh import check_output
     from subbundle.meshing.reconstruct import reconstruct
     from subbundle.scans import read_scan
+    from subbundle.triangles.mesh import check_output
 
-    check_output(options.output)
+    check_output(options.output)  # before the scan is read, which may take a while
     progress = Progress()
     progress.stage(f"reading {options.scan}")
-    scan = read_scan(options.scan)
+    scan = read_scan(options.scan, options.dim)
+    check_output(options.output, scan.points.shape[1])
     if scan.n_dropped:
         progress.stage(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
     mesh = reconstruct(

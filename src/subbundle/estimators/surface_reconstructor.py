@@ -1,4 +1,4 @@
-"""`SurfaceReconstructor`: a mesh of the surface that points of R³ lie around, with scikit-learn habits."""
+"""`SurfaceReconstructor`: a mesh of the surface that points of R^d lie around, with scikit-learn habits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
-from subbundle.meshing.local import WeightedCloud
-from subbundle.meshing.mesh import Mesh
+from subbundle.meshing.carried import carry_to_surface
 from subbundle.meshing.reconstruct import LEAST_POINTS, reconstruct
-
-_ROUNDS = 4
+from subbundle.triangles.mesh import Mesh
 
 
 class SurfaceReconstructor(BaseEstimator):
@@ -32,7 +30,7 @@ class SurfaceReconstructor(BaseEstimator):
     noise_, bandwidth_ : float
         As in ``mesh_.summary``.
     n_features_in_ : int
-        3.
+        d.
 
     Examples
     --------
@@ -59,7 +57,7 @@ class SurfaceReconstructor(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, *, attributes: Mapping[str, Any] | None = None) -> Self:
-        """Reconstruct the surface of ``X`` [n_samples, 3]; ``y`` is ignored."""
+        """Reconstruct the surface of ``X`` [n_samples, d], d ≥ 3; ``y`` is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=LEAST_POINTS)
         self.mesh_: Mesh = reconstruct(
             X, bandwidth=self.bandwidth, closed=self.closed, opening=self.opening, attributes=attributes,
@@ -71,14 +69,13 @@ class SurfaceReconstructor(BaseEstimator):
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Rows of ``X`` [n, 3] carried onto the surface: to the second-order ridge of the points it was fitted to.
+        """Rows of ``X`` [n, d] carried onto the surface: to the second-order ridge of the points it was fitted to.
 
-        Rows further than 3.5 bandwidths from all of them stay where they are.
+        Rows with none of them around stay where they are.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        cloud = WeightedCloud(self._points, n_jobs=resolve_jobs(self.n_jobs))
-        return cloud.fit(X, self.bandwidth_, rounds=_ROUNDS).points
+        return carry_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Reconstruct the surface of ``X`` and carry ``X`` onto it."""

@@ -22,8 +22,12 @@ from subbundle.manifolds import blending
 from subbundle.manifolds._atlas_cover import cover, sites
 from subbundle.manifolds._atlas_fans import charts_at
 from subbundle.manifolds._blended import Blended, blend
+from subbundle.manifolds.atlas_mesh import mesh_of
 from subbundle.manifolds.chart import Chart
+from subbundle.manifolds.orientation import Votes, blended_tangents, normals_of, vote
 from subbundle.manifolds.ridge_project import codimension, ridge_project
+from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.spread import spread
 
 __all__ = ["Atlas", "Blended"]
 
@@ -31,6 +35,8 @@ __all__ = ["Atlas", "Blended"]
 _LONGEST = 8.0
 # Threshold ε unless told otherwise, in noise levels; and never below this part of the length scale.
 _LEVELS, _LEAST = 4.0, 0.5
+# Distance of the places on which charts compare their orientations, in radii.
+_PLACES_APART = 0.1
 
 
 class Atlas:
@@ -135,6 +141,64 @@ class Atlas:
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
+
+    @property
+    def orientation(self) -> IntArray:
+        """1 or −1 for every chart [m]: whether its coordinates turn as those of the first chart of its part do."""
+        return self._votes.signs
+
+    @property
+    def orientable(self) -> bool:
+        """Whether charts agree on an orientation wherever they overlap; not so on a Möbius band."""
+        return self._votes.orientable
+
+    def tangents(self, blended: Blended) -> FloatArray:
+        """Orthonormal bases [batch, dim, rank] of the tangent spaces at ``blended`` points, of one `orientation`.
+
+        The mean of the charts that spoke, with their weights; NaN where none did. Where the submanifold is not
+        `orientable`, the turn jumps along a seam.
+        """
+        signs = self.orientation[blended.charts]
+        return blended_tangents(
+            blended.rows, len(blended.points), blended.weights, signs, self._jacobians(blended)
+        )  # fmt: skip
+
+    def normals(self, blended: Blended) -> FloatArray:
+        """Unit normals [batch, dim] at ``blended`` points, all on one side of a hypersurface: rank = dim − 1."""
+        rank, dim = self.bundle.rank, self.bundle.ambient_dim
+        if rank != dim - 1:
+            raise ValueError(
+                f"normals need a hypersurface, rank = dim − 1; rank is {rank} in R^{dim}. Use tangents instead."
+            )
+        return normals_of(self.tangents(blended))
+
+    def mesh(self, *, spacing: float | None = None, opening: float = 4.0, n_jobs: int | None = None) -> Mesh:
+        """A triangle mesh of the blended surface, its vertices blended points; for rank 2 in any R^dim.
+
+        Parameters
+        ----------
+        spacing : float or None
+            Least distance of two vertices; None for half a length scale.
+        opening : float
+            Width, in length scales, from which on a gap between the charts stays open; narrower ones are bridged.
+        """
+        return mesh_of(self, spacing, opening, n_jobs)
+
+    @cached_property
+    def _votes(self) -> Votes:
+        """What overlapping charts say about each other's orientation, at places spread over the atlas."""
+        nodes = self.nodes[0]
+        places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
+        return vote(places.rows, places.charts, self._jacobians(places), len(self))
+
+    def _jacobians(self, blended: Blended) -> FloatArray:
+        """∂exp/∂v [pairs, dim, rank] of the charts that spoke."""
+        jacobians = np.empty((len(blended.rows), self.bundle.ambient_dim, self.bundle.rank))
+        for j, chart in enumerate(self.charts):
+            here = np.flatnonzero(blended.charts == j)
+            if here.size:
+                jacobians[here] = chart.jacobian(blended.coordinates[here])
+        return jacobians
 
     def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """All pairs of a row and a chart in its B, by row and then by chart."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.meshing.topology import border_edges, parts_of
+from subbundle.triangles.topology import border_edges, parts_of
 
 # A cut so near to a kept vertex goes through that vertex: no slivers.
 _SNAP = 0.25

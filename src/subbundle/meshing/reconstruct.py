@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,15 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
+from subbundle.manifolds.atlas import Atlas
+from subbundle.meshing import ambient, border, extract, implicit, pilot, project, repair, thin
 from subbundle.meshing import attributes as carrying
-from subbundle.meshing import border, extract, implicit, pilot, project, repair, thin
 from subbundle.meshing.local import WeightedCloud
-from subbundle.meshing.mesh import Mesh, Summary
 from subbundle.meshing.orient import orient
 from subbundle.meshing.seeds import plant
+from subbundle.triangles.mesh import Mesh, Summary
 
-LEAST_POINTS = 100
+LEAST_POINTS = ambient.LEAST_POINTS
 # Part of the typical density from which on a vertex counts as seen by the scan.
 _SUPPORT = 0.1
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
@@ -57,15 +59,16 @@ def reconstruct(
     progress: Callable[[str], None] | None = None,
     n_jobs: int | None = None,
 ) -> Mesh:
-    """Make a triangle mesh of the surface that ``points`` [N, 3] lie around.
+    """Make a triangle mesh of the surface that ``points`` [N, d] lie around, d ≥ 3, or of an atlas of charts.
 
     No normals are needed. The points may be noisy, unevenly dense and sprinkled with outliers. Several objects become
     several parts; parts with less than 0.4 % of the area of the largest one are dropped.
 
     Parameters
     ----------
-    points : array-like [N, 3]
-        At least 100. Rows that occur more than once count once.
+    points : array-like [N, d], or Atlas
+        At least 100. Rows that occur more than once count once. For d > 3 see `meshing.ambient`. Of an
+        `Atlas` of rank 2, the mesh of the blended surface, `Atlas.mesh`.
     bandwidth : float or "auto"
         Standard deviation of the window for normals and topology; features narrower than about two of it merge.
         "auto" takes 1.3 times the larger of 1.8 noise levels and 1.5 spacings.
@@ -102,13 +105,18 @@ def reconstruct(
     >>> bool(data.distance(mesh.vertices).mean() < 0.5 * data.distance(data.points).mean())
     True
     """
-    rows = as_points(points, "points", dim=3)
+    if isinstance(points, Atlas):
+        return _of_atlas(points, bandwidth, closed, opening, attributes, n_jobs)
+    rows = as_points(points, "points")
+    rows = rows if rows.shape[1] > 3 else as_points(rows, "points", dim=3)
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
     opening = as_positive(opening, "opening", hint="It is a width in bandwidths; 4 is usual.")
     clock = _Clock(progress)
     jobs = resolve_jobs(n_jobs)
+    if rows.shape[1] > 3:
+        return _in_ambient_space(rows, given, clock, bandwidth=bandwidth, closed=closed, opening=opening, n_jobs=jobs)
 
     clock.stage("looking at noise and density")
     used, weights, first, window = _prepare(rows, bandwidth, jobs)
@@ -149,6 +157,27 @@ def reconstruct(
         bandwidth=window, cell=grid.cell, orientable=turned.orientable, seconds=seconds,
     )  # fmt: skip
     return Mesh(vertices, faces, repair.vertex_normals(vertices, faces, turned.orientable), carried, summary)
+
+
+def _of_atlas(
+    atlas: Atlas, bandwidth: float | str, closed: bool, opening: float, attributes: Any, n_jobs: int | None
+) -> Mesh:
+    """The mesh of an atlas, which has its bandwidth already."""
+    if bandwidth != "auto" or closed or attributes:
+        raise ValueError(
+            "bandwidth, closed and attributes go with points; an Atlas has its bandwidth, its charts end where the "
+            "cloud does, and it knows no attributes. Pass opening alone, or the points themselves."
+        )
+    return atlas.mesh(opening=opening, n_jobs=n_jobs)
+
+
+def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock, **options: Any) -> Mesh:
+    """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
+    mesh = ambient.reconstruct_ambient(
+        rows, given, clock.stage, lambda part: reconstruct(part, progress=clock.stage, **options), **options
+    )
+    assert mesh.summary is not None
+    return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))
 
 
 def _prepare(

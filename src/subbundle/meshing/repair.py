@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.meshing.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
+from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
 
 # Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
 SMALLEST_PART = 0.004

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.io import MESH_SUFFIXES, write_mesh
-from subbundle.meshing.repair import face_normals
-from subbundle.meshing.topology import Edges, border_edges, edges_of, loops_of, parts_of
+from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
+from subbundle.triangles.measure import face_areas, vertex_frames
+from subbundle.triangles.topology import Edges, border_edges, edges_of, loops_of, parts_of
+from subbundle.triangles.turning import turn_alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Summary:
     n_points, n_used : int
         Observations given, and those left after equal ones were merged and a dense cloud was thinned out.
     n_seeds : int
-        Places from which the surface was grown.
+        Places from which the surface was grown: in R³ before the mesh, in R^d and for an atlas its vertices.
     noise : float
         Estimated standard deviation of the observations across the surface.
     spacing : float
@@ -35,7 +36,7 @@ class Summary:
     bandwidth : float
         Of the window for normals and topology; positions have their own, chosen for every vertex.
     cell : float
-        Side of the grid cells: the typical length of an edge.
+        Side of the grid cells, the typical length of an edge; in R^d and for an atlas the least distance of vertices.
     orientable : bool
         False where normals contradict along a whole seam, as on a Möbius band.
     seconds : dict of str to float
@@ -55,15 +56,16 @@ class Summary:
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles in R³.
+    """Triangles in R^d.
 
     Attributes
     ----------
-    vertices : [n, 3]
+    vertices : [n, d]
     faces : [m, 3] of int
-        Corners as rows of ``vertices``, counter-clockwise seen from outside.
-    normals : [n, 3]
-        Unit normals at the vertices, on the side of the faces.
+        Corners as rows of ``vertices``; in R³ counter-clockwise seen from outside.
+    normals : [n, 3] or None
+        Unit normals at the vertices, on the side of the faces; None for d > 3, where a surface has a whole space of
+        normals. `tangents` is there for every d.
     attributes : dict of str to [n, …]
         What the scan carried, at the vertices.
     summary : Summary or None
@@ -72,7 +74,7 @@ class Mesh:
 
     vertices: FloatArray
     faces: IntArray
-    normals: FloatArray
+    normals: FloatArray | None = None
     attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     summary: Summary | None = None
 
@@ -85,13 +87,25 @@ class Mesh:
         return border_edges(self.faces)
 
     @property
+    def ambient_dim(self) -> int:
+        """d."""
+        return int(self.vertices.shape[1])
+
+    @property
+    def tangents(self) -> FloatArray:
+        """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, turned as the faces around them."""
+        return vertex_frames(self.vertices, self.faces)
+
+    @property
     def area(self) -> float:
         """Sum of the areas of the faces."""
-        return float(0.5 * np.linalg.norm(face_normals(self.vertices, self.faces), axis=1).sum())
+        return float(face_areas(self.vertices, self.faces).sum())
 
     @property
     def volume(self) -> float:
-        """Signed volume inside: positive when the faces of a closed mesh look outward."""
+        """Signed volume inside: positive when the faces of a closed mesh look outward. In R³ only."""
+        if self.ambient_dim != 3:
+            raise ValueError(f"a surface has an inside in R³ only; this one lies in R^{self.ambient_dim}. Use area.")
         corners = self.vertices[self.faces] - self.vertices.mean(axis=0)
         return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
 
@@ -130,14 +144,20 @@ class Mesh:
         return len(np.unique(keys)) == len(keys)
 
     @property
+    def is_orientable(self) -> bool:
+        """Whether faces could be turned so that neighbours agree everywhere: not so for a Möbius band."""
+        return turn_alike(self.faces)[1]
+
+    @property
     def n_nonmanifold_edges(self) -> int:
         """Edges of more than two faces; 0 for a mesh that `subbundle.reconstruct` made."""
         return int(np.sum(self._edges.counts > 2))
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write to a .ply, .obj, .stl or .off file, whole or not at all, and return its path.
+        """Write to a .ply, .obj, .stl, .off or .npz file, whole or not at all, and return its path.
 
-        ``.ply`` keeps everything, ``.obj`` normals and colours, ``.stl`` and ``.off`` the triangles alone.
+        ``.npz`` (arrays ``vertices``, ``faces``, …, for `numpy.load`) holds meshes in any R^d; the others are for R³.
+        ``.ply`` and ``.npz`` keep everything, ``.obj`` normals and colours, ``.stl`` and ``.off`` the triangles alone.
         """
         return write_mesh(path, self.vertices, self.faces, normals=self.normals, attributes=self.attributes)
 
@@ -145,7 +165,8 @@ class Mesh:
         """What is to be known about the mesh, in lines of words."""
         border = "closed" if self.is_closed else f"{self.border_length:.4g} in {_count(self.n_border_loops, 'border')}"
         lines = [
-            f"mesh: {len(self.vertices)} vertices, {len(self.faces)} faces, "
+            f"mesh{'' if self.ambient_dim == 3 else f' in R^{self.ambient_dim}'}: {len(self.vertices)} vertices, "
+            f"{len(self.faces)} faces, "
             f"{_count(self.n_components, 'connected part')}",
             f"area {self.area:.4g}, border: {border}, Euler characteristic {self.euler_characteristic}",
         ]
@@ -156,8 +177,8 @@ class Mesh:
                 1, f"noise {made.noise:.3g}, spacing {made.spacing:.3g}, bandwidth {made.bandwidth:.3g}, "
                 f"cells of {made.cell:.3g}"
             )  # fmt: skip
-            if not made.orientable:
-                lines.append("not orientable: no choice of sides agrees everywhere")
+        if not (self.is_orientable if self.summary is None else self.summary.orientable):
+            lines.append("not orientable: no choice of sides agrees everywhere")
         if self.attributes:
             lines.append(f"carried from the scan: {', '.join(sorted(self.attributes))}")
         return lines
@@ -167,10 +188,11 @@ class Mesh:
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {shape}, area={self.area:.4g})"
 
 
-def check_output(path: Path) -> None:
-    """Raise, before any work is done, when a mesh cannot be written to ``path``."""
-    if path.suffix.lower() not in MESH_SUFFIXES:
-        raise ValueError(f"the output must end in one of {', '.join(MESH_SUFFIXES)}; got {path.name!r}.")
+def check_output(path: Path, dim: int = 3) -> None:
+    """Raise, before any work is done, when a mesh in R^``dim`` cannot be written to ``path``."""
+    if path.suffix.lower() not in WRITTEN_SUFFIXES:
+        raise ValueError(f"the output must end in one of {', '.join(WRITTEN_SUFFIXES)}; got {path.name!r}.")
+    check_mesh_suffix(path, dim)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
 

@@ -1,0 +1,98 @@
+"""Cells of a Voronoi diagram cut by the tangent planes of its own points.
+
+The cell of x_i on its tangent plane, in coordinates y ∈ R² with x = x_i + T_i y, is
+
+    V_i = {y : y·τ_j ≤ |x_j − x_i|²/2 for all j},    τ_j = T_iᵀ (x_j − x_i),
+
+the ambient Voronoi diagram of all points cut by the plane. Its corners are the triangles of the star of x_i, and
+their distance from x_i is the circumradius.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# Corners of a cell: points spread with a least distance have seven or eight at most.
+MOST_CORNERS = 24
+_ROOM = 2 * MOST_CORNERS
+# A neighbour counts as one on the same sheet when its direction leans by less than 45 degrees: cos², and its plane by
+# less than 60 degrees: |det T_iᵀ T_j|.
+_LEAN, _ALIKE = 0.5, 0.5
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners, radii, counts, reach):
+    """Stars of the rows ``first`` to ``stop`` of ``points`` [n, d] with ``tangents`` [n, d, 2].
+
+    ``neighbours`` holds those of row i, nearest first, from ``starts[i]`` to ``starts[i + 1]``. Writes the pairs that
+    span a triangle with i to ``corners`` [n, MOST_CORNERS, 2], circumradii to ``radii``, how many to ``counts`` [n],
+    and to ``reach`` [n] the distance within which all neighbours must have been given.
+    """
+    dim = points.shape[1]
+    x, y, label = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64)
+    x_new, y_new, label_new = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64)
+    for i in range(first, stop):
+        size = 4
+        for c in range(4):
+            x[c] = radius if c == 0 or c == 3 else -radius
+            y[c] = radius if c < 2 else -radius
+            label[c] = -1
+        widest = 2.0 * radius * radius
+        for slot in range(starts[i], starts[i + 1]):
+            j = neighbours[slot]
+            u = v = square = 0.0
+            for axis in range(dim):
+                step = points[j, axis] - points[i, axis]
+                u += tangents[i, axis, 0] * step
+                v += tangents[i, axis, 1] * step
+                square += step * step
+            if square > 4.0 * widest:
+                break
+            if u * u + v * v < _LEAN * square or not _alike(tangents, i, j):
+                continue
+            size = _clip(x, y, label, size, u, v, 0.5 * square, j, x_new, y_new, label_new)
+            widest = 0.0
+            for c in range(size):
+                x[c], y[c], label[c] = x_new[c], y_new[c], label_new[c]
+                widest = max(widest, x[c] * x[c] + y[c] * y[c])
+        reach[i] = 2.0 * np.sqrt(widest)
+        found = 0
+        for c in range(size):
+            before, after = label[c - 1 if c > 0 else size - 1], label[c]
+            away = np.sqrt(x[c] * x[c] + y[c] * y[c])
+            if before >= 0 and after >= 0 and before != after and away <= radius and found < MOST_CORNERS:
+                corners[i, found, 0], corners[i, found, 1], radii[i, found] = before, after, away
+                found += 1
+        counts[i] = found
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _alike(tangents, i, j):
+    """Whether the planes at i and j are much the same."""
+    a = b = c = d = 0.0
+    for axis in range(tangents.shape[1]):
+        a += tangents[i, axis, 0] * tangents[j, axis, 0]
+        b += tangents[i, axis, 0] * tangents[j, axis, 1]
+        c += tangents[i, axis, 1] * tangents[j, axis, 0]
+        d += tangents[i, axis, 1] * tangents[j, axis, 1]
+    return abs(a * d - b * c) >= _ALIKE
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _clip(x, y, label, size, u, v, bound, name, x_new, y_new, label_new):
+    """Keep the part of the polygon where u x + v y ≤ ``bound``; edge c runs from corner c on and bears ``label[c]``."""
+    kept = 0
+    for c in range(size):
+        follower = c + 1 if c + 1 < size else 0
+        here = u * x[c] + v * y[c] - bound
+        there = u * x[follower] + v * y[follower] - bound
+        if here <= 0.0 and kept < _ROOM:
+            x_new[kept], y_new[kept], label_new[kept] = x[c], y[c], label[c]
+            kept += 1
+        if (here <= 0.0) != (there <= 0.0) and kept < _ROOM:
+            t = here / (here - there)
+            x_new[kept], y_new[kept] = x[c] + t * (x[follower] - x[c]), y[c] + t * (y[follower] - y[c])
+            label_new[kept] = name if here <= 0.0 else label[c]
+            kept += 1
+    return kept

@@ -1,0 +1,50 @@
+"""Points spread evenly: some of many, none nearer than a given distance to another, and none left out further away."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from scipy.sparse import coo_array
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+
+_FACTOR = 0x9E3779B97F4A7C15
+
+
+def spread(points: FloatArray, apart: float, rank: FloatArray | None = None) -> IntArray:
+    """Rows of ``points`` [n, d], in rising order, at least ``apart`` from each other; all others are nearer to one.
+
+    Taken one by one by falling ``rank`` [n] (where to be tight, at borders, comes first), those of equal rank in an
+    order that depends on nothing but their coordinates.
+    """
+    n = len(points)
+    order = np.lexsort((hashes(points), np.zeros(n) if rank is None else -rank))
+    pairs = cKDTree(points[order]).query_pairs(apart, output_type="ndarray")
+    graph = coo_array(
+        (np.ones(2 * len(pairs), np.int8), np.concatenate([pairs, pairs[:, ::-1]]).T), shape=(n, n)
+    ).tocsr()
+    kept = np.ones(n, np.bool_)
+    _thin(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), kept)
+    chosen: IntArray = np.sort(order[kept]).astype(np.int64)
+    return chosen
+
+
+def hashes(points: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """A number for every row of ``points`` [n, d] that depends on nothing but its bits."""
+    bits = np.ascontiguousarray(points + 0.0).view(np.uint64)  # + 0 turns −0 into 0
+    mixed = np.zeros(len(points), np.uint64)
+    for column in bits.T:
+        mixed = (mixed ^ column) * np.uint64(_FACTOR)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+@njit(nogil=True, cache=True)
+def _thin(starts, neighbours, kept):  # type: ignore[no-untyped-def]
+    """Strike out of ``kept`` [n] the neighbours of every row that is still in it when its turn comes."""
+    for i in range(len(kept)):
+        if kept[i]:
+            for slot in range(starts[i], starts[i + 1]):
+                if neighbours[slot] > i:
+                    kept[neighbours[slot]] = False
