@@ -7,8 +7,8 @@ them: λ_3 well below λ_2. There, with λ_3 = σ² a²/(a² + σ²) for noise �
     σ² = λ_3 a² / (a² − λ_3),      ρ = Σw √(1 + σ²/a²) / (2π a²),      spacing ρ^(−1/2).
 
 On thin tubes λ_3 also holds what bends away, so σ is looked at once more in the residuals of robust quadrics; the
-lower value counts. The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and wider than the
-spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
+lower value counts. The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and
+wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ from subbundle.meshing.pyramid import Pyramid
 _RIDGE_ROUNDS = 1
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST = 1.5
+# λ_3/λ_2 above which a window holds more than one sheet.
+_BLURRED = 0.35
 _SMOOTHING, _BEND_ROUNDS = 5, 12
 # Most that is taken back, in noise levels.
 _MOST_BACK = 0.5
@@ -58,14 +60,17 @@ def settle(
     fit = cloud.fit(vertices, bandwidth, rounds=_RIDGE_ROUNDS)
     sign = np.where(np.sum(fit.normals * normals, axis=1) < 0.0, -1.0, 1.0)
     way = np.linalg.norm(fit.points - vertices, axis=1)
-    stayed = (fit.mass <= 0.0) | (way > FURTHEST * cell)
+    # Two walls in one window have no ridge of their own: the mesh knows better.
+    blurred = fit.eigenvalues[:, 2] > _BLURRED * fit.eigenvalues[:, 1]
+    lost = (fit.mass <= 0.0) | (way > FURTHEST * cell)
+    stayed = lost | blurred
     density = fit.mass * np.sqrt(1.0 + (pilot.noise / bandwidth) ** 2) / (2.0 * np.pi * bandwidth**2)
     return Settled(
         points=np.where(stayed[:, None], vertices, fit.points),
         normals=np.where(stayed[:, None], normals, sign[:, None] * fit.normals),
         drift=np.where(fit.mass > 0.0, fit.drift, np.inf),
         density=density,
-        stayed=stayed,
+        stayed=lost,
     )
 
 
