@@ -30,7 +30,9 @@ _SUMS = 15
 # Parts of a cut by which a step may go; diagonal that a singular system is given.
 _LONGEST = 1.0
 _RIDGE = 1e-9
-COLUMNS = 2
+# By how much the fourth order makes a quadric bend too strongly, in (a |II|)².
+_SWOLLEN = 1.2
+COLUMNS = 4
 
 
 @nb.njit(nogil=True, cache=True)
@@ -38,8 +40,8 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
     """Fit rows ``start..stop`` of ``points``, ``normals`` [n, 3] with ``bandwidths``, ``cuts`` [n].
 
     Writes where they come to rest into ``moved``, normals into ``tilted`` [n, 3] and into ``numbers`` [n, COLUMNS]: Σ w
-    and (M⁻¹)_00, M the matrix of the normal equations, which is infinite where they could not be solved; such rows stay
-    where they were.
+    and (M⁻¹)_00, M the matrix of the normal equations, which is infinite where they could not be solved (such rows stay
+    where they were), II_11 + II_22, and Σ w e² / Σ w, e the residuals.
     """
     blocks, weights, boxes = tree
     n_leaves = blocks.shape[0]
@@ -68,12 +70,15 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             total = _gather(blocks, weights, found, count, p, frame, a, wide, c, near)
             _low_moments(near, total, sums)
             numbers[row, 0] = sums[0]
-            _high_moments(near, total, sums, right)
+            square = _high_moments(near, total, sums, right)
             _assemble(sums, system)
             if not _solve(system, right, c):
                 solved = False
                 break
             numbers[row, 1] = _gain(system)
+            for j in range(_TERMS):
+                square -= c[j] * right[j]
+            numbers[row, 3] = max(square, 0.0) / sums[0]
             shift = min(max(c[0], -_LONGEST * wide), _LONGEST * wide)
             for j in range(3):
                 p[j] += shift * frame[j, 2]
@@ -83,8 +88,9 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             c[0] = 0.0
             c[1] = 0.0
             c[2] = 0.0
+        numbers[row, 2] = 2.0 * (c[3] + c[5]) / (a * a)
         if not solved:
-            numbers[row, 1] = np.inf
+            numbers[row, 1], numbers[row, 2], numbers[row, 3] = np.inf, 0.0, np.inf
         for j in range(3):
             moved[row, j] = p[j] if solved else points[row, j]
             tilted[row, j] = frame[j, 2] if solved else normals[row, j]
@@ -113,6 +119,8 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
     n0, n1, n2 = frame[0, 2], frame[1, 2], frame[2, 2]
     c3, c4, c5 = c[3], c[4], c[5]
     reach, scale = 0.5 * REACH * REACH, 1.0 / (cut * cut)
+    shrink = 1.0 / (1.0 + _SWOLLEN * (4.0 * c3 * c3 + 2.0 * c4 * c4 + 4.0 * c5 * c5) / (a * a))
+    quartic, steep = 0.25 * shrink * shrink * shrink, 1.0 / (a * a)
     for k in range(count):
         leaf, base = found[k], k * LEAF
         for i in range(LEAF):
@@ -120,7 +128,10 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
             u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
             z = y0 * n0 + y1 * n1 + y2 * n2
             t = 0.5 * (u * u + v * v)
-            e = z - (c3 * u * u + c4 * u * v + c5 * v * v)
+            q2 = c3 * u * u + c4 * u * v + c5 * v * v
+            g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
+            z -= quartic * q2 * min((g0 * g0 + g1 * g1) * steep, 1.0)
+            e = z - q2
             q = max(1.0 - e * e * scale, 0.0)
             w = exp_minus(min(t, reach)) * q * q * weights[leaf, i]
             near[0, base + i] = u
@@ -154,8 +165,8 @@ def _low_moments(near, total, sums):
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
 def _high_moments(near, total, sums, right):
-    """Σ w u^i v^j of degree four, and Σ w z u^i v^j up to degree two."""
-    s40 = s31 = s22 = s13 = s04 = z00 = z10 = z01 = z20 = z11 = z02 = 0.0
+    """Σ w u^i v^j of degree four, and Σ w z u^i v^j up to degree two; returns Σ w z²."""
+    s40 = s31 = s22 = s13 = s04 = z00 = z10 = z01 = z20 = z11 = z02 = square = 0.0
     for i in range(total):
         u, v, z, w = near[0, i], near[1, i], near[2, i], near[3, i]
         wz = w * z
@@ -165,6 +176,7 @@ def _high_moments(near, total, sums, right):
         s22 += w * uu * vv
         s13 += w * uv * vv
         s04 += w * vv * vv
+        square += wz * z
         z00 += wz
         z10 += wz * u
         z01 += wz * v
@@ -173,6 +185,7 @@ def _high_moments(near, total, sums, right):
         z02 += wz * vv
     sums[10], sums[11], sums[12], sums[13], sums[14] = s40, s31, s22, s13, s04
     right[0], right[1], right[2], right[3], right[4], right[5] = z00, z10, z01, z20, z11, z02
+    return square
 
 
 @nb.njit(nogil=True, cache=True)

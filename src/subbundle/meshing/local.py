@@ -64,12 +64,18 @@ class QuadricFit:
     gain : [n]
         (M⁻¹)_00 of the normal equations: noise in the observations comes into the height with 5/8 of it as variance.
         Infinite where the neighbourhood determines no quadric: such a point stays where it was.
+    bend : [n]
+        II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
+    residual : [n]
+        Σ w e² / Σ w of the residuals e; infinite where the gain is.
     """
 
     points: FloatArray
     normals: FloatArray
     mass: FloatArray
     gain: FloatArray
+    bend: FloatArray
+    residual: FloatArray
 
 
 class WeightedCloud:
@@ -139,4 +145,5 @@ class WeightedCloud:
             quadric_rows(self.tree, here, across, widths, cuts, rounds, start, stop, moved, tilted, numbers)
 
         run_rows(work, n, self.n_jobs, grain=_GRAIN, calls_blas=False)
-        return QuadricFit(moved + self.centre, tilted, numbers[:, 0], numbers[:, 1])
+        mass, gain, bend, residual = numbers.T
+        return QuadricFit(moved + self.centre, tilted, mass, gain, bend, residual)

@@ -6,8 +6,9 @@ them: λ_3 well below λ_2. There, with λ_3 = σ² a²/(a² + σ²) for noise �
 
     σ² = λ_3 a² / (a² − λ_3),      ρ = Σw √(1 + σ²/a²) / (2π a²),      spacing ρ^(−1/2).
 
-The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and wider than the
-spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
+On thin tubes λ_3 also holds what bends away, so σ is looked at once more in the residuals of robust quadrics; the
+lower value counts. The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and
+wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ _MANY_NEIGHBOURS, _ALMOST_FLAT, _RISEN = 30.0, 0.45, 1.15
 _WIDEST = 0.15
 _NOISE_WIDTHS, _SPACINGS = 1.8, 1.5
 _WIDER, _DOUBTFUL = 1.3, 1.6
+# Quadrics: narrowest window and cut in noise levels, how often the cut follows the noise, the weight that six terms
+# take from Σ w in a Gaussian window, and the part of the variance that the biweight leaves of Gaussian noise.
+_NARROW, _CUT, _CUTS, _FREEDOM = 1.2, 4.0, 3, 1.5
+_T = np.linspace(-_CUT, _CUT, 401)
+_W = np.exp(-0.5 * _T**2) * (1.0 - (_T / _CUT) ** 2) ** 2
+_KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
 # λ_2/λ_1 below which the neighbourhoods are those of a curve.
 _THIN = 0.25
 
@@ -56,7 +63,23 @@ def look(cloud: WeightedCloud) -> Pilot:
     width = _WIDER * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=3), width)
     # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
-    return near if wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2) else wide
+    doubtful = wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2)
+    return _with_quadrics(cloud, sample, near if doubtful else wide)
+
+
+def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
+    """``seen`` with the noise that the residuals of robust quadrics tell, where it is lower."""
+    noise = seen.noise
+    for _ in range(_CUTS):
+        width = max(_SPACINGS * seen.spacing, _NARROW * noise)
+        start = cloud.fit(sample, _WIDER * width, rounds=3)
+        fit = cloud.quadric(start.points, start.normals, width, _CUT * noise, rounds=3)
+        known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * _FREEDOM)
+        if known.sum() < 0.5 * len(sample):
+            return seen
+        variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - _FREEDOM)
+        noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
+    return Pilot(noise, seen.spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * seen.spacing))
 
 
 def _first_width(cloud: WeightedCloud) -> float:

@@ -30,7 +30,9 @@ from subbundle.meshing import ambient, border, extract, implicit, pilot, project
 from subbundle.meshing import attributes as carrying
 from subbundle.meshing.local import WeightedCloud
 from subbundle.meshing.orient import orient
+from subbundle.meshing.pyramid import Pyramid
 from subbundle.meshing.seeds import plant
+from subbundle.meshing.widths import ladder
 from subbundle.triangles.mesh import Mesh, Summary
 
 LEAST_POINTS = ambient.LEAST_POINTS
@@ -119,7 +121,7 @@ def reconstruct(
         return _in_ambient_space(rows, given, clock, bandwidth=bandwidth, closed=closed, opening=opening, n_jobs=jobs)
 
     clock.stage("looking at noise and density")
-    used, weights, first, window = _prepare(rows, bandwidth, jobs)
+    used, weights, side, first, window = _prepare(rows, bandwidth, jobs)
     cloud = WeightedCloud(used, weights, n_jobs=jobs)
     clock.stage("seeds on the surface")
     wanted = max(_CELL * window, _CELL_SPACINGS * first.spacing)
@@ -147,7 +149,8 @@ def reconstruct(
     clock.stage(f"projecting {len(vertices)} vertices")
     across = repair.vertex_normals(vertices, faces)
     settled = project.settle(cloud, vertices, across, first, window, grid.cell)
-    settled = project.refine(cloud, settled, faces, first, grid.cell)
+    levels = Pyramid(cloud, used, weights, side=side, spacing=first.spacing, widest=float(ladder(first)[-1]))
+    settled = project.refine(levels, settled, faces, first, grid.cell)
     clock.stage("borders and small parts")
     vertices, faces = _trim(settled, faces, window, first.noise, closed)
     carried = carrying.carry(rows, given, vertices, 0.5 * window)
@@ -182,8 +185,8 @@ def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock,
 
 def _prepare(
     rows: FloatArray, bandwidth: float | str, jobs: int
-) -> tuple[FloatArray, FloatArray | None, pilot.Pilot, float]:
-    """Distinct or thinned-out points with weights, the first look, and the window for seeds and topology."""
+) -> tuple[FloatArray, FloatArray | None, float, pilot.Pilot, float]:
+    """Distinct or thinned-out points with weights and the side of their voxels, the first look, and the window."""
     hashes = thin.row_hashes(rows)
     kept = thin.distinct(rows, hashes)
     if kept is not None:
@@ -208,8 +211,8 @@ def _prepare(
     if len(rows) > _DENSE:
         means, weights = thin.voxel_means(rows, None, _VOXEL * window)
         if len(means) < 0.8 * len(rows):
-            return means, weights, first, window
-    return rows, None, first, window
+            return means, weights, _VOXEL * window, first, window
+    return rows, None, 0.0, first, window
 
 
 def _warn(message: str) -> None:
