@@ -102,7 +102,7 @@ def _tangent_errors(data: Varying, bundle: sb.PrincipalSubbundle) -> FloatArray:
 
 
 def _root_mean_square(errors: FloatArray) -> float:
-    return float(np.sqrt(np.mean(np.minimum(errors, np.quantile(errors, 0.98)) ** 2)))
+    return float(np.sqrt(np.mean(np.minimum(errors, np.quantile(errors, 0.98, method="lower")) ** 2)))
 
 
 def _group_oracle(data: Varying, table: FloatArray) -> float:
