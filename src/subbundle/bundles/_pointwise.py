@@ -33,7 +33,7 @@ import numpy as np
 
 from subbundle.bundles._eigen import eigh
 from subbundle.bundles._settings import LOCAL, NONE, RECENTRED
-from subbundle.bundles._sums import contracted, moments
+from subbundle.bundles._sums import contracted, contracted3_spread, moments
 from subbundle.bundles._verdicts import gap_verdict, mass_verdict
 from subbundle.bundles._weights import profile, weigh, weigh_by_distance
 from subbundle.bundles._widths import width_at
@@ -47,7 +47,7 @@ def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, point
     found, phi, psi = _scratch(tree)
     sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
     values, centre, shift, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    slope, slide, unused = np.empty(dim), np.empty(dim), np.empty(dim)
+    slope, slide = np.empty(dim), np.empty(dim)
     varies = widths[2].shape[0] > 0
     for b in range(points.shape[0]):
         for i in range(dim):
@@ -66,7 +66,16 @@ def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, point
         if status[b] != 0:
             continue
         _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
-        total = contracted(tree[0], found, count, psi, centre, matrix, third)
+        spread = 0.0
+        if varies and dim == 3:
+            total, spread = contracted3_spread(tree[0], found, count, psi, centre, matrix, third)
+        else:
+            total = contracted(tree[0], found, count, psi, centre, matrix, third)
+        if varies:
+            spread = _by_distance(
+                tree[0], found, count, psi, phi, p, centre, shift, centering, nearest * bandwidth * bandwidth, matrix,
+                third, total, spread,
+            )  # fmt: skip
         scale = 1.0 / (bandwidth * bandwidth * mass)
         for i in range(dim):
             turn[i] = third[i] * scale
@@ -84,14 +93,30 @@ def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, point
             else:
                 force[b, i] = -turn[i]
         if varies:
-            about = centre if centering == RECENTRED else p
-            weigh_by_distance(tree[0], found, count, about, nearest * bandwidth * bandwidth, psi, phi)
-            total = contracted(tree[0], found, count, phi, centre, matrix, unused) * scale / bandwidth
+            total = spread * scale / bandwidth
             if centering == RECENTRED:
                 for i in range(dim):
                     total += turn[i] * slide[i]
             for i in range(dim):
                 force[b, i] -= total * slope[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, nearest, matrix, third, total, spread):
+    """Σ ψ_n q_n (|x_n − c|² − ``nearest``), c the point of the weights.
+
+    In three dimensions from ``total`` = Σ ψ q, ``third`` = Σ ψ q y and ``spread`` = Σ ψ q |y|², y measured from the
+    centre; else in a pass of its own, for which ``phi`` is scratch.
+    """
+    if p.size == 3:
+        spread -= nearest * total
+        if centering == LOCAL:
+            for i in range(3):
+                spread += shift[i] * (2.0 * third[i] + shift[i] * total)
+        return spread
+    weigh_by_distance(blocks, found, count, centre if centering == RECENTRED else p, nearest, psi, phi)
+    unused = np.empty(p.size)
+    return contracted(blocks, found, count, phi, centre, matrix, unused)
 
 
 @nb.njit(nogil=True, cache=True)

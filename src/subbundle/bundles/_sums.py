@@ -111,6 +111,27 @@ def _contracted3(blocks, found, count, weights, centre, matrix, result):
 
 
 @nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def contracted3_spread(blocks, found, count, weights, centre, matrix, result):
+    """`contracted` in three dimensions, and Σ w_n q_n |y_n|² with it, for bandwidths that vary."""
+    c0, c1, c2 = centre[0], centre[1], centre[2]
+    a00, a11, a22 = matrix[0, 0], matrix[1, 1], matrix[2, 2]
+    a01, a02, a12 = 2.0 * matrix[0, 1], 2.0 * matrix[0, 2], 2.0 * matrix[1, 2]
+    s = s0 = s1 = s2 = spread = 0.0
+    for c in range(count):
+        leaf = found[c]
+        for i in range(LEAF):
+            y0, y1, y2 = blocks[leaf, 0, i] - c0, blocks[leaf, 1, i] - c1, blocks[leaf, 2, i] - c2
+            q = weights[c, i] * (y0 * (a00 * y0 + a01 * y1 + a02 * y2) + y1 * (a11 * y1 + a12 * y2) + a22 * y2 * y2)
+            s += q
+            s0 += q * y0
+            s1 += q * y1
+            s2 += q * y2
+            spread += q * (y0 * y0 + y1 * y1 + y2 * y2)
+    result[0], result[1], result[2] = s0, s1, s2
+    return s, spread
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
 def _contracted_any(blocks, found, count, weights, centre, matrix, result):
     dim = centre.size
     offsets = np.empty((dim, LEAF))

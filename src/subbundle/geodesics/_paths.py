@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.surroundings import surroundings_of
 
 _MOST_LANDMARKS = 4000
@@ -56,7 +57,9 @@ class PathGraph:
         # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
         weights = np.maximum(distance, 1e-12 * self.scale)
         near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
-        self.graph = _bridged(near, pictures, _LONGEST_BRIDGE * self.scale)
+        self.widths = _bandwidths(bundle, self.points)
+        # With a bandwidth that varies, the widest: which parts hang together is not decided here.
+        self.graph = _bridged(near, pictures, _LONGEST_BRIDGE * float(self.widths.max()))
 
     def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Direction [n, dim] of the first leg from ``base`` [dim] to each target, and path length [n] (inf if none)."""
@@ -64,7 +67,8 @@ class PathGraph:
         offset = self.around.distance(base[None], self.points[[source]])[0]
         beside = self.around.distance(targets, self.points[goal])
         length, before = dijkstra(self.graph, directed=False, indices=source, return_predecessors=True)
-        legs = np.array([self._first_leg(base, before, int(node), length) for node in goal])
+        leg = _FIRST_LEG * float(self.widths[source])
+        legs = np.array([self._first_leg(before, int(node), length, leg) for node in goal])
         direction = self.around.displacement(np.broadcast_to(base, legs.shape), legs)
         return direction, length[goal] + offset + beside
 
@@ -79,13 +83,18 @@ class PathGraph:
         """The landmark next to each point [n, dim]; any, where the point has no picture."""
         return np.asarray(self.tree.query(np.nan_to_num(self.picture.enter(points)))[1], dtype=np.int64)
 
-    def _first_leg(self, base: FloatArray, before: IntArray, node: int, length: FloatArray) -> FloatArray:
-        """The point of the path to ``node`` that lies about one first leg away from its start."""
-        leg = _FIRST_LEG * self.scale
+    def _first_leg(self, before: IntArray, node: int, length: FloatArray, leg: float) -> FloatArray:
+        """The point of the path to ``node`` that lies about one first ``leg`` away from its start."""
         while before[node] >= 0 and length[node] > leg:
             node = int(before[node])
         point: FloatArray = self.points[node]
         return point
+
+
+def _bandwidths(bundle: Subbundle, points: FloatArray) -> FloatArray:
+    if isinstance(bundle, PrincipalSubbundle):
+        return bundle.bandwidth_at(points)
+    return np.full(len(points), bundle.length_scale)
 
 
 def path_graph(bundle: Subbundle) -> PathGraph:
