@@ -11,6 +11,8 @@ from subbundle.cloud import Cloud
 RATIO = 2.0**0.25
 # The ladder ends at this part of the size of the cloud.
 WIDEST = 0.2
+# Clouds of fewer points are compared in so many folds instead of halves.
+FEW, FOLDS = 1000, 5
 # A risk within this factor of the least is as good as the least.
 _AS_GOOD = 1.1
 _CLIP = 0.98
@@ -27,6 +29,20 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     count = min(queries, cloud.n_points // 5)
     middle = count + (cloud.n_points - count) // 2
     return observations[np.sort(order[:count])], observations[order[count:middle]], observations[order[middle:]]
+
+
+def parts(cloud: Cloud, queries: int) -> tuple[FloatArray, list[FloatArray]]:
+    """Queries [q, d] and the parts [n, d] of the cloud that are compared: `split`, or of few points all but a fifth.
+
+    Queries of small clouds are observations like all others, in four of the five parts: what is estimated for them
+    then includes what a point's own noise does.
+    """
+    if cloud.n_points >= FEW:
+        first, *halves = split(cloud, queries)
+        return first, halves
+    observations = cloud.at(np.arange(cloud.n_points))
+    fold = np.random.default_rng(0).permutation(cloud.n_points) % FOLDS
+    return cloud.at(cloud.sample(queries)), [observations[fold != f] for f in range(FOLDS)]
 
 
 def first_rung(queries: FloatArray, observations: FloatArray, rank: int) -> float:

@@ -1,23 +1,29 @@
-"""Estimated error at every bandwidth of a ladder, of anything fitted to the data, from two disjoint halves of them.
+"""Estimated error at every bandwidth of a ladder, of anything fitted to the data, from K parts of them.
 
-With c_A,j and c_B,j what the halves say at rung j, ⟨·,·⟩ an inner product of such things, and W the mean over queries
-of values clipped at their own 98 % quantile,
+The data is divided into K folds, and part f holds all but the f-th: for K = 2 two disjoint halves. With c_f,j what part
+f says at rung j, ⟨·,·⟩ an inner product of such things, d_f,l = c_f,j − c_f,j−l, and W the mean over queries of values
+clipped at their own 98 % quantile,
 
-    V_j  = W(|c_A,j − c_B,j|²) · n/(2N)                                        n observations a half, N in all
-    B²_j = max over l = 2, 3, 4 of  W(⟨c_A,j − c_A,j−l, c_B,j − c_B,j−l⟩) / (1 − r^(−pl))²,     r = 2^(1/4)
+    V_j  = n/(2KN) · W(Σ_f,g |c_f,j − c_g,j|²)                               n observations a part, N in all
+    B²_j = max over l = 2, 3, 4 of  W(Σ_f≠g ⟨d_f,l, d_g,l⟩ − (K − 2) Σ_f |d_f,l|²) / (K (1 − r^(−pl))²),    r = 2^(1/4)
     R_j  = V_j + max(0, min over i ≥ j of B²_i (a_j/a_i)^q).
 
-Two halves share no noise: their difference is variance, and the product across halves of what a change of bandwidth
-moves is squared bias, of order a^(2p), without a variance term. With very many neighbours a part of each half says the
-same: V is known to fall as 1/n, and B² holds no variance. What is left of noise in B² is least on the wider rungs, and
-bias grows at least as a^(q/2): so a rung is not given more than the wider ones allow. q is small beside 2p, which bias
-has in the middle of a shape: at its border, and where bends are as narrow as the kernel, it grows more slowly.
+This is the jackknife: V estimates the variance at all of the data, and B² the square of what a change of bandwidth
+moves less its variance, hence squared bias, of order a^(2p). Halves share no noise, and for them both are plain: their
+difference, and a product across them. With very many neighbours fewer observations of each half say the same: V is
+known to fall as 1/n, and B² holds no variance. More folds are for small clouds, where a half has too few neighbours at
+the bandwidths that are best for the whole.
+
+What is left of noise in B² is least on the wider rungs, and bias grows at least as a^(q/2): so a rung is not given more
+than the wider ones allow. q is small beside 2p, which bias has in the middle of a shape: at its border, and where bends
+are as narrow as the kernel, it grows more slowly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +40,10 @@ _KNOWN = 0.9
 
 
 class Rung(NamedTuple):
-    """What two halves ``a`` and ``b`` say; the ``neighbours`` of a point in one, NaN where more of them cost nothing;
-    whether the two can be believed when they agree (``sound``)."""
+    """What the ``parts`` say; the ``neighbours`` of a point in one, NaN where more of them cost nothing; whether the
+    parts can be believed when they agree (``sound``)."""
 
-    a: Any
-    b: Any
+    parts: Sequence[Any]
     neighbours: float = float("nan")
     sound: bool = True
 
@@ -64,13 +69,13 @@ class Climb:
     Attributes
     ----------
     fit : callable
-        ``fit(halves, bandwidth)`` returns a `Rung`, or None where a half refuses.
+        ``fit(parts, bandwidth)`` returns a `Rung`, or None where a part refuses.
     product : callable
         ``product(a, a', b, b')`` is ⟨a − a', b − b'⟩ for every query, [q], NaN where it is not known.
     order, growth : float
         p, the bias is of order a^p; and q, its square grows at least as a^q.
     plenty : float
-        Neighbours beyond which a part of each half will do.
+        Neighbours beyond which half of each of two parts will do.
     at_least : int
         Rungs before the climb may end.
     """
@@ -82,36 +87,35 @@ class Climb:
     plenty: float = np.inf
     at_least: int = 7
 
-    def up(self, halves: tuple[FloatArray, FloatArray], n_points: int, start: float, widest: float) -> Risks:
-        """Climb from ``start`` to ``widest`` with two ``halves`` [n, d] of ``n_points`` observations."""
-        count, width = min(len(half) for half in halves), start
-        clouds = [Cloud(half) for half in halves]
+    def up(self, parts: Sequence[FloatArray], n_points: int, start: float, widest: float) -> Risks:
+        """Climb from ``start`` to ``widest`` with the ``parts`` [n, d] of ``n_points`` observations."""
+        count = min(len(part) for part in parts)
+        clouds, width, least = [Cloud(part) for part in parts], start, np.inf
         rungs: list[Rung | None] = []
         ladder, variance, squared_bias = [], [], []
-        least = np.inf
         while width <= widest:
             rung = self.fit(clouds, width)
             rungs.append(rung)
             ladder.append(width)
-            variance.append(self._variance(rung, 0.5 * count / n_points))
+            variance.append(0.5 * count / (n_points * len(parts)) * self._apart(rung))
             squared_bias.append(self._squared_bias(rungs))
             risk = variance[-1] + np.nan_to_num(squared_bias[-1])
             least = min(least, risk)
             if len(ladder) >= self.at_least and np.isfinite(least) and risk > _RISEN * least:
                 break
-            if rung is not None and rung.neighbours > self.plenty:
+            if rung is not None and rung.neighbours > self.plenty and len(parts) == 2:
                 count //= 2
-                clouds = [Cloud(half[:count]) for half in halves]
+                clouds = [Cloud(part[:count]) for part in parts]
             width *= RATIO
         return Risks(np.array(ladder), np.array(variance), self._looked_ahead(squared_bias))
 
-    def _variance(self, rung: Rung | None, share: float) -> float:
-        """V; infinite where it cannot be told."""
+    def _apart(self, rung: Rung | None) -> float:
+        """Mean of Σ_f,g |c_f − c_g|²; infinite where it cannot be told."""
         if rung is None or not rung.sound:
             return np.inf
-        squares = self.product(rung.a, rung.b, rung.a, rung.b)
+        squares = np.asarray(2.0 * sum(self.product(a, b, a, b) for a, b in combinations(rung.parts, 2)))
         known = np.isfinite(squares)
-        return share * clipped_mean(squares[known]) if known.mean() >= _KNOWN else np.inf
+        return clipped_mean(squares[known]) if known.mean() >= _KNOWN else np.inf
 
     def _squared_bias(self, rungs: list[Rung | None]) -> float:
         """max(0, B²) of the last rung; NaN where no rung before tells it."""
@@ -120,12 +124,21 @@ class Climb:
             before = rungs[-1 - lag] if len(rungs) > lag else None
             if here is None or before is None:
                 continue
-            moved = self.product(here.a, before.a, here.b, before.b)
+            moved = self._moved(here.parts, before.parts)
             known = np.isfinite(moved)
             if known.mean() >= _KNOWN:
                 square = clipped_mean(moved[known]) / (1.0 - RATIO ** (-self.order * lag)) ** 2
                 found = float(np.fmax(found, max(square, 0.0)))
         return found
+
+    def _moved(self, here: Sequence[Any], before: Sequence[Any]) -> FloatArray:
+        """The square of what the change moves less its variance, for every query [q]."""
+        folds = len(here)
+        pairs = list(zip(here, before, strict=True))
+        across = 2.0 * sum(self.product(a, a0, b, b0) for (a, a0), (b, b0) in combinations(pairs, 2))
+        if folds > 2:
+            across = across - (folds - 2) * sum(self.product(a, a0, a, a0) for a, a0 in pairs)
+        return np.asarray(across / folds)
 
     def _looked_ahead(self, squared_bias: list[float]) -> FloatArray:
         """No rung with more than the next wider one allows; that much where its own is not known."""

@@ -1,7 +1,7 @@
 """Estimated error of the bundle's subspaces at every bandwidth of a ladder.
 
 Geodesics and distances follow the subspaces of the bundle, which want another bandwidth than the ridge. Points in the
-middle of the cloud are held fixed, and the projectors P_A, P_B of two halves are compared there, by ⟨P, Q⟩ = ½ tr PQ,
+middle of the cloud are held fixed, and the projectors of parts of the data are compared there, by ⟨P, Q⟩ = ½ tr PQ,
 so that |P − Q|² is the squared sine of the angles between two subspaces, summed over them; see `_split_risk`. The
 subspaces of a local PCA are off by an angle of order a², from the third derivatives of the surface and from changes of
 density.
@@ -17,25 +17,25 @@ from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.manifolds.ridge_project import ridge_project
-from subbundle.selection._ladder import RATIO, WIDEST, split
+from subbundle.selection._ladder import RATIO, WIDEST, parts
 from subbundle.selection._split_risk import Climb, Risks, Rung
 
 _QUERIES = 300
 # Rungs below the bandwidth of the ridge at which the climb starts, and rungs after which it may end.
 _BELOW, _AT_LEAST = 5, 9
-# Kernel mass beyond which a part of each half will do.
+# Kernel mass beyond which half of each part will do.
 _PLENTY = 200.0
 
 
 def tangent_risks(cloud: Cloud, rank: int, ridge_bandwidth: float, n_jobs: int | None) -> Risks:
     """Bandwidths around ``ridge_bandwidth``, and their risks."""
-    queries, *halves = split(cloud, _QUERIES)
+    queries, those = parts(cloud, _QUERIES)
     middle = _middle(cloud, rank, ridge_bandwidth, queries, n_jobs)
     climb = Climb(
         partial(_fit, middle, rank, n_jobs), _product, order=2, growth=2.0, plenty=_PLENTY, at_least=_AT_LEAST
     )
     widest = max(WIDEST * cloud.size, ridge_bandwidth * RATIO**2)
-    return climb.up((halves[0], halves[1]), cloud.n_points, ridge_bandwidth * RATIO**-_BELOW, widest)
+    return climb.up(those, cloud.n_points, ridge_bandwidth * RATIO**-_BELOW, widest)
 
 
 def _middle(cloud: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jobs: int | None) -> FloatArray:
@@ -46,18 +46,18 @@ def _middle(cloud: Cloud, rank: int, bandwidth: float, queries: FloatArray, n_jo
     return np.ascontiguousarray(ridge.points[arrived] - cloud.centre)
 
 
-def _fit(middle: FloatArray, rank: int, n_jobs: int | None, halves: list[Cloud], bandwidth: float) -> Rung | None:
-    """Orthonormal bases [q, d, k] of each half, NaN where it has no subspace; None where it refuses."""
+def _fit(middle: FloatArray, rank: int, n_jobs: int | None, those: list[Cloud], bandwidth: float) -> Rung | None:
+    """Orthonormal bases [q, d, k] of each part, NaN where it has no subspace; None where it refuses."""
     found, mass = [], np.nan
-    for half in halves:
+    for part in those:
         try:
-            bundle = PrincipalSubbundle(half, rank, bandwidth, min_density=1e-9, n_jobs=n_jobs)
+            bundle = PrincipalSubbundle(part, rank, bandwidth, min_density=1e-9, n_jobs=n_jobs)
         except ValueError:
             return None
         frame = bundle.frame(middle)
         found.append(np.where((frame.status == Status.OK)[:, None, None], frame.vectors, np.nan))
         mass = bundle.typical_mass
-    return Rung(found[0], found[1], mass)
+    return Rung(found, mass)
 
 
 def _product(a: FloatArray, a_before: FloatArray, b: FloatArray, b_before: FloatArray) -> FloatArray:

@@ -32,8 +32,7 @@ def choose_by_carrying(cloud: Cloud, rank: int, carry: Carry, *, n_jobs: int | N
     queries, first, second = split(cloud, _QUERIES)
 
     def fit(halves: list[Cloud], bandwidth: float) -> Rung:
-        a, b = (carry(half, rank, bandwidth, queries, n_jobs) for half in halves)
-        return Rung(a, b)
+        return Rung([carry(half, rank, bandwidth, queries, n_jobs) for half in halves])
 
     climb = Climb(fit, points_apart, order=4, growth=4.0)
     start = first_rung(queries, first, rank)
