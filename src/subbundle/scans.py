@@ -64,26 +64,36 @@ def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
         raise ValueError(f"{path} must hold at least one point; the file is empty.")
     try:
         columns, attributes = _READERS[suffix](path, dim) if suffix in _READERS else _read_solid(path, suffix, dim)
+        if np.asarray(columns).dtype.kind not in "fiub":
+            raise ValueError(f"points must be real numbers; it holds {np.asarray(columns).dtype}")
         points = np.ascontiguousarray(columns, dtype=np.float64)
     except OSError:
         raise
     except Exception as error:
         if isinstance(error, ImportError) and suffix not in MESH_SUFFIXES:
             raise
-        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause. For text
-        # that is no text trimesh asks for a package that guesses encodings.
-        junk = isinstance(error, ImportError | UnicodeError)
-        cause = "it is no text" if junk else str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
+        raise ValueError(f"{path} could not be read as {suffix}: {_cause(error, suffix)}") from error
     if points.ndim != 2 or points.shape[1] < 3:
         raise ValueError(
             f"{path} must hold points of 3 coordinates or more; it holds an array of shape {points.shape}."
         )
     good = np.isfinite(points).all(axis=1)
     if not good.any():
-        raise ValueError(f"{path} must hold at least one point; it holds {len(points)}, none of them finite.")
+        found = f"it holds {len(points)}, none of them finite" if len(points) else "none was found in it"
+        raise ValueError(f"{path} must hold at least one point; {found}.")
     kept = {name: values[good] for name, values in attributes.items()}
     return Scan(points[good], kept, int(np.sum(~good)))
+
+
+def _cause(error: Exception, suffix: str) -> str:
+    """One line on why a file could not be read. Parsers fail in many ways on a damaged one."""
+    # For text that is no text trimesh asks for a package that guesses encodings.
+    if isinstance(error, ImportError | UnicodeError):
+        return "it is no text"
+    said = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
+    if suffix == ".npy" and "pickle" in said:
+        return "it holds no plain array of numbers"
+    return f"it is cut off, damaged or something else ({said})" if suffix in MESH_SUFFIXES else said
 
 
 def _read_solid(path: Path, suffix: str, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:

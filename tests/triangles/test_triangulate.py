@@ -49,7 +49,7 @@ def test_points_of_a_plane_make_their_delaunay_triangulation():
     assert as_sets(faces) == as_sets(expected[radius <= 0.1])
 
 
-@pytest.mark.parametrize("tilt", [0.0, 0.15, 0.3])
+@pytest.mark.parametrize("tilt", [0.0, 0.15, 0.3, 0.5])
 def test_planes_that_are_slightly_wrong_still_give_a_closed_manifold(tilt):
     points = on_sphere(3000, seed=2)
     points = np.ascontiguousarray(points[spread(points, 0.12)])
@@ -70,6 +70,15 @@ def test_gaps_wider_than_the_opening_stay_open():
     ring, disc = (Mesh(points, triangulate(points, tangents, opening)) for opening in (0.4, 0.6))
     assert (ring.euler_characteristic, ring.n_border_loops) == (0, 2)
     assert (disc.euler_characteristic, disc.n_border_loops) == (1, 1)
+
+
+def test_a_lone_patch_narrower_than_the_opening_stays_open():
+    angles = np.arange(6) * (np.pi / 3.0)
+    hexagon = np.concatenate([[[0.0, 0.0]], np.column_stack([np.cos(angles), np.sin(angles)])])
+    points = np.column_stack([hexagon, np.zeros((7, 2))])
+    tangents = np.broadcast_to(np.eye(4)[:, :2], (7, 4, 2)).copy()
+    mesh = Mesh(points, triangulate(points, tangents, 10.0))
+    assert (len(mesh.faces), mesh.euler_characteristic, mesh.n_border_loops) == (6, 1, 1)
 
 
 def test_two_sheets_are_not_joined():
