@@ -12,7 +12,7 @@ from benchmarks._mesh_truth import Truth
 from subbundle.triangles.topology import edges_of, parts_of
 
 SAMPLES = 20_000
-NEIGHBOURS, DEPTHS, TRIMS = (30,), (6, 7, 8, 9), (0.0, 0.02, 0.06)
+DEPTHS, TRIMS = (6, 7, 8, 9), (0.0, 0.02, 0.06)
 SCALES = (4.0, 8.0, 16.0)
 
 
@@ -46,45 +46,60 @@ def judge(vertices: np.ndarray, faces: np.ndarray, truth: Truth, *, setting: str
     )  # fmt: skip
 
 
-def poisson(points: np.ndarray, truth: Truth, depths: tuple[int, ...] = DEPTHS) -> tuple[Judged, float]:
-    """Open3D's screened Poisson with its own normals and orientation, best of all settings; seconds at depth 8."""
+@dataclass(frozen=True, slots=True)
+class Oriented:
+    """Points with normals estimated and turned by Open3D, from so many neighbours, in so many seconds."""
+
+    points: np.ndarray
+    normals: np.ndarray
+    neighbours: int
+    seconds: float
+
+
+def oriented(points: np.ndarray, neighbours: int) -> Oriented:
+    o3d = require("open3d")
+    start = time.perf_counter()
+    cloud = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(points))
+    cloud.estimate_normals(o3d.geometry.KDTreeSearchParamKNN(neighbours))
+    cloud.orient_normals_consistent_tangent_plane(neighbours)
+    return Oriented(points, np.asarray(cloud.normals), neighbours, time.perf_counter() - start)
+
+
+def poisson(clouds: list[Oriented], truth: Truth, depths: tuple[int, ...] = DEPTHS) -> tuple[Judged, float]:
+    """Open3D's screened Poisson, best of all settings and ``clouds``; and seconds at depth 8 with the first of them."""
     o3d = require("open3d")
     best, seconds_8 = None, float("nan")
-    for neighbours in NEIGHBOURS:
-        start = time.perf_counter()
-        cloud = _oriented(points, neighbours)
-        turned = time.perf_counter() - start
+    for given in clouds:
+        cloud = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(given.points))
+        cloud.normals = o3d.utility.Vector3dVector(given.normals)
         for depth in depths:
             start = time.perf_counter()
             mesh, support = o3d.geometry.TriangleMesh.create_from_point_cloud_poisson(cloud, depth=depth)
-            seconds = turned + time.perf_counter() - start
-            if depth == 8:
+            seconds = given.seconds + time.perf_counter() - start
+            if depth == 8 and given is clouds[0]:
                 seconds_8 = seconds
             vertices, faces, support = np.asarray(mesh.vertices), np.asarray(mesh.triangles), np.asarray(support)
             for trim in TRIMS if truth.border else (0.0,):  # a closed surface has nothing to trim
                 kept = faces[(support[faces] >= np.quantile(support, trim)).all(axis=1)] if trim else faces
-                setting = f"depth {depth}, {neighbours} neighbours, trim {trim:g}"
+                setting = f"depth {depth}, {given.neighbours} neighbours, trim {trim:g}"
                 best = _better(best, judge(vertices, kept.astype(np.int64), truth, setting=setting, seconds=seconds))
     assert best is not None
     return best, seconds_8
 
 
-def apss(points: np.ndarray, truth: Truth) -> Judged:
+def apss(given: Oriented, truth: Truth) -> Judged:
     """PyMeshLab's APSS on normals oriented by Open3D, best of several filter scales."""
     meshlab = require("pymeshlab")
-    start = time.perf_counter()
-    normals = np.asarray(_oriented(points, NEIGHBOURS[0]).normals)
-    turned = time.perf_counter() - start
     best = None
     for scale in SCALES:
         begin = time.perf_counter()
         work = meshlab.MeshSet()
-        work.add_mesh(meshlab.Mesh(vertex_matrix=points, v_normals_matrix=normals))
+        work.add_mesh(meshlab.Mesh(vertex_matrix=given.points, v_normals_matrix=given.normals))
         work.generate_marching_cubes_apss(filterscale=scale, resolution=200)
         mesh = work.current_mesh()
         if mesh.face_number() == 0:
             continue
-        seconds = turned + time.perf_counter() - begin
+        seconds = given.seconds + time.perf_counter() - begin
         found = judge(mesh.vertex_matrix(), mesh.face_matrix().astype(np.int64), truth, setting=f"scale {scale:g}",
                       seconds=seconds)  # fmt: skip
         best = _better(best, found)
@@ -97,14 +112,6 @@ def _better(best: Judged | None, found: Judged) -> Judged:
     if best is None or found.to_truth + found.from_truth < best.to_truth + best.from_truth:
         return found
     return best
-
-
-def _oriented(points: np.ndarray, neighbours: int):
-    o3d = require("open3d")
-    cloud = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(points))
-    cloud.estimate_normals(o3d.geometry.KDTreeSearchParamKNN(neighbours))
-    cloud.orient_normals_consistent_tangent_plane(neighbours)
-    return cloud
 
 
 def _distance(vertices: np.ndarray, faces: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The same cloud at several resolutions, so that a wide window costs no more than a narrow one.
 
-For windows of bandwidth a the observations are replaced by their means in voxels of side s ≤ 0.3 a, weighted by their
+For windows of bandwidth a the observations are replaced by their means in voxels of side s ≤ 0.45 a, weighted by their
 numbers. Sums over windows stay almost the same: noise that is averaged inside a voxel need not be averaged again. What
 changes is the height of a curved surface, for the mean of points spread over s²/12 in every direction lies off it by
 
@@ -18,7 +18,7 @@ from subbundle.meshing.local import QuadricFit, WeightedCloud
 from subbundle.meshing.thin import voxel_means
 
 # Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
-_SIDE, _LEAST_SPACINGS = 0.3, 1.2
+_SIDE, _LEAST_SPACINGS = 0.45, 1.2
 # Ratio of the sides of one level and the next.
 _STEP = 1.8
 

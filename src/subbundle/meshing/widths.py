@@ -1,6 +1,6 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
-At one vertex in six robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
+At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
 variance known from `variance`.
 
 The bias of a quadric grows like a⁴, so the difference to the height two rungs narrower shows it almost in full, with
@@ -31,7 +31,7 @@ _RATIO, _RUNGS, _APART = 1.35, 8, 2
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-_STRIDE = 6
+_STRIDE = 8
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
 # A difference counts at most so many noise levels: one wild height must not decide for all around it.
 _LARGEST = 1.5
