@@ -34,8 +34,8 @@ def run() -> Result:
             "The angle by which the subspaces fail to close up, at the scale where they are most distinct, with twice "
             f"its standard error taken off; above {NOT_A_SURFACE:g} there is no surface. Clouds along horizontal "
             "curves of the Heisenberg group, from random places, lattices and one place; surfaces with and without "
-            "noise, sparse, parallel, in fragments at random heights. A bare fan of curves from one place never shows a plane "
-            "and is not counted."
+            "noise, sparse, parallel, in fragments at random heights. A bare fan of curves from one place never shows "
+            "a plane and is not counted."
         ),
         tables=[Table(["cloud", "a surface?", "angle", "J²", "standard error", ""], rows)],
         bars=[

@@ -3,6 +3,7 @@ import pytest
 
 from subbundle import datasets
 from subbundle.selection import choose_rank
+from subbundle.selection._growth import growth
 
 
 def turned(points, dim, noise, seed=0):
@@ -69,3 +70,37 @@ def test_too_few_points_say_what_is_missing():
         ValueError, match="at least 30 observations to count directions .*; got 20. Pass the rank instead"
     ):
         choose_rank(np.random.default_rng(0).standard_normal((20, 3)))
+
+
+def test_curved_shapes_of_many_dimensions_by_the_growth_of_neighbourhoods():
+    # At 2000 observations the surface has bent away before there are enough neighbours for covariances.
+    for points, k in ((datasets.sphere(2000, 5, noise=0.02).points, 5), (product_of_circles(2000, 4), 4)):
+        choice = choose_rank(points)
+        assert choice.rank == k
+        assert np.mean(choice.per_point == k) > 0.8
+
+
+def product_of_circles(n, k):
+    angles = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (n, k))
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_neighbourhoods_grow_with_the_power_of_the_dimension(k):
+    # A Gaussian has no border; the density changes little within ten of 4000 neighbours.
+    points = np.random.default_rng(0).standard_normal((4000, k))
+    found = growth(points, 0.0)
+    # Standard error k/√(9 n), and neighbourhoods overlap.
+    assert found.dimension == pytest.approx(k, abs=0.15)
+    assert found.bound >= k
+    assert np.mean(found.local == k) > 0.5
+
+
+def test_noise_in_many_dimensions_is_no_shape():
+    for dim, n in ((5, 100), (8, 500), (12, 1000)):
+        for points in (
+            np.random.default_rng(1).standard_normal((n, dim)),
+            np.random.default_rng(1).uniform(size=(n, dim)),
+        ):
+            choice = choose_rank(points)
+            assert (choice.rank, choice.confidence, choice.method) == (dim, 0.0, "none")

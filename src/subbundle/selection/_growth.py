@@ -45,13 +45,14 @@ class Growth:
         Of the whole cloud, at ten neighbours.
     bound : int
         The largest dimension that would look like this, a cube's borders and chance allowed for.
-    local : [n]
-        Dimension around each of the observations, whole numbers.
+    local, bounds : [n]
+        The same around each of the observations, from the sixty next to it: dimension as a whole number, and bound.
     """
 
     dimension: float
     bound: int
     local: IntArray
+    bounds: IntArray
 
 
 def growth(observations: FloatArray, noise: float) -> Growth:
@@ -71,7 +72,10 @@ def growth(observations: FloatArray, noise: float) -> Growth:
     wider = [(w - 1) / max(float(_sums(squared[:, :w]).mean()), 1e-9) for w in _WIDER if w <= squared.shape[1]]
     near = cKDTree(observations).query(observations, k=min(_TOGETHER, n))[1].reshape(n, -1)
     local = (count - 1) / np.maximum(sums[near].mean(axis=1), 1e-9)
-    return Growth(found, _bound(max([found, *wider]), n, dim), np.clip(np.rint(local), 1, dim).astype(np.int64))
+    # In a cloud of several dimensions the commonest counts, and the mean would be between them.
+    most = max([found, float(np.median(local)), *wider])
+    bounds = _bounds(np.append(local, most), n, dim)
+    return Growth(found, int(bounds[-1]), np.clip(np.rint(local), 1, dim).astype(np.int64), bounds[:-1])
 
 
 def _sums(squared: FloatArray) -> FloatArray:
@@ -80,11 +84,11 @@ def _sums(squared: FloatArray) -> FloatArray:
     return np.asarray((logs[:, -1:] - logs[:, :-1]).sum(axis=1))
 
 
-def _bound(found: float, n: int, dim: int) -> int:
-    """The largest k ≤ dim that a cube of ``n`` observations could have and still grow as slowly as ``found``."""
+def _bounds(found: FloatArray, n: int, dim: int) -> IntArray:
+    """The largest k ≤ dim that a cube of ``n`` observations could have and still grow as slowly as ``found`` [m]."""
     ranks = np.arange(1, dim + 1)
     few, many = max(_REFERENCE / n, 1.0), min(_REFERENCE / n, 1.0)
     # Few observations make borders of everything: seen in noise of up to 12 dimensions, 40 to 2000 observations.
     lost = _CHANCE * np.sqrt(few) + _BORDER * ranks**2 * few ** (2.0 / ranks) * many ** (1.0 / ranks)
-    allowed = int(np.count_nonzero(np.maximum.accumulate(ranks - lost) <= found))
-    return max(allowed, 1)
+    allowed = np.searchsorted(np.maximum.accumulate(ranks - lost), found, side="right")
+    return np.maximum(allowed, 1).astype(np.int64)

@@ -119,7 +119,8 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
     rung = _plateau(common, scores, grown.bound)
     if rung is not None:
         seen = np.isfinite(contrasts[rung])
-        rank, where, votes = int(common[rung]), places[seen], counts[rung][seen]
+        rank, where = int(common[rung]), places[seen]
+        votes = np.minimum(counts[rung], grown.bounds[_rows(len(some), _PLACES)])[seen]
         method, scale, contrast, doubt = "covariances", float(scales[rung]), float(scores[rung]), 0.0
     else:
         full = grown.bound >= dim
@@ -164,8 +165,13 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
 
 def _spread(rows: FloatArray, count: int) -> FloatArray:
     """At most ``count`` of the rows, evenly spread."""
-    count = min(count, len(rows))
-    return np.asarray(rows[(np.arange(count) * len(rows)) // count])
+    return np.asarray(rows[_rows(len(rows), count)])
+
+
+def _rows(total: int, count: int) -> IntArray:
+    """At most ``count`` of ``total`` row numbers, evenly spread."""
+    count = min(count, total)
+    return (np.arange(count) * total) // count
 
 
 def _climb(

@@ -1,0 +1,58 @@
+"""Every estimator chooses what it is not given, and shows what it chose."""
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle import datasets
+from subbundle.estimators._rank import settled_rank
+
+
+@pytest.fixture(scope="module")
+def points():
+    return datasets.s_surface(700, noise=0.02, seed=0).points
+
+
+def test_the_chart_shows_what_it_chose(points):
+    model = sb.PrincipalSubmanifold("auto", bandwidth="auto", base_point="auto", radius="auto").fit(points)
+    assert model.n_components_ == 2
+    assert model.embedding_.shape == (700, 2)
+    assert 0.05 < model.bandwidth_ < 0.6
+    assert model.radius_ == model.chart_.radius
+    given = sb.PrincipalSubmanifold(2).fit(points)
+    np.testing.assert_array_equal(model.base_point_, given.base_point_)
+    along = sb.PrincipalSubmanifold(2, bandwidth=model.bandwidth_, base_point="learned").fit(points)
+    # The middle of the S, along it, is where its two arcs join: at (0, 1, 0), give or take some spacings of 0.16.
+    assert np.linalg.norm(along.base_point_ - [0.0, 1.0, 0.0]) < 0.8
+
+
+def test_atlas_and_distance_show_what_they_chose(points, tmp_path):
+    atlas = sb.AtlasEmbedding("auto").fit(points)
+    assert atlas.n_components_ == 2
+    assert atlas.embedding_.shape == (700, 2)
+    metric = sb.GeodesicDistance("auto", method="atlas").fit(points)
+    assert metric.rank_ == 2
+    assert sb.load(sb.save(metric, tmp_path / "metric.npz")).rank_ == 2
+    assert sb.load(sb.save(atlas, tmp_path / "atlas.npz")).n_components_ == 2
+
+
+def test_on_a_known_manifold():
+    angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 300)
+    ring = np.column_stack([np.cos(angle), np.sin(angle), 0.3 + 0.05 * np.random.default_rng(1).standard_normal(300)])
+    rows = ring / np.linalg.norm(ring, axis=1, keepdims=True)
+    assert settled_rank("auto", "n_components", rows, sb.spaces.Sphere(2)) == 1
+
+
+def test_doubt_is_said_and_words_are_checked(points):
+    noise = np.random.default_rng(0).standard_normal((300, 3))
+    with pytest.warns(sb.SubbundleWarning, match="rank='auto' took 2, but only 0% of the places agree"):
+        assert settled_rank("auto", "rank", noise) == 2
+    for make in (sb.PrincipalSubmanifold, sb.AtlasEmbedding):
+        with pytest.raises(ValueError, match="n_components must be one of 'auto'; got 'two'"):
+            make("two").fit(points)
+    with pytest.raises(ValueError, match="rank must be one of 'auto'; got 'two'"):
+        sb.GeodesicDistance("two").fit(points)
+    with pytest.raises(ValueError, match="at least 30 observations .* Pass the rank instead"):
+        sb.PrincipalSubmanifold("auto").fit(points[:20])
+    with pytest.raises(ValueError, match="base_point must be one of 'frechet', 'learned', 'auto'; got 'middle'"):
+        sb.PrincipalSubmanifold(2, bandwidth=0.3, base_point="middle").fit(points)
