@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle import LocalBandwidth, PrincipalSubbundle, datasets, ridge_project
+from subbundle import LocalBandwidth, PrincipalSubbundle, SubbundleWarning, datasets, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.selection import choose_bandwidth, choose_local_bandwidth
 from subbundle.selection._local_curves import Curves, gain
@@ -81,7 +81,10 @@ class TestTheChoice:
         assert np.isnan(choice.gain)
 
     def test_pure_noise_gets_an_answer(self):
-        choice = choose_local_bandwidth(np.random.default_rng(0).normal(size=(1500, 3)), 2)
+        noise = np.random.default_rng(0).normal(size=(1500, 3))
+        with pytest.warns(SubbundleWarning, match="No shape of dimension 2 stands out") as caught:
+            choice = choose_local_bandwidth(noise, 2)
+        assert caught[0].filename == __file__
         assert isinstance(choice.bandwidth, LocalBandwidth)
         assert np.isfinite(choice.bandwidth.values).all()
 

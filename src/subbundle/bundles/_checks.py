@@ -40,7 +40,7 @@ def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float)
             "observations alike, and the subspaces are those of one global PCA. "
             f"Try a bandwidth below {0.1 * cloud.size:.3g}.",
             SubbundleWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

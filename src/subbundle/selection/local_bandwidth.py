@@ -11,12 +11,13 @@ noise vary as well it is. So the risk at the chosen function is compared with th
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -26,7 +27,7 @@ from subbundle.selection._ladder import least, split
 from subbundle.selection._local_curves import Curves, gain
 from subbundle.selection._local_risk import ORDERS, climb
 from subbundle.selection._pilot import field_of, pilot
-from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.bandwidth import compare_bandwidths
 
 # With fewer observations neighbourhoods say nothing of each other.
 _LEAST_POINTS = 1000
@@ -110,7 +111,9 @@ def choose_local_bandwidth(
 
 
 def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoice:
-    choice = choose_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
+    choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
+    if choice.remark:
+        warnings.warn(choice.remark, SubbundleWarning, stacklevel=3)
     field = LocalBandwidth(cloud.centre[None], [choice.bandwidth], cloud.size)
     return LocalChoice(field, choice.error, 1.0, float("nan"), "one bandwidth")
 
