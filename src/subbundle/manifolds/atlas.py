@@ -24,7 +24,7 @@ from subbundle.manifolds._atlas_fans import charts_at
 from subbundle.manifolds._blended import Blended, blend
 from subbundle.manifolds.atlas_mesh import mesh_of
 from subbundle.manifolds.chart import Chart
-from subbundle.manifolds.orientation import Votes, blended_tangents, normals_of, vote
+from subbundle.manifolds.orientation import Votes, blended_tangents, jacobians_at, normals_of, vote
 from subbundle.manifolds.ridge_project import codimension, ridge_project
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.spread import spread
@@ -160,7 +160,7 @@ class Atlas:
         """
         signs = self.orientation[blended.charts]
         return blended_tangents(
-            blended.rows, len(blended.points), blended.weights, signs, self._jacobians(blended)
+            blended.rows, len(blended.points), blended.weights, signs, jacobians_at(self.charts, blended)
         )  # fmt: skip
 
     def normals(self, blended: Blended) -> FloatArray:
@@ -189,16 +189,7 @@ class Atlas:
         """What overlapping charts say about each other's orientation, at places spread over the atlas."""
         nodes = self.nodes[0]
         places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
-        return vote(places.rows, places.charts, self._jacobians(places), len(self))
-
-    def _jacobians(self, blended: Blended) -> FloatArray:
-        """∂exp/∂v [pairs, dim, rank] of the charts that spoke."""
-        jacobians = np.empty((len(blended.rows), self.bundle.ambient_dim, self.bundle.rank))
-        for j, chart in enumerate(self.charts):
-            here = np.flatnonzero(blended.charts == j)
-            if here.size:
-                jacobians[here] = chart.jacobian(blended.coordinates[here])
-        return jacobians
+        return vote(places.rows, places.charts, jacobians_at(self.charts, places), len(self))
 
     def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """All pairs of a row and a chart in its B, by row and then by chart."""

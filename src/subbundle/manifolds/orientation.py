@@ -20,6 +20,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.manifolds._blended import Blended
+from subbundle.manifolds.chart import Chart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
@@ -77,6 +79,16 @@ class Votes:
         return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_PART * shared)).any())
 
 
+def jacobians_at(charts: list[Chart], blended: Blended) -> FloatArray:
+    """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that spoke on ``blended`` points."""
+    jacobians = np.empty((*blended.projections.shape, blended.coordinates.shape[1]))
+    for j, chart in enumerate(charts):
+        here = np.flatnonzero(blended.charts == j)
+        if here.size:
+            jacobians[here] = chart.jacobian(blended.coordinates[here])
+    return jacobians
+
+
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
     """Votes of ``charts`` [p] that speak on places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
     first, second = _pairs_in_rows(rows)
@@ -112,6 +124,8 @@ def blended_tangents(
     The leading k eigenvectors of Σ w_j P_j, P_j the projector on the tangent space of chart j, turned as the chart of
     the greatest weight (times its sign) is: its orthonormal frame is carried to that space by projection.
     """
+    known = np.isfinite(jacobians).all(axis=(1, 2))
+    rows, weights, signs, jacobians = rows[known], weights[known], signs[known], jacobians[known]
     frames = np.linalg.qr(jacobians)[0]
     # The triangular factor may turn a frame over, and so may the sign of the chart.
     turn = np.sign(np.linalg.det(frames.transpose(0, 2, 1) @ jacobians)) * signs

@@ -39,8 +39,8 @@ from subbundle.triangles.triangulate import triangulate
 LEAST_POINTS = 100
 # Least distance of two vertices, in bandwidths and in spacings of the observations.
 _APART, _APART_SPACINGS = 0.55, 1.3
-# Observations carried to the ridge for one patch of the area of the kernel, 2πa²: eight for a vertex.
-_PER_PATCH = 200.0
+# Observations carried to the ridge for one patch of the area of the kernel, 2πa²: seven for a vertex.
+_PER_PATCH = 100.0
 # Part of the typical density below which a point is one of outliers, also where the cloud is ten times thinner.
 _SUPPORT = 0.04
 # Drift, in bandwidths, from which on a point may lie on a border.
