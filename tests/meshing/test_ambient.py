@@ -192,7 +192,6 @@ RNG = np.random.default_rng(0)
 ANGLE = np.linspace(0.0, 6.0, 800)
 
 
-@pytest.mark.filterwarnings("ignore:the points are too few")
 @pytest.mark.parametrize(
     ("points", "words"),
     [

@@ -30,7 +30,7 @@ from subbundle.manifolds.ridge_project import ridge_project
 from subbundle.meshing import attributes as carrying
 from subbundle.meshing import border
 from subbundle.meshing.flat import flat_part
-from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.spread import hashes, spread
@@ -106,10 +106,12 @@ def _tangential(
 ) -> Mesh:
     """The mesh of ``points`` [N, r] by tangential Delaunay triangulation."""
     stage("choosing a bandwidth")
-    width = _width(points, bandwidth, n_jobs)
+    width, remark = _width(points, bandwidth, n_jobs)
     bundle = PrincipalSubbundle(points, 2, width, n_jobs=n_jobs)
     stage("carrying points to the ridge")
     sheet = _sheet(bundle, points)
+    if remark:  # not before it is known that there is a surface
+        warnings.warn(remark, SubbundleWarning, stacklevel=5)
     apart = max(_APART * width, _APART_SPACINGS * sheet.spacing)
     chosen = spread(sheet.points, apart, np.where(sheet.drift > _DRIFTING * width, sheet.drift, 0.0))
     corners = np.ascontiguousarray(sheet.points[chosen])
@@ -128,23 +130,23 @@ def _tangential(
     return Mesh(done.vertices, done.faces, None, {}, summary)
 
 
-def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> float:
-    """The bandwidth given, or that of least risk."""
+def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[float, str]:
+    """The bandwidth given, or that of least risk, and what is to be remarked about it."""
+    remark = ""
     if isinstance(bandwidth, str):
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
-        width = choose_bandwidth(points, 2, n_jobs=n_jobs).bandwidth
+        choice = compare_bandwidths(points, 2, n_jobs=n_jobs)
+        width, remark = choice.bandwidth, choice.remark
     else:
         width = as_positive(bandwidth, "bandwidth")
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    if width > _COARSE * size:
-        warnings.warn(
+    if not remark and width > _COARSE * size:
+        remark = (
             f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
-            f"{size:.3g}. Features narrower than two bandwidths are lost.",
-            SubbundleWarning,
-            stacklevel=5,
+            f"{size:.3g}. Features narrower than two bandwidths are lost."
         )
-    return width
+    return width, remark
 
 
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
