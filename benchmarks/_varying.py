@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 
-_QUERIES = 800
+_QUERIES = 480
 _SPIRAL = np.log(10.0) / (3.0 * np.pi)
 
 

@@ -16,7 +16,7 @@ from subbundle.selection import choose_bandwidth, choose_local_bandwidth
 
 N = 5000
 RATIO = 2.0**0.25
-RUNGS = range(-6, 7)
+RUNGS = range(-6, 4)
 GROUPS = 8
 # Name, cloud, what varies beside the density.
 CLOUDS: list[tuple[str, Callable[[], Varying], str]] = [
@@ -47,6 +47,7 @@ def run() -> Result:
             rows.append([name, varies, purpose, ladder[int(np.argmin(totals))], best, totals[-RUNGS[0]] / best,
                          here / best, attainable, local.spread])  # fmt: skip
             (left if varies == "nothing" else gains).append(here / best)
+            print(*rows[-1][:3], f"{here / best:.2f}", flush=True)
     slower = _seconds()
     distances = _geodesics()
     return Result(

@@ -107,11 +107,14 @@ class TestTheBundle:
         data = wavy_cloud(dim, 300)
         rank, points = min(2, dim - 1), data[:5]
         covectors = np.random.default_rng(0).normal(size=points.shape)
-        field = LocalBandwidth(data[::20], np.full(len(data[::20]), 0.9), 0.5)
+        values = np.full(len(data[::20]), 0.9)
+        values[0] = np.nextafter(0.9, 1.0)  # all equal, they would be taken for the one bandwidth
+        field = LocalBandwidth(data[::20], values, 0.5)
         once, again = (
             PrincipalSubbundle(data, rank, a, centering=centering, kernel=kernel, min_density=1e-3)
             for a in (0.9, field)
         )
+        assert again.local_bandwidth is field
         assert again.bandwidth == pytest.approx(0.9, rel=1e-14)
         # Rounding of exp(log 0.9), and of what it is amplified by: one over the gap.
         np.testing.assert_allclose(
@@ -155,6 +158,12 @@ class TestTheBundle:
         expected, found = low.field(flat[:4], covectors), high.field(flat[:4] @ turn.T, covectors @ turn.T)
         np.testing.assert_allclose(found.force, expected.force @ turn.T, atol=1e-10)  # rounding over the gap
         np.testing.assert_allclose(high.bandwidth_at(flat[:4] @ turn.T), field(flat[:4]), rtol=1e-12)
+
+    def test_equal_values_are_one_bandwidth(self, wavy_cloud):
+        data = wavy_cloud(3, 300)
+        one, same = (PrincipalSubbundle(data, 2, a) for a in (0.9, LocalBandwidth([[9.0, 9.0, 9.0]], [0.9], 1.0)))
+        assert same.local_bandwidth is None
+        np.testing.assert_array_equal(one.frame(data[:9]).density, same.frame(data[:9]).density)
 
     def test_repr_and_length_scale_name_the_range(self, wavy_cloud):
         data = wavy_cloud(3, 300)

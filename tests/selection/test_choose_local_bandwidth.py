@@ -89,7 +89,7 @@ class TestTheChoice:
         assert np.isfinite(choice.bandwidth.values).all()
 
     def test_purpose_must_be_known(self):
-        with pytest.raises(ValueError, match="purpose must be one of 'ridge', 'tangents'; got 'mesh'"):
+        with pytest.raises(ValueError, match="purpose must be one of 'ridge', 'tangents', 'geodesics'; got 'mesh'"):
             choose_local_bandwidth(datasets.sphere(50).points, 2, purpose="mesh")
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
+from subbundle._validation import as_positive
+from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 
 # Eigenvalues below this part of the largest are directions the data does not have.
@@ -14,6 +17,24 @@ _FLAT = 1e-10
 
 # A bandwidth below this part of the diagonal of the cloud is below the rounding of most coordinates.
 _COMPARABLE = 1e-12
+
+
+def as_bandwidth(bandwidth: Any, cloud: Cloud) -> tuple[float, LocalBandwidth | None]:
+    """One bandwidth, and the function of the point that it is the median of, where it varies."""
+    if not isinstance(bandwidth, LocalBandwidth):
+        hint = "It is the standard deviation of the Gaussian kernel, in the units of the data."
+        width = as_positive(bandwidth, "bandwidth", hint=hint)
+        check_scale(width, cloud)
+        return width, None
+    if bandwidth.points.shape[1] != cloud.dim:
+        raise ValueError(
+            f"the landmarks of bandwidth must have as many coordinates as points, {cloud.dim}; "
+            f"they have {bandwidth.points.shape[1]}."
+        )
+    low, high = float(bandwidth.values.min()), float(bandwidth.values.max())
+    check_scale(low, cloud)
+    check_scale(high, cloud)
+    return float(np.median(bandwidth.values)), None if low == high else bandwidth
 
 
 def check_scale(bandwidth: float, cloud: Cloud) -> None:

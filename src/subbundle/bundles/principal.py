@@ -11,7 +11,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
 from subbundle.bundles._blocked import Blocked
-from subbundle.bundles._checks import check_bandwidth, check_rank, check_scale
+from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_rank
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles._settings import CENTERINGS, Rest, Settings, Walks, constant_widths
@@ -25,6 +25,8 @@ from subbundle.kernels import CODES
 _SAMPLE = 512
 # Steps of the mean shift that carry them into the middle of the cloud first.
 _SHIFTS = 3
+# Points in the middle next to a landmark whose masses are typical there.
+_AROUND = 8
 # Points in the middle at which the gap is looked at; every one costs an eigenproblem.
 _FEW = 32
 
@@ -71,10 +73,10 @@ class PrincipalSubbundle:
     bandwidth : float
         a; with a `LocalBandwidth` the median of a(p) over points in the middle of the cloud.
     local_bandwidth : LocalBandwidth or None
-        The function a(p), if it is one.
+        The function a(p), if it is one and not the same everywhere.
     typical_mass : float
         Median of Σ φ over points in the middle of the cloud; the unit of `Frame.density`. With a `LocalBandwidth` the
-        unit is the mass at the landmarks around, averaged as the bandwidth is.
+        unit is the median around each landmark, averaged as the bandwidth is.
 
     Examples
     --------
@@ -109,22 +111,7 @@ class PrincipalSubbundle:
                 f"points must hold at least rank + 1 = {self._rank + 1} observations to span {self._rank} directions; "
                 f"got {self.cloud.n_points}."
             )
-        self.local_bandwidth = bandwidth if isinstance(bandwidth, LocalBandwidth) else None
-        if isinstance(bandwidth, LocalBandwidth):
-            if bandwidth.points.shape[1] != dim:
-                raise ValueError(
-                    f"the landmarks of bandwidth must have as many coordinates as points, {dim}; "
-                    f"they have {bandwidth.points.shape[1]}."
-                )
-            self.bandwidth = float(np.median(bandwidth.values))
-            check_scale(float(bandwidth.values.min()), self.cloud)
-        else:
-            self.bandwidth = as_positive(
-                bandwidth,
-                "bandwidth",
-                hint="It is the standard deviation of the Gaussian kernel, in the units of the data.",
-            )
-        check_scale(self.bandwidth, self.cloud)
+        self.bandwidth, self.local_bandwidth = as_bandwidth(bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
         self.kernel = as_choice(kernel, "kernel", tuple(CODES))
         self.min_density = as_positive(min_density, "min_density")
@@ -161,18 +148,17 @@ class PrincipalSubbundle:
         alive = np.isfinite(middle).all(axis=1)
         local = self.local_bandwidth
         if local is not None and alive.any():
-            widths = self._widths(middle[alive])
-            self.bandwidth, self._length_scale = float(np.median(widths)), float(widths.min())
+            values = self._widths(middle[alive])
+            self.bandwidth, self._length_scale = float(np.median(values)), float(values.min())
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
         self._check_rank(middle[alive])
         log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
         self.typical_mass = float(np.exp(log_typical))
-        marks = self._settings.widths[2]
-        known = constant_widths(self.bandwidth, log_typical, self._working.dim)
+        widths = constant_widths(self.bandwidth, log_typical, self._working.dim)
         if local is not None:
-            log_mass = self._middle(marks)[1]
-            known = local.widths(marks, np.where(np.isfinite(log_mass), log_mass, log_typical))
-        self._settings = replace(self._settings, widths=known, log_share=float(np.log(self.min_density)))
+            marks = self._settings.widths[2]
+            widths = local.widths(marks, _around(marks, middle[alive], log_mass[alive]))
+        self._settings = replace(self._settings, widths=widths, log_share=float(np.log(self.min_density)))
 
     @property
     def ambient_dim(self) -> int:
@@ -309,3 +295,11 @@ class PrincipalSubbundle:
             if alive.any():
                 mean[alive], log_mass[alive], effective[alive] = self._evaluator.mass(self._settings, mean[alive], -1.0)
         return mean, log_mass, effective
+
+
+def _around(marks: FloatArray, middle: FloatArray, log_mass: FloatArray) -> FloatArray:
+    """Typical log masses [m] around landmarks [m, w], of points in the ``middle`` [n, w] of the cloud."""
+    from scipy.spatial import cKDTree  # loading it takes longer than most bundles, which do not need it
+
+    nearest = cKDTree(middle).query(marks, k=min(_AROUND, len(middle)))[1]
+    return np.asarray(np.median(log_mass[np.reshape(nearest, (len(marks), -1))], axis=1))

@@ -99,9 +99,7 @@ def _shown(bundle: PrincipalSubbundle) -> str:
     local = bundle.local_bandwidth
     if local is None:
         return f"bandwidth {bundle.bandwidth:.4g}"
-    low, high = local.values.min(), local.values.max()
-    one = "the same everywhere, as nothing else would gain" if low == high else f"{low:.4g} to {high:.4g}"
-    return f"bandwidth {bundle.bandwidth:.4g} ({one})"
+    return f"bandwidth {bundle.bandwidth:.4g} ({local.values.min():.4g} to {local.values.max():.4g})"
 
 
 def _check_output(path: Path) -> None:

@@ -143,9 +143,8 @@ def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, purpose: str, n_jobs: in
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     as_choice(bandwidth, "bandwidth", ("auto", "local"))
     if bandwidth == "local":
-        field = choose_local_bandwidth(cloud, rank, n_jobs=n_jobs).bandwidth
-        if len(field.values) > 1:
-            return field
+        found = choose_local_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
+        return float(found.bandwidth.values[0]) if found.method == "one bandwidth" else found.bandwidth
     choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
     if choice.method == "neighbour distance":
         warnings.warn(

@@ -48,7 +48,8 @@ class LocalChoice:
     bandwidth : LocalBandwidth
         a(p), for `PrincipalSubbundle`.
     error : float
-        Estimated error, as in `BandwidthChoice`; NaN where it could not be estimated.
+        Estimated error, as in `BandwidthChoice` (for geodesics that of the subspaces); NaN where it could not be
+        estimated.
     spread : float
         Largest over smallest bandwidth, of the middle 90 % of the landmarks; 1 where it is one bandwidth.
     gain : float
@@ -75,8 +76,8 @@ def choose_local_bandwidth(
 
     Parameters
     ----------
-    purpose : {"ridge", "tangents"}
-        As in `choose_bandwidth`.
+    purpose : {"ridge", "tangents", "geodesics"}
+        As in `choose_bandwidth`; what the subspaces want is taken for geodesics, too.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def choose_local_bandwidth(
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
-    as_choice(purpose, "purpose", ("ridge", "tangents"))
+    as_choice(purpose, "purpose", ("ridge", "tangents", "geodesics"))
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
     if len(distinct) < _LEAST_POINTS:
         return _one(cloud, rank, purpose, n_jobs)
@@ -100,7 +101,7 @@ def choose_local_bandwidth(
     centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
     origin = cloud.centre if centred is cloud else cloud.centre + centred.centre
     found = _field(centred, rank, "ridge", None, n_jobs)
-    if found is not None and purpose == "tangents":
+    if found is not None and purpose != "ridge":
         found = _field(centred, rank, "tangents", found.bandwidth, n_jobs)
     if found is None:
         return _one(cloud, rank, purpose, n_jobs)
