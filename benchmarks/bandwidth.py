@@ -76,8 +76,8 @@ METHOD = (
     "Geodesics: mean distance between the ends of 48 geodesics, half the diameter long and started on the ridge, and "
     "those of the shape, in closed form or by its own equations. Largest gap is the paper's rule; kernel sum takes the "
     "steepest growth of Σ exp(−|x − y|²/2ε) (Coifman et al. 2008; Berry and Harlim 2016); normal reference is "
-    "Silverman's for densities. Infinite: the bundle refuses this bandwidth, or a tenth of the points found no ridge. Clouds were drawn with "
-    "other seeds while the rule was made."
+    "Silverman's for densities. Infinite: the bundle refuses this bandwidth, or a tenth of the points found no ridge. "
+    "Clouds were drawn with other seeds while the rule was made."
 )
 
 

@@ -26,7 +26,7 @@ from subbundle.selection._ladder import least, split
 from subbundle.selection._local_curves import Curves, gain
 from subbundle.selection._local_risk import ORDERS, climb
 from subbundle.selection._pilot import field_of, pilot
-from subbundle.selection.bandwidth import choose_bandwidth
+from subbundle.selection.bandwidth import compare_bandwidths
 
 # With fewer observations neighbourhoods say nothing of each other.
 _LEAST_POINTS = 1000
@@ -110,7 +110,7 @@ def choose_local_bandwidth(
 
 
 def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoice:
-    choice = choose_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
+    choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
     field = LocalBandwidth(cloud.centre[None], [choice.bandwidth], cloud.size)
     return LocalChoice(field, choice.error, 1.0, float("nan"), "one bandwidth")
 
