@@ -70,14 +70,14 @@ def run() -> Result:
 
 METHOD = (
     "Noise is relative to the diameter and in every coordinate. The oracle is the bandwidth of least error on a "
-    "ladder of factor 2^(1/4), found with the truth; other columns are the error at the bandwidth of a rule over the "
-    "oracle's. Ridge: mean distance from the shape of 400 observations carried onto the second-order ridge. Tangents: "
-    "mean of the largest angle between subspace and tangent space at 400 points of the shape. Geodesics: mean distance "
-    "between the ends of 48 geodesics, half the diameter long and started on the ridge, and those of the shape, in "
-    "closed form or by its own equations. Largest gap is the paper's rule; kernel sum takes the steepest growth of "
-    "Σ exp(−|x − y|²/2ε) (Coifman et al. 2008; Berry and Harlim 2016); normal reference is Silverman's for densities. "
-    "Infinite: the bundle refuses this bandwidth, or a tenth of the points found no ridge. Clouds were drawn with "
-    "other seeds while the rule was made."
+    "ladder of factor 2^(1/4) through ours, found with the truth; other columns are the error at the bandwidth of a "
+    "rule over the oracle's. Ridge: mean distance from the shape of 400 observations carried onto the second-order "
+    "ridge. Tangents: mean of the largest angle between subspace and tangent space at 400 points of the shape. "
+    "Geodesics: mean distance between the ends of 48 geodesics, half the diameter long and started on the ridge, and "
+    "those of the shape, in closed form or by its own equations. Largest gap is the paper's rule; kernel sum takes the "
+    "steepest growth of Σ exp(−|x − y|²/2ε) (Coifman et al. 2008; Berry and Harlim 2016); normal reference is "
+    "Silverman's for densities. Infinite: the bundle refuses this bandwidth, or a tenth of the points found no ridge. "
+    "Clouds were drawn with other seeds while the rule was made."
 )
 
 
