@@ -92,6 +92,12 @@ def test_closed_closes_everything():
     assert closed_mesh.is_closed
 
 
+def test_closing_an_open_sheet_is_said_to_be_a_guess():
+    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud looks like an open sheet"):
+        mesh = sb.reconstruct(bumpy_patch(3000, noise=0.01), closed=True)
+    assert mesh.is_closed
+
+
 def test_a_moebius_band_is_meshed_without_sides():
     mesh = sb.reconstruct(moebius_band(8000, noise=0.01))
     assert not mesh.summary.orientable

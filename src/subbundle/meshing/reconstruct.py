@@ -36,6 +36,8 @@ from subbundle.meshing.widths import ladder
 LEAST_POINTS = 100
 # Part of the typical density from which on a vertex counts as seen by the scan.
 _SUPPORT = 0.1
+# Part of the area of a closed surface that may lie where nothing was seen before a warning is due.
+_INVENTED = 0.3
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
 _COARSE = 0.1
 # Half the width of the band around the seeds, in cells, below which it has holes.
@@ -73,7 +75,7 @@ def reconstruct(
         "auto" takes 1.3 times the larger of 1.8 noise levels and 1.5 spacings.
     closed : bool
         Close the surface over every opening, as Poisson reconstruction does. By default borders stay open. A surface
-        that is not orientable cannot be closed and stays as it is.
+        that is not orientable cannot be closed and stays as it is; of an open sheet a balloon is made, with a warning.
     opening : float
         Width, in bandwidths, from which on a gap in the cloud is an opening that stays open; narrower gaps are bridged.
     attributes : mapping of str to array-like [N] or [N, c], optional
@@ -144,6 +146,8 @@ def reconstruct(
     levels = Pyramid(cloud, used, weights, side=side, spacing=first.spacing, widest=float(ladder(first)[-1]))
     settled = project.refine(levels, settled, faces, first, grid.cell)
     clock.stage("borders and small parts")
+    if closed:
+        _check_closed(settled, faces)
     vertices, faces = _trim(settled, faces, window, first.noise, closed)
     carried = carrying.carry(rows, given, vertices, 0.5 * window)
     seconds = clock.end()
@@ -209,12 +213,29 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
     return vertices[old], faces
 
 
+def _check_closed(settled: project.Settled, faces: IntArray) -> None:
+    """Warn when a good part of a closed surface lies where nothing was seen."""
+    seen = _supported(settled)[faces].any(axis=1)
+    area = np.linalg.norm(repair.face_normals(settled.points, faces), axis=1)
+    invented = float(area[~seen].sum() / area.sum())
+    if invented > _INVENTED:
+        _warn(
+            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud looks "
+            "like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
+        )
+
+
+def _supported(settled: project.Settled) -> Any:
+    """Which vertices [n] the scan has seen."""
+    return settled.density > _SUPPORT * np.median(settled.density[settled.density > 0.0])
+
+
 def _trim(
     settled: project.Settled, faces: IntArray, window: float, noise: float, closed: bool
 ) -> tuple[FloatArray, IntArray]:
     """Cut off what lies beyond the cloud, drop small parts and unused vertices."""
     vertices = settled.points
-    supported = settled.density > _SUPPORT * np.median(settled.density)
+    supported = _supported(settled)
     if not closed:
         outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
         faces, edges, t = border.cut(faces, outside)
