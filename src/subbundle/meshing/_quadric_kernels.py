@@ -11,8 +11,9 @@ curvature does not change has the height
 
     ½ II(x, x) · 2/(1 + √(1 − |A x|²)),
 
-exact for spheres and tubes. What that is beyond ½ II(x, x), with II from the round before, is taken from z, so that wide
-windows do not flatten round things. After every round p moves by c_0 along n, and n is tilted to the normal of the quadric.
+exact for spheres and tubes. What that is beyond ½ II(x, x), with II from the round before, is taken from z, so that
+wide windows do not flatten round things. After every round p moves by c_0 along n, and n is tilted to the normal of the
+quadric.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ as accurate as the local fits, and the grid leaves no trace but the pattern of t
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,6 +25,7 @@ from subbundle._types import FloatArray, IntArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
 from subbundle.meshing import attributes as carrying
 from subbundle.meshing import border, extract, implicit, pilot, project, repair, thin
+from subbundle.meshing.clock import Clock
 from subbundle.meshing.local import WeightedCloud
 from subbundle.meshing.mesh import Mesh, Summary
 from subbundle.meshing.orient import orient
@@ -111,7 +111,7 @@ def reconstruct(
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
     opening = as_positive(opening, "opening", hint="It is a width in bandwidths; 4 is usual.")
-    clock = _Clock(progress)
+    clock = Clock(progress)
     jobs = resolve_jobs(n_jobs)
 
     clock.stage("looking at noise and density")
@@ -220,8 +220,8 @@ def _check_closed(settled: project.Settled, faces: IntArray) -> None:
     invented = float(area[~seen].sum() / area.sum())
     if invented > _INVENTED:
         _warn(
-            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud looks "
-            "like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
+            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud "
+            "looks like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
         )
 
 
@@ -246,25 +246,3 @@ def _trim(
     vertices, faces, _ = repair.make_manifold(vertices, faces, 0.0)
     faces, old = repair.compact(faces, len(vertices))
     return border.smoothed(vertices[old], faces), faces
-
-
-class _Clock:
-    """Tells the caller what begins, and keeps the seconds of every stage."""
-
-    def __init__(self, tell: Callable[[str], None] | None) -> None:
-        self._tell = tell
-        self._seconds: dict[str, float] = {}
-        self._name, self._begin = "", time.perf_counter()
-
-    def stage(self, name: str) -> None:
-        self.end()
-        self._name = name
-        if self._tell is not None:
-            self._tell(name)
-
-    def end(self) -> dict[str, float]:
-        now = time.perf_counter()
-        if self._name:
-            self._seconds[self._name] = now - self._begin
-        self._begin = now
-        return self._seconds
