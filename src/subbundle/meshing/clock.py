@@ -15,12 +15,14 @@ class Clock:
         self._name, self._begin = "", time.perf_counter()
 
     def stage(self, name: str) -> None:
+        """Begin the stage ``name``; the one before ends."""
         self.end()
         self._name = name
         if self._tell is not None:
             self._tell(name)
 
     def end(self) -> dict[str, float]:
+        """End the last stage; the seconds of all."""
         now = time.perf_counter()
         if self._name:
             self._seconds[self._name] = now - self._begin
