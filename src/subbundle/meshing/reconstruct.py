@@ -142,7 +142,7 @@ def reconstruct(
     del field, gauge
     clock.stage(f"projecting {len(vertices)} vertices")
     across = repair.vertex_normals(vertices, faces)
-    settled = project.settle(cloud, vertices, across, first, window, grid.cell)
+    settled = project.settle(cloud, vertices, across, window, grid.cell)
     levels = Pyramid(cloud, used, weights, side=side, spacing=first.spacing, widest=float(ladder(first)[-1]))
     settled = project.refine(levels, settled, faces, first, grid.cell)
     clock.stage("borders and small parts")
@@ -215,7 +215,7 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
 
 def _check_closed(settled: project.Settled, faces: IntArray) -> None:
     """Warn when a good part of a closed surface lies where nothing was seen."""
-    seen = _supported(settled)[faces].any(axis=1)
+    seen = (settled.support > _SUPPORT)[faces].any(axis=1)
     area = np.linalg.norm(repair.face_normals(settled.points, faces), axis=1)
     invented = float(area[~seen].sum() / area.sum())
     if invented > _INVENTED:
@@ -225,17 +225,12 @@ def _check_closed(settled: project.Settled, faces: IntArray) -> None:
         )
 
 
-def _supported(settled: project.Settled) -> Any:
-    """Which vertices [n] the scan has seen."""
-    return settled.density > _SUPPORT * np.median(settled.density[settled.density > 0.0])
-
-
 def _trim(
     settled: project.Settled, faces: IntArray, window: float, noise: float, closed: bool
 ) -> tuple[FloatArray, IntArray]:
     """Cut off what lies beyond the cloud, drop small parts and unused vertices."""
     vertices = settled.points
-    supported = _supported(settled)
+    supported = settled.support > _SUPPORT
     if not closed:
         outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
         faces, edges, t = border.cut(faces, outside)
