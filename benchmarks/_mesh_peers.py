@@ -13,7 +13,6 @@ from subbundle.triangles.topology import edges_of, parts_of
 
 SAMPLES = 20_000
 DEPTHS, TRIMS = (6, 7, 8, 9), (0.0, 0.02, 0.06)
-SCALES = (4.0, 8.0, 16.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +86,11 @@ def poisson(clouds: list[Oriented], truth: Truth, depths: tuple[int, ...] = DEPT
     return best, seconds_8
 
 
-def apss(given: Oriented, truth: Truth) -> Judged:
-    """PyMeshLab's APSS on normals oriented by Open3D, best of several filter scales."""
+def apss(given: Oriented, truth: Truth, scales: tuple[float, ...]) -> Judged:
+    """PyMeshLab's APSS on normals oriented by Open3D, best of several filter ``scales``."""
     meshlab = require("pymeshlab")
     best = None
-    for scale in SCALES:
+    for scale in scales:
         begin = time.perf_counter()
         work = meshlab.MeshSet()
         work.add_mesh(meshlab.Mesh(vertex_matrix=given.points, v_normals_matrix=given.normals))

@@ -92,6 +92,26 @@ def test_closed_closes_everything():
     assert closed_mesh.is_closed
 
 
+def test_closing_an_open_sheet_is_said_to_be_a_guess():
+    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud looks like an open sheet"):
+        mesh = sb.reconstruct(bumpy_patch(3000, noise=0.01), closed=True)
+    assert mesh.is_closed
+
+
+def test_nothing_is_put_between_two_walls():
+    # Two open plates eight noise levels apart. Which side of either is outside nobody can tell; if both look the same
+    # way, the implicit function changes its sign once more between them.
+    rng = np.random.default_rng(0)
+    clean = rng.uniform([-1.0, -0.6, 0.0], [1.0, 0.6, 0.0], (16000, 3))
+    clean[:8000, 2] = 0.16
+    mesh = sb.reconstruct(clean + 0.02 * rng.standard_normal(clean.shape))
+    assert mesh.n_components == 2
+    inside = (np.abs(mesh.vertices[:, 0]) < 0.8) & (np.abs(mesh.vertices[:, 1]) < 0.4)
+    off = np.minimum(np.abs(mesh.vertices[:, 2]), np.abs(mesh.vertices[:, 2] - 0.16))[inside]
+    # A quarter of the noise; a sheet in the middle would be off by four noise levels.
+    assert off.mean() < 0.25 * 0.02
+
+
 def test_a_moebius_band_is_meshed_without_sides():
     mesh = sb.reconstruct(moebius_band(8000, noise=0.01))
     assert not mesh.summary.orientable

@@ -6,7 +6,14 @@ quadric z = c·(1, u, v, u², uv, v²) is fitted with weights
     w = v_n exp(−(u² + v²)/2) (1 − (e/cut)²)²₊,       e = z − c·(1, u, v, …) of the round before.
 
 A window that looks at (u, v) alone wastes no observation for being noisy, which a ball does; the biweight keeps out
-other sheets and outliers. After every round p moves by c_0 along n, and n is tilted to the normal of the quadric.
+other sheets and outliers. Over its tangent plane an arc is no parabola: with A the shape operator, a surface whose
+curvature does not change has the height
+
+    ½ II(x, x) · 2/(1 + √(1 − |A x|²)),
+
+exact for spheres and tubes. What that is beyond ½ II(x, x), with II from the round before, is taken from z, so that
+wide windows do not flatten round things. After every round p moves by c_0 along n, and n is tilted to the normal of the
+quadric.
 """
 
 from __future__ import annotations
@@ -30,8 +37,8 @@ _SUMS = 15
 # Parts of a cut by which a step may go; diagonal that a singular system is given.
 _LONGEST = 1.0
 _RIDGE = 1e-9
-# By how much the fourth order makes a quadric bend too strongly, in (a |II|)².
-_SWOLLEN = 1.2
+# By how much the fourth order makes a quadric bend too strongly, in (a |II|)²; sin² of the steepest slope of an arc.
+_SWOLLEN, _STEEPEST = 1.2, 0.9
 COLUMNS = 4
 
 
@@ -120,7 +127,7 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
     c3, c4, c5 = c[3], c[4], c[5]
     reach, scale = 0.5 * REACH * REACH, 1.0 / (cut * cut)
     shrink = 1.0 / (1.0 + _SWOLLEN * (4.0 * c3 * c3 + 2.0 * c4 * c4 + 4.0 * c5 * c5) / (a * a))
-    quartic, steep = 0.25 * shrink * shrink * shrink, 1.0 / (a * a)
+    steep = shrink * shrink / (a * a)
     for k in range(count):
         leaf, base = found[k], k * LEAF
         for i in range(LEAF):
@@ -130,7 +137,8 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
             t = 0.5 * (u * u + v * v)
             q2 = c3 * u * u + c4 * u * v + c5 * v * v
             g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
-            z -= quartic * q2 * min((g0 * g0 + g1 * g1) * steep, 1.0)
+            level = np.sqrt(1.0 - min((g0 * g0 + g1 * g1) * steep, _STEEPEST))
+            z -= shrink * q2 * (1.0 - level) / (1.0 + level)
             e = z - q2
             q = max(1.0 - e * e * scale, 0.0)
             w = exp_minus(min(t, reach)) * q * q * weights[leaf, i]

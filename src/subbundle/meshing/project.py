@@ -27,6 +27,8 @@ FURTHEST = 1.5
 # λ_3/λ_2 above which a window holds more than one sheet.
 _BLURRED = 0.35
 _SMOOTHING, _BEND_ROUNDS = 5, 12
+# Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
+_BETWEEN = 0.4
 # Most that is taken back, in noise levels.
 _MOST_BACK = 0.5
 
@@ -40,8 +42,9 @@ class Settled:
     points, normals : [n, 3]
     drift : [n]
         |P (m − p)| at the ridge: how far the local mean lies to the side; infinite where there is no observation.
-    density : [n]
-        Observations per area.
+    support : [n]
+        Observations per area, as a part of what is typical; zero where they lie around the vertex but not near it, as
+        they do between two walls.
     stayed : [n] of bool
         Vertices that no observation speaks for, or that would have gone too far.
     """
@@ -49,13 +52,11 @@ class Settled:
     points: FloatArray
     normals: FloatArray
     drift: FloatArray
-    density: FloatArray
+    support: FloatArray
     stayed: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def settle(
-    cloud: WeightedCloud, vertices: FloatArray, normals: FloatArray, pilot: Pilot, bandwidth: float, cell: float
-) -> Settled:
+def settle(cloud: WeightedCloud, vertices: FloatArray, normals: FloatArray, bandwidth: float, cell: float) -> Settled:
     """Carry ``vertices`` [n, 3] of a mesh with outward ``normals`` [n, 3] to the second-order ridge."""
     fit = cloud.fit(vertices, bandwidth, rounds=_RIDGE_ROUNDS)
     sign = np.where(np.sum(fit.normals * normals, axis=1) < 0.0, -1.0, 1.0)
@@ -64,12 +65,11 @@ def settle(
     blurred = fit.eigenvalues[:, 2] > _BLURRED * fit.eigenvalues[:, 1]
     lost = (fit.mass <= 0.0) | (way > FURTHEST * cell)
     stayed = lost | blurred
-    density = fit.mass * np.sqrt(1.0 + (pilot.noise / bandwidth) ** 2) / (2.0 * np.pi * bandwidth**2)
     return Settled(
         points=np.where(stayed[:, None], vertices, fit.points),
         normals=np.where(stayed[:, None], normals, sign[:, None] * fit.normals),
         drift=np.where(fit.mass > 0.0, fit.drift, np.inf),
-        density=density,
+        support=fit.mass / np.median(fit.mass[fit.mass > 0.0]) if fit.mass.any() else fit.mass,
         stayed=lost,
     )
 
@@ -91,4 +91,6 @@ def refine(cloud: Pyramid, settled: Settled, faces: IntArray, pilot: Pilot, cell
     for _ in range(_SMOOTHING):
         points = np.where(stayed[:, None], average @ points, points)
     normals = np.where(stayed[:, None], settled.normals, fit.normals)
-    return Settled(points, normals, settled.drift, settled.density, stayed)
+    between = np.isfinite(fit.residual) & (fit.residual > (_BETWEEN * cuts) ** 2)
+    support = np.where(between, 0.0, settled.support)
+    return Settled(points, normals, settled.drift, support, stayed)

@@ -1,12 +1,12 @@
 """The same cloud at several resolutions, so that a wide window costs no more than a narrow one.
 
-For windows of bandwidth a the observations are replaced by their means in voxels of side s ≤ 0.45 a, weighted by their
+For windows of bandwidth a the observations are replaced by their means in voxels of side s ≤ 0.3 a, weighted by their
 numbers. Sums over windows stay almost the same: noise that is averaged inside a voxel need not be averaged again. What
 changes is the height of a curved surface, for the mean of points spread over s²/12 in every direction lies off it by
 
     ½ (II_11 + II_22) s²/12,
 
-which is taken back from the fitted height.
+which is taken back from the fitted height, to four fifths: a thin sheet fills its voxels less than evenly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from subbundle.meshing.local import QuadricFit, WeightedCloud
 from subbundle.meshing.thin import voxel_means
 
 # Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
-_SIDE, _LEAST_SPACINGS = 0.45, 1.2
+_SIDE, _LEAST_SPACINGS = 0.3, 1.2
+# Spread of the observations in a voxel, as a part of s²/12.
+_FILLED = 0.8
 # Ratio of the sides of one level and the next.
 _STEP = 1.8
 
@@ -59,7 +61,7 @@ class Pyramid:
             if rows.size == 0:
                 continue
             fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
-            moved[rows] = fit.points - (fit.bend * side**2 / 24.0)[:, None] * fit.normals
+            moved[rows] = fit.points - (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
             tilted[rows] = fit.normals
             numbers[:, rows] = fit.mass, fit.gain, fit.bend, fit.residual
         return QuadricFit(moved, tilted, *numbers)

@@ -14,7 +14,6 @@ as accurate as the local fits, and the grid leaves no trace but the pattern of t
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,6 +27,7 @@ from subbundle._validation import as_points, as_positive
 from subbundle.manifolds.atlas import Atlas
 from subbundle.meshing import ambient, border, extract, implicit, pilot, project, repair, thin
 from subbundle.meshing import attributes as carrying
+from subbundle.meshing.clock import Clock
 from subbundle.meshing.local import WeightedCloud
 from subbundle.meshing.orient import orient
 from subbundle.meshing.pyramid import Pyramid
@@ -38,6 +38,8 @@ from subbundle.triangles.mesh import Mesh, Summary
 LEAST_POINTS = ambient.LEAST_POINTS
 # Part of the typical density from which on a vertex counts as seen by the scan.
 _SUPPORT = 0.1
+# Part of the area of a closed surface that may lie where nothing was seen before a warning is due.
+_INVENTED = 0.3
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
 _COARSE = 0.1
 # Half the width of the band around the seeds, in cells, below which it has holes.
@@ -76,7 +78,7 @@ def reconstruct(
         "auto" takes 1.3 times the larger of 1.8 noise levels and 1.5 spacings.
     closed : bool
         Close the surface over every opening, as Poisson reconstruction does. By default borders stay open. A surface
-        that is not orientable cannot be closed and stays as it is.
+        that is not orientable cannot be closed and stays as it is; of an open sheet a balloon is made, with a warning.
     opening : float
         Width, in bandwidths, from which on a gap in the cloud is an opening that stays open; narrower gaps are bridged.
     attributes : mapping of str to array-like [N] or [N, c], optional
@@ -115,7 +117,7 @@ def reconstruct(
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
     opening = as_positive(opening, "opening", hint="It is a width in bandwidths; 4 is usual.")
-    clock = _Clock(progress)
+    clock = Clock(progress)
     jobs = resolve_jobs(n_jobs)
     if rows.shape[1] > 3:
         return _in_ambient_space(rows, given, clock, bandwidth=bandwidth, closed=closed, opening=opening, n_jobs=jobs)
@@ -148,10 +150,12 @@ def reconstruct(
     del field, gauge
     clock.stage(f"projecting {len(vertices)} vertices")
     across = repair.vertex_normals(vertices, faces)
-    settled = project.settle(cloud, vertices, across, first, window, grid.cell)
+    settled = project.settle(cloud, vertices, across, window, grid.cell)
     levels = Pyramid(cloud, used, weights, side=side, spacing=first.spacing, widest=float(ladder(first)[-1]))
     settled = project.refine(levels, settled, faces, first, grid.cell)
     clock.stage("borders and small parts")
+    if closed:
+        _check_closed(settled, faces)
     vertices, faces = _trim(settled, faces, window, first.noise, closed)
     carried = carrying.carry(rows, given, vertices, 0.5 * window)
     seconds = clock.end()
@@ -174,7 +178,7 @@ def _of_atlas(
     return atlas.mesh(opening=opening, n_jobs=n_jobs)
 
 
-def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock, **options: Any) -> Mesh:
+def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
     mesh = ambient.reconstruct_ambient(
         rows, given, clock.stage, lambda part: reconstruct(part, progress=clock.stage, **options), **options
@@ -238,12 +242,24 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
     return vertices[old], faces
 
 
+def _check_closed(settled: project.Settled, faces: IntArray) -> None:
+    """Warn when a good part of a closed surface lies where nothing was seen."""
+    seen = (settled.support > _SUPPORT)[faces].any(axis=1)
+    area = np.linalg.norm(repair.face_normals(settled.points, faces), axis=1)
+    invented = float(area[~seen].sum() / area.sum())
+    if invented > _INVENTED:
+        _warn(
+            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud "
+            "looks like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
+        )
+
+
 def _trim(
     settled: project.Settled, faces: IntArray, window: float, noise: float, closed: bool
 ) -> tuple[FloatArray, IntArray]:
     """Cut off what lies beyond the cloud, drop small parts and unused vertices."""
     vertices = settled.points
-    supported = settled.density > _SUPPORT * np.median(settled.density)
+    supported = settled.support > _SUPPORT
     if not closed:
         outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
         faces, edges, t = border.cut(faces, outside)
@@ -254,25 +270,3 @@ def _trim(
     vertices, faces, _ = repair.make_manifold(vertices, faces, 0.0)
     faces, old = repair.compact(faces, len(vertices))
     return border.smoothed(vertices[old], faces), faces
-
-
-class _Clock:
-    """Tells the caller what begins, and keeps the seconds of every stage."""
-
-    def __init__(self, tell: Callable[[str], None] | None) -> None:
-        self._tell = tell
-        self._seconds: dict[str, float] = {}
-        self._name, self._begin = "", time.perf_counter()
-
-    def stage(self, name: str) -> None:
-        self.end()
-        self._name = name
-        if self._tell is not None:
-            self._tell(name)
-
-    def end(self) -> dict[str, float]:
-        now = time.perf_counter()
-        if self._name:
-            self._seconds[self._name] = now - self._begin
-        self._begin = now
-        return self._seconds

@@ -9,6 +9,7 @@ from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts
 
 # Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
 SMALLEST_PART = 0.004
+_REAL = 0.25
 _ROUNDS = 3
 
 
@@ -85,12 +86,15 @@ def keep_large_parts(
 ) -> IntArray:
     """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
 
-    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none.
+    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none, and
+    sheets between two walls hardly any; a part of which less than a quarter counts goes, unless it is the largest.
     """
     part = parts_of(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
-    area = np.bincount(part, 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1) * seen)
-    kept: IntArray = faces[area[part] >= SMALLEST_PART * area.max()]
+    areas = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
+    area, whole = np.bincount(part, areas * seen), np.bincount(part, areas)
+    real = (area >= SMALLEST_PART * area.max()) & ((area >= _REAL * whole) | (area == area.max()))
+    kept: IntArray = faces[real[part]]
     return kept
 
 
