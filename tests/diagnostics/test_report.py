@@ -100,3 +100,42 @@ def test_the_figure_needs_matplotlib_and_says_so(torus, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "subbundle\[plot\]"'):
         torus.figure()
+
+
+def test_numbers_against_the_truth():
+    rng = np.random.default_rng(3)
+    clean = datasets.sphere(2850, noise=0.02, seed=2).points
+    stray = rng.uniform(-1.3, 1.3, (150, 3))
+    report = sb.diagnose(np.concatenate([clean, stray]))
+    assert report.rank == 2
+    # Outliers are counted from four noise levels on; some of the planted 5 % lie nearer to the sphere than that.
+    assert 0.03 < report.outliers < 0.06
+    assert report.noise == pytest.approx(0.02, rel=0.15)
+    # Both principal curvatures are 1: √Σ|II|² = √2, and the 90 % quantile lies a little above.
+    assert report.bending == pytest.approx(np.sqrt(2.0) * report.bandwidth, rel=0.25)
+    assert report.n_parts == 1
+    assert report.density_range < 3.0
+    assert report.non_integrability < 0.0125
+    assert report.bandwidth_choice.flatness > 1.0
+    assert report.gap_ladder.shape == report.gaps.shape
+
+
+def test_uneven_density_is_measured():
+    rng = np.random.default_rng(0)
+    # Density falls as exp(−u), twentyfold over three units.
+    u = -np.log(1.0 - rng.uniform(0.0, 1.0, 2500) * (1.0 - np.exp(-3.0)))
+    points = np.column_stack([u, rng.uniform(0.0, 1.0, 2500), np.zeros(2500)]) + 0.01 * rng.standard_normal((2500, 3))
+    report = sb.diagnose(points, 2, 0.12)
+    # From the 5 % to the 95 % quantile of the observations: exp(u) at 2.4 over 0.05, ends halved at the borders.
+    assert 5.0 < report.density_range < 25.0
+
+
+def test_shapeless_clouds_get_an_answer_in_words():
+    rng = np.random.default_rng(0)
+    copies = np.repeat(rng.standard_normal((4, 3)), 30, axis=0)
+    with_copies = sb.diagnose(copies, 1)
+    assert "repeat another one exactly" in words(with_copies)
+    flat = np.column_stack([rng.uniform(size=(400, 2)), np.zeros(400)])
+    assert sb.diagnose(flat).rank == 2
+    with pytest.raises(ValueError, match="rank must be one of 'auto'; got 'two'"):
+        sb.diagnose(flat, "two")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
@@ -60,7 +61,7 @@ class Report:
     gap_ladder, gaps : [m]
         Bandwidths, and the mean gap (λ_k − λ_{k+1})/λ_k at each.
     noise : float
-        Median standard deviation of the observations about the ridge, along one normal direction.
+        Standard deviation of the observations about the ridge, along one normal direction, outliers left out.
     bending : float
         Bandwidth times curvature √Σ|II|², 90 % quantile: above one the kernel does not see the bends.
     non_integrability : float
@@ -195,8 +196,10 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
     noise = _noise(bundle, ridge.points[arrived], float(np.median(ridge.noise[arrived])))
-    scale = noise * np.sqrt(max(bundle.ambient_dim - bundle.rank, 1))
-    shifts = ridge.shifts[arrived]
+    normals, shifts = max(bundle.ambient_dim - bundle.rank, 1), ridge.shifts[arrived]
+    # Outliers widen the variances around them, but not the median of the distances: σ² times a χ² of so many degrees.
+    noise = min(noise, float(np.median(shifts) / np.sqrt(2.0 * gammaincinv(0.5 * normals, 0.5))))
+    scale = noise * np.sqrt(normals)
     scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
     low, high = np.quantile(ridge.density[arrived], [0.05, 0.95])
     return {

@@ -9,8 +9,9 @@ import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle._validation import as_choice, as_integer
-from subbundle.bundles.surroundings import Curved
+from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.estimators._on_manifold import central_rows
+from subbundle.selection.components import first_components
 from subbundle.selection.rank import choose_rank
 from subbundle.spaces.base import Space
 
@@ -38,8 +39,7 @@ def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None 
     if not isinstance(rank, str):
         return rank
     if space is not None:
-        X = Curved(space).picture(X[central_rows(X, space)[0]]).enter(X)
-        X = np.ascontiguousarray(X[all_finite(X)])
+        X = _tangent_coordinates(X, space)
     most = X.shape[1] - 1 if space is None else space.dim
     choice = choose_rank(X, max_rank=most)
     if choice.confidence < _UNSURE:
@@ -50,3 +50,14 @@ def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None 
             stacklevel=3,
         )
     return choice.rank
+
+
+def _tangent_coordinates(rows: FloatArray, space: Space) -> FloatArray:
+    """Logarithms [n, dim] at the most central of ``rows`` [n, D]; those without one are left out.
+
+    Not the rows themselves: however thin, the manifold they lie on would be the first shape to be seen.
+    """
+    points = shaped(space, rows)
+    logs = flattened(space, space.log(points, points[central_rows(rows, space)[0]]))
+    known: FloatArray = np.ascontiguousarray(logs[all_finite(logs)])
+    return first_components(known, space.dim).enter(known)

@@ -48,7 +48,7 @@ class Widths:
 def ladder(pilot: Pilot) -> FloatArray:
     """The bandwidths that are tried."""
     narrowest = max(_LEAST_SPACINGS * pilot.spacing, _LEAST_NOISE * pilot.noise)
-    rungs: FloatArray = narrowest * _RATIO ** np.arange(_RUNGS, dtype=np.float64)
+    rungs: FloatArray = narrowest * np.power(_RATIO, np.arange(_RUNGS, dtype=np.float64))
     return rungs
 
 
