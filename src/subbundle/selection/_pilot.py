@@ -11,8 +11,9 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 # Steepest that a bandwidth should be, |∇a|: within one bandwidth it then changes by this part of itself.
 _STEEPEST = 0.5
 _STEEP_QUANTILE = 0.98
-# Landmarks that the Gaussian of a field joins: h is the median distance to the n-th neighbour among them.
-_JOINED = 4
+# Landmarks that the Gaussian of a field joins: h is a distance to the n-th neighbour among them, where they are dense.
+# Where they are sparse the nearest one decides; values are averaged over neighbours before.
+_JOINED, _DENSE = 4, 0.1
 _NARROWEST = 1e-6
 
 
@@ -43,7 +44,7 @@ def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> Loc
     values = np.exp(logs[nearest].mean(axis=1))
     joined = min(_JOINED + 1, len(landmarks))
     apart = np.reshape(cKDTree(landmarks).query(landmarks, k=joined)[0], (len(landmarks), -1))[:, -1]
-    smoothing = float(np.median(apart)) or float(apart.max()) or 1.0
+    smoothing = float(np.quantile(apart, _DENSE)) or float(apart.max()) or 1.0
     while True:
         field = LocalBandwidth(landmarks, values, smoothing)
         steepness = np.quantile(np.linalg.norm(field.with_gradient(places)[1], axis=1), _STEEP_QUANTILE)
