@@ -46,9 +46,9 @@ def test_doubt_is_said_and_words_are_checked(points):
     with pytest.warns(sb.SubbundleWarning, match="rank='auto' took 2, but only 0% of the places agree"):
         assert settled_rank("auto", "rank", noise) == 2
     for make in (sb.PrincipalSubmanifold, sb.AtlasEmbedding):
-        with pytest.raises(ValueError, match="n_components must be one of 'auto'; got 'two'"):
+        with pytest.raises(ValueError, match="n_components must be a positive integer or 'auto'; got 'two'"):
             make("two").fit(points)
-    with pytest.raises(ValueError, match="rank must be one of 'auto'; got 'two'"):
+    with pytest.raises(ValueError, match="rank must be a positive integer or 'auto'; got 'two'"):
         sb.GeodesicDistance("two").fit(points)
     with pytest.raises(ValueError, match="at least 30 observations .* Pass the rank instead"):
         sb.PrincipalSubmanifold("auto").fit(points[:20])

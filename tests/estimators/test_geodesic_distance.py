@@ -79,6 +79,8 @@ class TestBadInput:
         with pytest.raises(ValueError, match="rank must be below the number of features; got rank=4 and n_features=3"):
             GeodesicDistance(rank=4).fit(points)
         with pytest.raises(TypeError, match="rank must be an integer"):
+            GeodesicDistance(rank=2.5).fit(points)
+        with pytest.raises(ValueError, match="rank must be a positive integer or 'auto'; got 'two'"):
             GeodesicDistance(rank="two").fit(points)
 
     def test_calls(self, ball):

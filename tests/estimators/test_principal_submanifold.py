@@ -194,7 +194,11 @@ class TestBadInput:
             ({"bandwidth": "wide"}, ValueError, "bandwidth must be one of 'auto'; got 'wide'"),
             ({"bandwidth": -1.0}, ValueError, "bandwidth must be positive and finite; got -1.0. Or pass 'auto'"),
             ({"bandwidth": 1e-4}, ValueError, "bandwidth must reach at least rank \\+ 1 = 3 neighbours"),
-            ({"base_point": "middle"}, ValueError, "base_point must be one of 'frechet'; got 'middle'"),
+            (
+                {"base_point": "middle"},
+                ValueError,
+                "base_point must be one of 'frechet', 'learned', 'auto'; got 'middle'",
+            ),
             ({"base_point": [0.0, 1.0]}, ValueError, "base_point must have 3 coordinates per point"),
             ({"base_point": [0.0, 1.0, 50.0]}, ValueError, "the given base_point must lie where the subspaces are"),
             ({"outside": "drop"}, ValueError, "outside must be one of 'nearest', 'nan'; got 'drop'"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
-from subbundle._validation import as_choice, as_integer
+from subbundle._validation import as_integer
 from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.estimators._on_manifold import central_rows
 from subbundle.selection.components import first_components
@@ -27,7 +27,9 @@ def fewest_rows(rank: Any) -> int:
 def checked_rank(rank: Any, name: str) -> int | str:
     """``rank`` as a positive integer, or ``"auto"``."""
     if isinstance(rank, str):
-        return as_choice(rank, name, ("auto",))
+        if rank != "auto":
+            raise ValueError(f"{name} must be a positive integer or 'auto'; got {rank!r}.")
+        return rank
     return as_integer(rank, name, low=1)
 
 
