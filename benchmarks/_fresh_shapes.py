@@ -1,4 +1,4 @@
-"""Clouds of known dimension that were measured once, after the choice of the rank was finished."""
+"""Clouds of known dimension that the choice of the rank met last."""
 
 from __future__ import annotations
 
