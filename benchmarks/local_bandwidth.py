@@ -66,8 +66,8 @@ def run() -> Result:
             Table(["cloud", "varies", "error of", "best constant", "its error", "auto", "local", "local oracle",
                    "spread"], rows),
             Table(["bandwidth", "error"], distances,
-                  "Geodesics on the cone with growing noise, from radii 0.15 to 0.65, one radius long: mean distance of "
-                  "the end from the true one, over the radius where it starts:"),
+                  "Geodesics on the cone with growing noise, from radii 0.15 to 0.65, one radius long: mean distance "
+                  "of the end from the true one, over the radius where it starts:"),
             Table(["", "constant", "local", "ratio"], slower,
                   "Milliseconds for 2000 points of the cone, one thread, at equal mass:"),
         ],
