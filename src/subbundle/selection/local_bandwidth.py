@@ -37,6 +37,8 @@ _AROUND, _LEAST_AROUND = 0.08, 50
 _KNOWN = 0.8
 # Estimated error over that of one bandwidth, at most: the risk of choosing more than one is not in the estimate.
 _WORTH = 0.93
+# Spread of the bandwidths, at least: below, they are the noise of choosing.
+_LEAST_SPREAD = 1.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,9 @@ class LocalChoice:
     gain : float
         Estimated error of the best function found over that of the best single bandwidth; NaN where not estimated.
     method : str
-        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93, and on clouds too small or too
-        shapeless to tell places apart: then a(p) is the same everywhere, as `choose_bandwidth` has it.
+        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93 or bandwidths spread by less than
+        1.35, and on clouds too small or too shapeless to tell places apart: then a(p) is the same everywhere, as
+        `choose_bandwidth` has it.
     """
 
     bandwidth: LocalBandwidth
@@ -105,7 +108,7 @@ def choose_local_bandwidth(
         found = _field(centred, rank, "tangents", found.bandwidth, n_jobs)
     if found is None:
         return _one(cloud, rank, purpose, n_jobs)
-    if found.gain > _WORTH:
+    if found.gain > _WORTH or found.spread < _LEAST_SPREAD:
         return replace(_one(cloud, rank, purpose, n_jobs), gain=found.gain)
     width = found.bandwidth
     return replace(found, bandwidth=LocalBandwidth(width.points + origin, width.values, width.smoothing))
