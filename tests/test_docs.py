@@ -59,7 +59,9 @@ def test_every_picture_is_small_and_names_its_command():
         ]
         made = [" ".join(found[1].split()) for found in captions if found]
         assert made, f"{path.name} stands on no page"
-        command = r"Made by `(subbundle [\w -]+ --out|python examples/plot_\w+\.py) docs/images`"
+        command = (
+            r"Made by `((subbundle [\w -]+ --out|python examples/plot_\w+\.py) docs/images|python -m benchmarks \w+)`"
+        )
         assert any(re.search(command, caption) for caption in made), path.name
 
 

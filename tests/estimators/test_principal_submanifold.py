@@ -191,7 +191,7 @@ class TestBadInput:
             ({"n_components": 4}, ValueError, "n_components must be below the number of features; got n_components=4"),
             ({"n_components": 0}, ValueError, "n_components must be an integer >= 1; got 0"),
             ({"n_components": 1.5}, TypeError, "n_components must be an integer"),
-            ({"bandwidth": "wide"}, ValueError, "bandwidth must be one of 'auto'; got 'wide'"),
+            ({"bandwidth": "wide"}, ValueError, "bandwidth must be one of 'auto', 'local'; got 'wide'"),
             ({"bandwidth": -1.0}, ValueError, "bandwidth must be positive and finite; got -1.0. Or pass 'auto'"),
             ({"bandwidth": 1e-4}, ValueError, "bandwidth must reach at least rank \\+ 1 = 3 neighbours"),
             (

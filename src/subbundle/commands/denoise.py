@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from subbundle._progress import Progress
-    from subbundle._types import Status, count_statuses
+    from subbundle._types import Status, SubbundleWarning, count_statuses
     from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.cloud import Cloud
     from subbundle.commands._tables import read_table
@@ -63,12 +64,14 @@ def run(options: argparse.Namespace) -> None:
     if rank == "auto":
         progress.stage(f"choosing a dimension for {len(points)} points")
         rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank
-    if width == "auto":
-        progress.stage(f"choosing a bandwidth for {len(points)} points")
-        width = choose_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
-    elif width == "local":
-        progress.stage(f"choosing bandwidths for {len(points)} points")
-        width = choose_local_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SubbundleWarning)
+        if width == "auto":
+            progress.stage(f"choosing a bandwidth for {len(points)} points")
+            width = choose_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
+        elif width == "local":
+            progress.stage(f"choosing bandwidths for {len(points)} points")
+            width = choose_local_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
     bundle = PrincipalSubbundle(cloud, rank, width, n_jobs=options.jobs)
     shown = _shown(bundle)
     progress.stage(f"projecting with {shown}")
@@ -92,6 +95,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"  {words}: {count}")
     if options.outliers is not None:
         print(f"left out as outliers: {np.count_nonzero(~kept)}")
+    for warning in said:
+        print(f"note: {warning.message}")
     print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
 
 

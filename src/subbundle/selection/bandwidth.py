@@ -138,7 +138,9 @@ def of_least_risk(ladder: FloatArray, risks: FloatArray) -> BandwidthChoice:
     if not np.isfinite(risks).any():
         return BandwidthChoice(float("nan"), float("nan"), ladder, risks, "split-sample risk")
     width, risk = least(ladder, risks)
-    return BandwidthChoice(width, float(np.sqrt(risk)), ladder, risks, "split-sample risk", flatness(ladder, risks))
+    # Observations without noise or bends leave rounding errors, of either sign.
+    error = float(np.sqrt(max(risk, 0.0)))
+    return BandwidthChoice(width, error, ladder, risks, "split-sample risk", flatness(ladder, risks))
 
 
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
@@ -189,12 +191,16 @@ def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | N
         bundle = PrincipalSubbundle(cloud, rank, choice.bandwidth, n_jobs=n_jobs)
     except ValueError:
         return by_neighbours(cloud, rank)
-    frame = bundle.frame(bundle.landmarks(_LOOKED_AT))
+    return replace(choice, remark=no_shape(bundle))
+
+
+def no_shape(bundle: PrincipalSubbundle) -> str:
+    """A remark where the neighbours of most places show no shape of the rank of ``bundle``; empty otherwise."""
+    frame, rank = bundle.frame(bundle.landmarks(_LOOKED_AT)), bundle.rank
     gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap)))
     if gap >= _ROUND:
-        return choice
-    remark = (
-        f"No shape of dimension {rank} stands out: at the chosen bandwidth, {choice.bandwidth:.3g}, λ_{rank + 1} is "
+        return ""
+    return (
+        f"No shape of dimension {rank} stands out: at the chosen bandwidth, {bundle.bandwidth:.3g}, λ_{rank + 1} is "
         f"{1.0 - gap:.0%} of λ_{rank} for most observations. The cloud may be noise, or of another dimension."
     )
-    return replace(choice, remark=remark)

@@ -27,7 +27,7 @@ from subbundle.selection._ladder import least, split
 from subbundle.selection._local_curves import Curves, gain
 from subbundle.selection._local_risk import ORDERS, climb
 from subbundle.selection._pilot import field_of, pilot
-from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.bandwidth import compare_bandwidths, no_shape
 
 # With fewer observations neighbourhoods say nothing of each other.
 _LEAST_POINTS = 1000
@@ -110,8 +110,11 @@ def choose_local_bandwidth(
         return _one(cloud, rank, purpose, n_jobs)
     if found.gain > _WORTH or found.spread < _LEAST_SPREAD:
         return replace(_one(cloud, rank, purpose, n_jobs), gain=found.gain)
-    width = found.bandwidth
-    return replace(found, bandwidth=LocalBandwidth(width.points + origin, width.values, width.smoothing))
+    width = LocalBandwidth(found.bandwidth.points + origin, found.bandwidth.values, found.bandwidth.smoothing)
+    remark = no_shape(PrincipalSubbundle(cloud, rank, width, n_jobs=n_jobs))
+    if remark:
+        warnings.warn(remark, SubbundleWarning, stacklevel=2)
+    return replace(found, bandwidth=width)
 
 
 def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoice:
