@@ -12,6 +12,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import subbundle
+from subbundle.compiling import PARTS, compile_parts
 
 _BLAS = ThreadpoolController()
 
@@ -37,6 +38,10 @@ def pytest_configure(config):
                     index.unlink(missing_ok=True)
     if stamp.parent.exists():
         stamp.write_text(json.dumps(current, indent=1))
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and (config.getoption("numprocesses", None) or 0) > 1 and not known:
+        # Workers that start on an empty cache would compile every kernel once each.
+        compile_parts(list(PARTS))
 
 
 def _made_of(path, package):

@@ -60,7 +60,7 @@ class TestR50:
 
 
 def test_the_logarithm_reaches_its_target_and_the_literal_objective_stops_short():
-    found = log_illustration.illustrate(seed=0, n=1000)
+    found = log_illustration.illustrate(seed=0, n=600)
     names = list(log_illustration.VARIANTS)
     exact, literal = found.logs[names[0]], found.logs[names[-1]]
     # The end lies off the observation by its noise across the surface, 0.05, at most three times that.
