@@ -38,8 +38,8 @@ _NARROWER = 0.67
 # Kernel mass, for all ranks and per dimension, below which subspaces are noise however clean the points: with fewer
 # neighbours geodesics of thin clouds (700 points on an S) are lost on the way, with twice as many they are no better.
 _LEAST_MASS, _LEAST_PER_DIMENSION = 16.0, 8.0
-# The most that neighbours may widen a bandwidth that was chosen: at 1.05 of it distances on a tight Swiss roll (turns two
-# bandwidths apart) cut across and were wrong by 27 %, at 0.9 by 0.3 %.
+# The most that neighbours may widen it to where it was chosen: at 1.05 distances on a tight Swiss roll (turns two or
+# three bandwidths apart) cut across and were wrong by 27 %, at 0.9 by 0.3 %.
 _WIDEST = 0.9
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
