@@ -83,10 +83,21 @@ def _geodesics() -> None:
 
 
 def _ridge() -> None:
-    import subbundle as sb
+    import numpy as np
 
-    points = sb.datasets.bumpy_sphere(1000, noise=0.02, seed=0).points
-    sb.ridge_project(sb.PrincipalSubbundle(points, 2, 0.3), points[:2])
+    from subbundle.bundles._blocked import Blocked
+    from subbundle.bundles._settings import CENTERINGS, Settings, Walks, constant_widths
+    from subbundle.cloud import Cloud
+    from subbundle.datasets import bumpy_sphere
+    from subbundle.kernels import CODES
+
+    # Without a bundle, whose typical mass and frames are the job of another part.
+    points = bumpy_sphere(1000, noise=0.02, seed=0).points
+    settings = Settings(
+        2, constant_widths(0.3, 0.0, 3), CODES["gaussian"], CENTERINGS["local"], log_share=-np.inf, min_gap=1e-3
+    )
+    walks = Walks(order=2, tol=1e-3, max_steps=3, reach=12.0, spared=0.0, ladder=np.empty(0), wanted=0.0)
+    Blocked(Cloud(points), 1).ridge(settings, walks, 1, points[:2].copy())
 
 
 def _many_dimensions() -> None:
