@@ -9,8 +9,8 @@ from scipy.spatial import cKDTree
 
 import subbundle as sb
 from subbundle._types import FloatArray, Status
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.experiments import r50, s_surface, sphere_curves
-from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, all_components, components_above_noise
 

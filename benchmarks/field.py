@@ -17,10 +17,10 @@ import subbundle as sb
 from benchmarks._extras import jax_in_double
 from benchmarks._report import Bar, Result, Table
 from benchmarks._timing import Timings, take_turns
-from subbundle.bundles._sums import moments
-from subbundle.bundles._weights import weigh
 from subbundle.cloud._build import LEAF
 from subbundle.kernels import GAUSSIAN, gaussian_reach
+from subbundle.local.sums import moments
+from subbundle.local.weights import weigh
 
 N_POINTS, N_QUERIES, RANK = 100_000, 2_500, 2
 # On this surface, of area 16, about 1000 observations then lie in reach of a query.

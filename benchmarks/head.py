@@ -77,7 +77,7 @@ def run() -> Result:
     gaussian = bundles["gaussian"]
     observation = flattest_observation(surface.points, gaussian)
     base, mean = sb.carry_to_ridge(gaussian, observation).points, gaussian.frame(observation[None]).mean[0]
-    covectors = sb.manifolds.directions(2, FOLLOWED) @ gaussian.frame(base[None]).vectors[0].T
+    covectors = sb.geodesics.directions(2, FOLLOWED) @ gaussian.frame(base[None]).vectors[0].T
     recipe = euler_geodesics(surface.points, 2, BANDWIDTH, STEP)
 
     ours = {

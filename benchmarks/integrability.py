@@ -9,7 +9,7 @@ from benchmarks._report import Bar, Result, Table
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.diagnostics.integrability import Twist, cloud_twist
-from subbundle.diagnostics.words import NOT_A_SURFACE
+from subbundle.diagnostics.messages import NOT_A_SURFACE
 from subbundle.selection._gap import mean_gaps
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks._report import Bar, Result, Table
 from subbundle import PrincipalSubbundle, datasets
+from subbundle.bundles.ridge import carry_to_ridge
+from subbundle.charts.chart import Chart
 from subbundle.geodesics import exp
 from subbundle.geodesics.log import log
-from subbundle.manifolds.chart import Chart
-from subbundle.manifolds.ridge import carry_to_ridge
 
 BANDWIDTH, RADIUS = 0.15, 1.2
 REPEATS = 30

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from subbundle import kernels
-from subbundle.bundles._rows import weigh_rows
-from subbundle.bundles._weights import profile, weigh
 from subbundle.cloud import Cloud
 from subbundle.cloud._build import LEAF
+from subbundle.local.rows import weigh_rows
+from subbundle.local.weights import profile, weigh
 
 # exp_minus is only ever inlined into loops, so it is tested in one.
 

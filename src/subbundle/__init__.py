@@ -11,33 +11,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Atlas": "subbundle.manifolds.atlas",
+    "Atlas": "subbundle.atlas.atlas",
     "AtlasEmbedding": "subbundle.estimators.atlas_embedding",
-    "Blended": "subbundle.manifolds.atlas",
-    "Carried": "subbundle.manifolds.ridge",
-    "Chart": "subbundle.manifolds.chart",
+    "Blended": "subbundle.atlas.atlas",
+    "Carried": "subbundle.bundles.ridge",
+    "Chart": "subbundle.charts.chart",
     "Cloud": "subbundle.cloud",
     "Field": "subbundle.bundles.base",
     "Frame": "subbundle.bundles.base",
     "GeodesicDistance": "subbundle.estimators.geodesic_distance",
     "Geodesics": "subbundle.geodesics.geodesic",
     "LocalBandwidth": "subbundle.bundles.local_bandwidth",
-    "Located": "subbundle.manifolds.chart",
+    "Located": "subbundle.charts.chart",
     "Log": "subbundle.geodesics.log",
     "Mesh": "subbundle.triangles.mesh",
-    "Parts": "subbundle.geodesics.parts",
+    "Parts": "subbundle.geodesics.connected_components",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
     "Report": "subbundle.diagnostics.report",
-    "Ridge": "subbundle.manifolds.ridge_project",
+    "Ridge": "subbundle.bundles.ridge_project",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
     "SubbundleWarning": "subbundle._types",
-    "Submanifold": "subbundle.manifolds.submanifold",
+    "Submanifold": "subbundle.geodesics.submanifold",
     "SurfaceReconstructor": "subbundle.estimators.surface_reconstructor",
-    "carry_to_ridge": "subbundle.manifolds.ridge",
-    "connected_parts": "subbundle.geodesics.parts",
+    "carry_to_ridge": "subbundle.bundles.ridge",
+    "connected_parts": "subbundle.geodesics.connected_components",
     "diagnose": "subbundle.diagnostics.report",
     "distance": "subbundle.geodesics.distance",
     "exp": "subbundle.geodesics.exp",
@@ -46,10 +46,10 @@ _HOME = {
     "load": "subbundle.saving",
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
-    "ridge_project": "subbundle.manifolds.ridge_project",
-    "reconstruct": "subbundle.meshing.reconstruct",
+    "ridge_project": "subbundle.bundles.ridge_project",
+    "reconstruct": "subbundle.surface.reconstruct",
     "save": "subbundle.saving",
-    "submanifold": "subbundle.manifolds.submanifold",
+    "submanifold": "subbundle.geodesics.submanifold",
 }
 _MODULES = (
     "bundles",
@@ -62,8 +62,6 @@ _MODULES = (
     "geodesics",
     "io",
     "kernels",
-    "manifolds",
-    "meshing",
     "plot",
     "scans",
     "selection",
@@ -84,8 +82,6 @@ if TYPE_CHECKING:
     from subbundle import geodesics as geodesics
     from subbundle import io as io
     from subbundle import kernels as kernels
-    from subbundle import manifolds as manifolds
-    from subbundle import meshing as meshing
     from subbundle import plot as plot
     from subbundle import scans as scans
     from subbundle import selection as selection
@@ -93,12 +89,20 @@ if TYPE_CHECKING:
     from subbundle import testing as testing
     from subbundle._types import Status as Status
     from subbundle._types import SubbundleWarning as SubbundleWarning
+    from subbundle.atlas.atlas import Atlas as Atlas
+    from subbundle.atlas.atlas import Blended as Blended
     from subbundle.bundles.base import Field as Field
     from subbundle.bundles.base import Frame as Frame
     from subbundle.bundles.base import Subbundle as Subbundle
     from subbundle.bundles.local_bandwidth import LocalBandwidth as LocalBandwidth
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
+    from subbundle.bundles.ridge import Carried as Carried
+    from subbundle.bundles.ridge import carry_to_ridge as carry_to_ridge
+    from subbundle.bundles.ridge_project import Ridge as Ridge
+    from subbundle.bundles.ridge_project import ridge_project as ridge_project
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
+    from subbundle.charts.chart import Chart as Chart
+    from subbundle.charts.chart import Located as Located
     from subbundle.cloud import Cloud as Cloud
     from subbundle.diagnostics.report import Report as Report
     from subbundle.diagnostics.report import diagnose as diagnose
@@ -107,6 +111,8 @@ if TYPE_CHECKING:
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor
     from subbundle.geodesics.between import geodesic_between as geodesic_between
+    from subbundle.geodesics.connected_components import Parts as Parts
+    from subbundle.geodesics.connected_components import connected_parts as connected_parts
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
     from subbundle.geodesics.exp import exp as exp
@@ -114,21 +120,11 @@ if TYPE_CHECKING:
     from subbundle.geodesics.geodesic import geodesic as geodesic
     from subbundle.geodesics.log import Log as Log
     from subbundle.geodesics.log import log as log
-    from subbundle.geodesics.parts import Parts as Parts
-    from subbundle.geodesics.parts import connected_parts as connected_parts
-    from subbundle.manifolds.atlas import Atlas as Atlas
-    from subbundle.manifolds.atlas import Blended as Blended
-    from subbundle.manifolds.chart import Chart as Chart
-    from subbundle.manifolds.chart import Located as Located
-    from subbundle.manifolds.ridge import Carried as Carried
-    from subbundle.manifolds.ridge import carry_to_ridge as carry_to_ridge
-    from subbundle.manifolds.ridge_project import Ridge as Ridge
-    from subbundle.manifolds.ridge_project import ridge_project as ridge_project
-    from subbundle.manifolds.submanifold import Submanifold as Submanifold
-    from subbundle.manifolds.submanifold import submanifold as submanifold
-    from subbundle.meshing.reconstruct import reconstruct as reconstruct
+    from subbundle.geodesics.submanifold import Submanifold as Submanifold
+    from subbundle.geodesics.submanifold import submanifold as submanifold
     from subbundle.saving import load as load
     from subbundle.saving import save as save
+    from subbundle.surface.reconstruct import reconstruct as reconstruct
     from subbundle.triangles.mesh import Mesh as Mesh
 
 

@@ -86,10 +86,10 @@ def _ridge() -> None:
     import numpy as np
 
     from subbundle.bundles._blocked import Blocked
-    from subbundle.bundles._settings import CENTERINGS, Settings, Walks, constant_widths
     from subbundle.cloud import Cloud
     from subbundle.datasets import bumpy_sphere
     from subbundle.kernels import CODES
+    from subbundle.local.settings import CENTERINGS, Settings, Walks, constant_widths
 
     # Without a bundle, whose typical mass and frames are the job of another part.
     points = bumpy_sphere(1000, noise=0.02, seed=0).points

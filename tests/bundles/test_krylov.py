@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle.bundles._krylov import leading, multiply, partners
+from subbundle.local.krylov import leading, multiply, partners
 
 
 def second_moment(spectrum, seed=0):

@@ -8,9 +8,9 @@ import pytest
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
 from subbundle.bundles._dense import Dense
-from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
+from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 
 CHOICES = list(product(CENTERINGS, CODES))
 # What the library promises. It holds the tail of the Gaussian beyond its reach and the error of the differences.

@@ -8,10 +8,10 @@ import pytest
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
 from subbundle.bundles._dense import Dense
-from subbundle.bundles._eigen import eigh
-from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, gaussian_reach
+from subbundle.local.eigen import eigh
+from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 
 CHOICES = list(product(CENTERINGS, CODES))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from subbundle import PrincipalSubbundle
-from subbundle.bundles._settings import CENTERINGS
 from subbundle.kernels import CODES
+from subbundle.local.settings import CENTERINGS
 from subbundle.testing import check_subbundle
 
 CHOICES = list(product(CENTERINGS, CODES))

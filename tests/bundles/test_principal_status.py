@@ -7,8 +7,8 @@ import pytest
 
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
-from subbundle.bundles._settings import CENTERINGS
 from subbundle.kernels import CODES
+from subbundle.local.settings import CENTERINGS
 
 CHOICES = list(product(CENTERINGS, CODES))
 DIMS = [2, 3, 5, 17, 40]

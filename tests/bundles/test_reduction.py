@@ -8,9 +8,9 @@ import pytest
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
 from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles._settings import CENTERINGS
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
+from subbundle.local.settings import CENTERINGS
 
 CHOICES = list(product(CENTERINGS, CODES))
 

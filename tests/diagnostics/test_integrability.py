@@ -6,7 +6,7 @@ from subbundle.cloud import Cloud
 from subbundle.diagnostics import non_integrability, twist
 from subbundle.diagnostics._planes import fit_turns
 from subbundle.diagnostics.integrability import cloud_twist
-from subbundle.diagnostics.words import NOT_A_SURFACE
+from subbundle.diagnostics.messages import NOT_A_SURFACE
 from subbundle.selection._gap import mean_gaps
 
 

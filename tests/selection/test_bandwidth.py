@@ -3,8 +3,8 @@ import pytest
 
 from subbundle import SubbundleWarning, datasets
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.geodesics import geodesic
-from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection import choose_bandwidth
 from subbundle.selection._ladder import flatness
 from subbundle.selection.bandwidth import compare_bandwidths

@@ -6,9 +6,10 @@ import numpy as np
 
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, StatusArray
-from subbundle.bundles import _pointwise, _ridge_steps
-from subbundle.bundles._settings import Rest, Settings, Walks
+from subbundle.bundles import _pointwise
 from subbundle.cloud import Cloud
+from subbundle.local import ridge_steps
+from subbundle.local.settings import Rest, Settings, Walks
 
 # A row takes some ten microseconds.
 _GRAIN = 16
@@ -66,7 +67,7 @@ class Blocked:
         s, w = settings, walks
 
         def work(i: int, j: int) -> None:
-            _ridge_steps.ridge_batch(
+            ridge_steps.ridge_batch(
                 self._tree, s.widths, s.kernel, s.rank, codimension, w.order, w.reach, w.ladder, w.wanted, w.tol,
                 w.max_steps, s.log_share, s.min_gap, ends[i:j], vectors[i:j], forms[i:j], log_mass[i:j], variance[i:j],
                 effective[i:j], offsets[i:j], steps[i:j], status[i:j],

@@ -14,13 +14,13 @@ import numpy as np
 
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle.bundles._krylov import FULL, leading, partners
-from subbundle.bundles._ridge_rows import RidgeRows
-from subbundle.bundles._rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.bundles._settings import LOCAL, NONE, RECENTRED, Rest, Settings, Walks
-from subbundle.bundles._verdicts import gap_verdict, mass_verdict
-from subbundle.bundles._widths import width_at
 from subbundle.cloud import Cloud
+from subbundle.local.krylov import FULL, leading, partners
+from subbundle.local.ridge_rows import RidgeRows
+from subbundle.local.rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
+from subbundle.local.settings import LOCAL, NONE, RECENTRED, Rest, Settings, Walks
+from subbundle.local.verdicts import gap_verdict, mass_verdict
+from subbundle.local.widths import width_at
 
 # Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
 _TILE = 512

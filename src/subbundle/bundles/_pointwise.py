@@ -14,7 +14,7 @@ and, with ψ = −2 φ′ so that ∂φ_n/∂p = ψ_n (x_n − p) / a²,
 
 Σ w_n q_n = ⟨A, Σ⟩ = 0 because A has no diagonal block in the eigenbasis, so the derivative of s drops out.
 
-A bandwidth a(p) that depends on the point (`_widths`) adds (∂H/∂a) ∇a. Since ∂φ_n/∂a = ψ_n |x_n − p|²/a³, for `local`
+A bandwidth a(p) that depends on the point (`widths`) adds (∂H/∂a) ∇a. Since ∂φ_n/∂a = ψ_n |x_n − p|²/a³, for `local`
 and `none`
 
     ∂H/∂a = Σ ψ_n q_n |x_n − p|² / (a³ s),
@@ -31,13 +31,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subbundle.bundles._eigen import eigh
-from subbundle.bundles._settings import LOCAL, NONE, RECENTRED
-from subbundle.bundles._sums import contracted, contracted3_spread, moments
-from subbundle.bundles._verdicts import gap_verdict, mass_verdict
-from subbundle.bundles._weights import profile, weigh, weigh_by_distance
-from subbundle.bundles._widths import width_at
 from subbundle.cloud._build import LEAF
+from subbundle.local.eigen import eigh
+from subbundle.local.settings import LOCAL, NONE, RECENTRED
+from subbundle.local.sums import contracted, contracted3_spread, moments
+from subbundle.local.verdicts import gap_verdict, mass_verdict
+from subbundle.local.weights import profile, weigh, weigh_by_distance
+from subbundle.local.widths import width_at
 
 
 @nb.njit(nogil=True, cache=True)

@@ -12,7 +12,6 @@ import numba as nb
 import numpy as np
 
 from subbundle._types import Status
-from subbundle.bundles._eigen import eigh
 from subbundle.bundles._pointwise import _velocity_and_turn
 from subbundle.bundles._riemannian_gradient import (
     carry,
@@ -23,8 +22,9 @@ from subbundle.bundles._riemannian_gradient import (
     through_the_mean,
 )
 from subbundle.bundles._riemannian_logs import look, scratch_for
-from subbundle.bundles._settings import LOCAL, RECENTRED
-from subbundle.bundles._verdicts import gap_verdict, mass_verdict
+from subbundle.local.eigen import eigh
+from subbundle.local.settings import LOCAL, RECENTRED
+from subbundle.local.verdicts import gap_verdict, mass_verdict
 
 _CUT = int(Status.NOT_FINITE)
 

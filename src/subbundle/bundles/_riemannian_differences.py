@@ -24,8 +24,8 @@ from subbundle.bundles._riemannian_geometry import (
 )
 from subbundle.bundles._riemannian_local import Local, concatenate, judge
 from subbundle.bundles._riemannian_sums import tangent_moments
-from subbundle.bundles._settings import LOCAL, RECENTRED, Settings
 from subbundle.kernels import gaussian_reach
+from subbundle.local.settings import LOCAL, RECENTRED, Settings
 from subbundle.spaces._linalg import eigh
 from subbundle.spaces.base import BoolArray, Space
 

@@ -11,7 +11,7 @@ from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _riemannian_constant as kernels
 from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles._riemannian_local import Local
-from subbundle.bundles._settings import Settings
+from subbundle.local.settings import Settings
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
 

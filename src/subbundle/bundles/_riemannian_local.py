@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.bundles._settings import Settings
-from subbundle.bundles._verdicts import _ROUNDING
+from subbundle.local.settings import Settings
+from subbundle.local.verdicts import ROUNDING
 from subbundle.spaces.base import BoolArray
 
 
@@ -54,7 +54,7 @@ def judge(settings: Settings, values: FloatArray, log_mass: FloatArray, cut: Boo
     rank = settings.rank
     if rank < values.shape[1]:
         gap = values[:, rank - 1] - values[:, rank]
-        is_open = (gap > settings.min_gap * values[:, rank - 1]) & (gap > _ROUNDING * values[:, 0])
+        is_open = (gap > settings.min_gap * values[:, rank - 1]) & (gap > ROUNDING * values[:, 0])
         status[~is_open] = Status.GAP_CLOSED
     status[cut] = Status.NOT_FINITE
     status[~(log_mass > settings.log_floor)] = Status.LEFT_SUPPORT

@@ -14,12 +14,12 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_rank
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles._settings import CENTERINGS, Rest, Settings, Walks, constant_widths
-from subbundle.bundles._widths import widths_batch
 from subbundle.bundles.base import Field, Frame
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
+from subbundle.local.settings import CENTERINGS, Rest, Settings, Walks, constant_widths
+from subbundle.local.widths import widths_batch
 
 # Observations at which the typical kernel mass is taken; its median settles long before.
 _SAMPLE = 512

@@ -15,10 +15,10 @@ from subbundle.bundles._riemannian_checks import aligned, as_observations, check
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles._riemannian_geometry import retract, shaped, tangent_part
-from subbundle.bundles._settings import CENTERINGS, Settings, constant_widths
 from subbundle.bundles.base import Field, Frame
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
+from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 from subbundle.spaces.base import Space
 
 # Observations at which the typical kernel mass is taken, and steps of the mean shift that carry them into the middle.

@@ -11,7 +11,7 @@ from subbundle.commands._options import bandwidth_or_local, dimension, positive,
 
 if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle
-    from subbundle.manifolds.ridge_project import Ridge
+    from subbundle.bundles.ridge_project import Ridge
 
 HELP = "move every point of a scan or cloud onto the surface (or curve) in its middle"
 
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> None:
     from subbundle._progress import Progress
     from subbundle._types import Status, SubbundleWarning, count_statuses
     from subbundle.bundles.principal import PrincipalSubbundle
+    from subbundle.bundles.ridge_project import ridge_project
     from subbundle.cloud import Cloud
     from subbundle.commands._tables import read_table
-    from subbundle.manifolds.ridge_project import ridge_project
     from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
 
     _check_output(options.output)

@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write, and say what came out."""
     from subbundle._progress import Progress
-    from subbundle.meshing.reconstruct import reconstruct
     from subbundle.scans import read_scan
+    from subbundle.surface.reconstruct import reconstruct
     from subbundle.triangles.mesh import check_output
 
     check_output(options.output)  # before the scan is read, which may take a while

@@ -30,9 +30,9 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics._planes import Turns, fit_turns
-from subbundle.manifolds.ridge_project import ridge_project
 from subbundle.selection._gap import mean_gaps
 from subbundle.selection.components import components_above_noise
 

@@ -7,7 +7,7 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
-from subbundle.diagnostics.words import summary
+from subbundle.diagnostics.messages import summary
 
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report

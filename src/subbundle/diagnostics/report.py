@@ -13,11 +13,11 @@ from scipy.special import gammaincinv
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics.integrability import cloud_twist
-from subbundle.diagnostics.words import summary, warnings_of
-from subbundle.geodesics.parts import connected_parts
-from subbundle.manifolds.ridge_project import Ridge, ridge_project
+from subbundle.diagnostics.messages import summary, warnings_of
+from subbundle.geodesics.connected_components import connected_parts
 from subbundle.selection._gap import mean_gaps
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.rank import RankChoice, choose_rank

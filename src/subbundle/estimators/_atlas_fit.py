@@ -11,20 +11,20 @@ from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.estimators._atlas_size import chart_size
-from subbundle.estimators._prepare import _components, _lifted
-from subbundle.manifolds.atlas_distance import AtlasDistance
-from subbundle.manifolds.developed_atlas import DevelopedAtlas
-from subbundle.manifolds.development import (
+from subbundle.embedding.atlas_distance import AtlasDistance
+from subbundle.embedding.developed_atlas import DevelopedAtlas
+from subbundle.embedding.development import (
     CONTRADICTION,
     Development,
     ThinDataError,
     develop,
     develop_neighbours,
 )
-from subbundle.manifolds.layout import by_size, develop_at, lay_out
-from subbundle.manifolds.quadrics import QuadricFitter
-from subbundle.manifolds.stress import stress_positions, stretched_maps
+from subbundle.embedding.layout import by_size, develop_at, lay_out
+from subbundle.embedding.stress import stress_positions, stretched_maps
+from subbundle.estimators._atlas_size import chart_size
+from subbundle.estimators._prepare import _components, _lifted
+from subbundle.local.quadrics import QuadricFitter
 from subbundle.selection.components import Components
 
 # Up to so many features nothing is left out: where no direction is noise alone, the floor of the noise cannot be seen.

@@ -11,8 +11,8 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_positive
 from subbundle.cloud import Cloud
-from subbundle.manifolds.development import coefficients
-from subbundle.manifolds.quadrics import QuadricFitter
+from subbundle.embedding.development import coefficients
+from subbundle.local.quadrics import QuadricFitter
 from subbundle.selection.carried_risk import choose_by_carrying
 
 # Effective neighbours per coefficient of a quadratic fit: below the first curvature is mostly noise, few points get the

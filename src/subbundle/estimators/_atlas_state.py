@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from subbundle.embedding.developed_atlas import DevelopedAtlas
 from subbundle.estimators._state import State
-from subbundle.manifolds.developed_atlas import DevelopedAtlas
 from subbundle.selection.components import Components
 
 _VALUES = ("bandwidth_", "n_neighbors_", "reason_", "alignment_residual_", "cut_", "n_parts_", "noise_")

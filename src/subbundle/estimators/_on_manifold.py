@@ -20,11 +20,11 @@ from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning, all
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles._riemannian_checks import as_observations
 from subbundle.bundles._riemannian_geometry import flattened, shaped
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import Curved
+from subbundle.charts.chart import Chart
 from subbundle.estimators._prepare import Prepared, narrower
-from subbundle.manifolds.chart import Chart
-from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.base_point import central_landmarks
 from subbundle.selection.components import all_components

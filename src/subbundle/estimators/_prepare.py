@@ -18,9 +18,9 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
-from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import (
     Components,

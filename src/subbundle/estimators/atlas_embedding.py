@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.embedding.atlas_distance import AtlasDistance
+from subbundle.embedding.developed_atlas import DevelopedAtlas, Placement
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._atlas_words import fit_warnings, outside_warning
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State
-from subbundle.manifolds.atlas_distance import AtlasDistance
-from subbundle.manifolds.developed_atlas import DevelopedAtlas, Placement
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a spacing.
 _SHARPEST = 1e-3
@@ -82,7 +82,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Points per chart; 0 for charts made with a bandwidth.
     reason_ : str
         Why charts have the size they have.
-    atlas_ : subbundle.manifolds.developed_atlas.DevelopedAtlas
+    atlas_ : subbundle.embedding.developed_atlas.DevelopedAtlas
         Charts and their layout, in the kept components.
     bundle_ : subbundle.PrincipalSubbundle
         Of the denoised cloud at the size of the charts, in the kept components.

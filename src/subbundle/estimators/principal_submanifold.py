@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.charts.chart import Chart, Located
 from subbundle.estimators._checks import checked_coordinates, explained
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State, learned_from, state_of
-from subbundle.manifolds.chart import Chart, Located
-from subbundle.manifolds.ridge import carry_to_ridge
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points
 from subbundle.spaces.base import Space
 

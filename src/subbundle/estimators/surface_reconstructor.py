@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
-from subbundle.meshing.carried import carry_to_surface
-from subbundle.meshing.reconstruct import LEAST_POINTS, reconstruct
+from subbundle.surface.projection import carry_to_surface
+from subbundle.surface.reconstruct import LEAST_POINTS, reconstruct
 from subbundle.triangles.mesh import Mesh
 
 

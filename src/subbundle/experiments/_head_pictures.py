@@ -10,7 +10,7 @@ import numpy as np
 from subbundle import plot
 from subbundle._types import FloatArray, IntArray
 from subbundle.experiments.demo import polar_faces
-from subbundle.manifolds.submanifold import Submanifold
+from subbundle.geodesics.submanifold import Submanifold
 
 VIEWS = (plot.View(azimuth=18.0, elevation=12.0), plot.View(azimuth=75.0, elevation=22.0))
 CLOUD, HIGHLIGHT = "#9a93b3", "#0b3d91"

@@ -18,11 +18,11 @@ from subbundle._progress import Progress
 from subbundle._types import FloatArray, IntArray, count_statuses
 from subbundle._validation import as_integer
 from subbundle.bundles import PrincipalSubbundle
-from subbundle.bundles._ridge_steps import ridge_batch
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.compiling import compiled_beside
+from subbundle.geodesics.submanifold import Submanifold, submanifold
 from subbundle.io import write_ply
-from subbundle.manifolds.ridge import carry_to_ridge
-from subbundle.manifolds.submanifold import Submanifold, submanifold
+from subbundle.local.ridge_steps import ridge_batch
 
 NOISE = 0.03
 RADIUS = 1.3

@@ -22,11 +22,11 @@ from subbundle import datasets, plot
 from subbundle._head import NOSE, TOP_LEFT
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, count_statuses
+from subbundle.atlas.atlas import Atlas, Blended
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.experiments import _head_pictures as pictures
+from subbundle.geodesics.submanifold import Submanifold, submanifold
 from subbundle.io import read_points, write_ply
-from subbundle.manifolds.atlas import Atlas, Blended
-from subbundle.manifolds.submanifold import Submanifold, submanifold
 
 N_GEODESICS, STEP, RADII = 2500, 0.001, (0.3, 0.25)
 # Noise level: standard deviation of the noise, bandwidth.

@@ -21,9 +21,9 @@ from subbundle import datasets, plot
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.geodesics import geodesic
 from subbundle.geodesics.log import Log, log
-from subbundle.manifolds.ridge import carry_to_ridge
 
 N, NOISE, BANDWIDTH = 3000, 0.05, 0.25
 # Unrolled positions near which x and y are taken: arc length from the middle of the S, and position across it.

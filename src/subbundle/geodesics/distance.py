@@ -20,8 +20,8 @@ from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._fans import FanDistances, aimed_fan_distances, fan_distances, narrow_fan_distances
 from subbundle.geodesics._paths import HasLandmarks, path_graph
+from subbundle.geodesics.connected_components import connected_parts
 from subbundle.geodesics.log import log
-from subbundle.geodesics.parts import connected_parts
 
 # A geodesic that ends further than this from its target, in length scales, has not found it.
 _MISSED = 1.0

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.manifolds.ridge_project import ridge_project
 from subbundle.selection._ladder import RATIO, WIDEST
 
 LAGS = (2, 3, 4)

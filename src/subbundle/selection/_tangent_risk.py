@@ -15,8 +15,8 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.manifolds.ridge_project import ridge_project
 from subbundle.selection._ladder import RATIO, WIDEST, parts
 from subbundle.selection._split_risk import Climb, Risks, Rung
 

@@ -17,10 +17,10 @@ from scipy.spatial.distance import cdist
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
 from subbundle.geodesics._paths import path_graph
-from subbundle.manifolds.ridge import carry_to_ridge
 
 # Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
 _JUDGES = 1000

@@ -21,8 +21,8 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.manifolds.ridge_project import ridge_project
 from subbundle.selection._ladder import least, split
 from subbundle.selection._local_curves import Curves, gain
 from subbundle.selection._local_risk import ORDERS, climb

@@ -9,7 +9,7 @@ import numpy as np
 
 from subbundle._types import Status
 from subbundle.bundles.base import Subbundle
-from subbundle.manifolds.chart import Chart
+from subbundle.charts.chart import Chart
 
 # Geodesics of the survey for rank 2: the distance to a cut is then good to a few per cent.
 _RAYS = 128

@@ -1,0 +1,1 @@
+"""Many charts that cover a whole submanifold together."""

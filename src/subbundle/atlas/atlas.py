@@ -1,0 +1,247 @@
+"""Many charts that together cover a submanifold, blended into one: the paper's scheme for combining submanifolds.
+
+No single normal chart covers a closed surface, and charts from different base points do not agree to the last digit
+where they overlap, because the bundle is noisy. The atlas projects a point to every chart that passes near it and
+returns the weighted mean of the projections; see `blending` for the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, IntArray, Status
+from subbundle._validation import as_choice, as_points, as_positive
+from subbundle.atlas import blending
+from subbundle.atlas._atlas_cover import cover, sites
+from subbundle.atlas._atlas_fans import charts_at
+from subbundle.atlas._blended import Blended, blend
+from subbundle.atlas.atlas_mesh import mesh_of
+from subbundle.atlas.orientation import Votes, blended_tangents, jacobians_at, normals_of, vote
+from subbundle.bundles.base import Subbundle
+from subbundle.bundles.ridge_project import codimension, ridge_project
+from subbundle.bundles.surroundings import surroundings_of
+from subbundle.charts.chart import Chart
+from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.poisson_disk import spread
+
+__all__ = ["Atlas", "Blended"]
+
+# Longest geodesics of a chart unless told otherwise, in length scales: noise in the bundle gathers longer ones.
+_LONGEST = 8.0
+# Threshold ε unless told otherwise, in noise levels; and never below this part of the length scale.
+_LEVELS, _LEAST = 4.0, 0.5
+# Distance of the places on which charts compare their orientations, in radii.
+_PLACES_APART = 0.1
+
+
+class Atlas:
+    """Charts of ``bundle`` that cover its cloud.
+
+    Parameters
+    ----------
+    base_points : array-like [m, dim] or "auto"
+        Where the charts are based. ``"auto"`` spreads points over the ridge, farthest first, until every part of it
+        lies in a chart.
+    radius : float, [m], or "auto"
+        Largest distance from the base points. Along each direction a chart ends sooner where its geodesic leaves the
+        support of the data or exp is no longer one-to-one; r_j of the weights is that distance. ``"auto"``: 8 length
+        scales.
+    threshold : float or "auto"
+        ε: charts further from a point than this have no say. ``"auto"``: 4 noise levels of the cloud, measured across
+        the ridge at the base points, and at least half a length scale.
+    sigma : float or "auto"
+        σ, how fast weights fall. ``"auto"``: the largest radius.
+    closest : {"rescaled", "geodesic"}
+        Which chart the weights are relative to; see `blending`.
+
+    Attributes
+    ----------
+    charts : list of Chart
+    coverage : float
+        Part of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
+    threshold, sigma : float
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> noisy = sb.datasets.sphere(3000, noise=0.03)
+    >>> atlas = sb.Atlas(sb.PrincipalSubbundle(noisy.points, rank=2, bandwidth=0.15))
+    >>> blended = atlas.project(noisy.points[:100])
+    >>> bool(np.abs(np.linalg.norm(blended.points, axis=1) - 1.0).max() < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        bundle: Subbundle,
+        base_points: Any = "auto",
+        radius: Any = "auto",
+        *,
+        threshold: float | str = "auto",
+        sigma: float | str = "auto",
+        closest: str = "rescaled",
+    ) -> None:
+        self.bundle = bundle
+        self.closest = as_choice(closest, "closest", blending.CLOSEST)
+        self.charts: list[Chart]
+        if isinstance(base_points, str):
+            as_choice(base_points, "base_points", ("auto",))
+            places = sites(bundle)
+            reach = float(_radii(radius, bundle, 1, spread=True)[0])
+            self.threshold = _threshold(threshold, places.noise, bundle)
+            found = cover(places, reach, lambda bases: charts_at(bundle, bases, np.full(len(bases), reach)), self._near)
+            self.charts, self.coverage = found.charts, found.coverage
+        else:
+            bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
+            if len(bases) == 0:
+                raise ValueError("base_points must hold at least one point; got none. Pass [m, dim], or 'auto'.")
+            noise = ridge_project(bundle, bases).noise
+            self.threshold = _threshold(threshold, noise, bundle)
+            self.charts, self.coverage = charts_at(bundle, bases, _radii(radius, bundle, len(bases))), float("nan")
+        self.sigma = float(self.radii.max()) if isinstance(sigma, str) else as_positive(sigma, "sigma")
+        if isinstance(sigma, str):
+            as_choice(sigma, "sigma", ("auto",))
+
+    def __len__(self) -> int:
+        return len(self.charts)
+
+    def __repr__(self) -> str:
+        return (
+            f"Atlas({len(self)} charts of rank {self.bundle.rank} in R^{self.bundle.ambient_dim}, "
+            f"radius={self.sigma:.4g}, threshold={self.threshold:.4g}, coverage={self.coverage:.4g})"
+        )
+
+    @property
+    def base_points(self) -> FloatArray:
+        """μ_j [m, dim]."""
+        return np.stack([chart.base_point for chart in self.charts])
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """r_j [m]: distance of the outermost point of each chart."""
+        return np.array([chart.radius for chart in self.charts])
+
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, IntArray]:
+        """The points [n, dim] sampled on the charts, and the chart [n] of each; blend them with `project`."""
+        parts = [chart.sample() for chart in self.charts]
+        return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+
+    def project(self, points: Any) -> Blended:
+        """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
+        given = np.atleast_2d(as_points(points, "points", dim=self.bundle.ambient_dim, ndim=None))
+        if given.ndim > 2:
+            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
+        rows, charts, coordinates, projections, radii = self._spoken(given)
+        distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
+        weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
+        return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
+
+    @property
+    def orientation(self) -> IntArray:
+        """1 or −1 for every chart [m]: whether its coordinates turn as those of the first chart of its part do."""
+        return self._votes.signs
+
+    @property
+    def orientable(self) -> bool:
+        """Whether charts agree on an orientation wherever they overlap; not so on a Möbius band."""
+        return self._votes.orientable
+
+    def tangents(self, blended: Blended) -> FloatArray:
+        """Orthonormal bases [batch, dim, rank] of the tangent spaces at ``blended`` points, of one `orientation`.
+
+        The mean of the charts that spoke, with their weights; NaN where none did. Where the submanifold is not
+        `orientable`, the turn jumps along a seam.
+        """
+        signs = self.orientation[blended.charts]
+        return blended_tangents(
+            blended.rows, len(blended.points), blended.weights, signs, jacobians_at(self.charts, blended)
+        )  # fmt: skip
+
+    def normals(self, blended: Blended) -> FloatArray:
+        """Unit normals [batch, dim] at ``blended`` points, all on one side of a hypersurface: rank = dim − 1."""
+        rank, dim = self.bundle.rank, self.bundle.ambient_dim
+        if rank != dim - 1:
+            raise ValueError(
+                f"normals need a hypersurface, rank = dim − 1; rank is {rank} in R^{dim}. Use tangents instead."
+            )
+        return normals_of(self.tangents(blended))
+
+    def mesh(self, *, spacing: float | None = None, opening: float = 4.0, n_jobs: int | None = None) -> Mesh:
+        """A triangle mesh of the blended surface, its vertices blended points; for rank 2 in any R^dim.
+
+        Parameters
+        ----------
+        spacing : float or None
+            Least distance of two vertices; None for half a length scale.
+        opening : float
+            Width, in length scales, from which on a gap between the charts stays open; narrower ones are bridged.
+        """
+        return mesh_of(self, spacing, opening, n_jobs)
+
+    @cached_property
+    def _votes(self) -> Votes:
+        """What overlapping charts say about each other's orientation, at places spread over the atlas."""
+        nodes = self.nodes[0]
+        places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
+        return vote(places.rows, places.charts, jacobians_at(self.charts, places), len(self))
+
+    def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
+        """All pairs of a row and a chart in its B, by row and then by chart."""
+        parts: list[tuple[Any, ...]] = []
+        around = surroundings_of(self.bundle)
+        for j, chart in enumerate(self.charts):
+            # Geodesics of the bundle are no shorter than those of the space around it.
+            apart = around.distance(np.repeat(chart.base_point[None], len(given), axis=0), given)
+            near = np.flatnonzero(apart <= self.radii[j] + self.threshold)
+            if near.size == 0:
+                continue
+            located = chart.locate(given[near])
+            kept = located.status == Status.OK
+            kept[kept] = blending.admitted(located.residuals[kept], self.threshold)
+            found = located.coordinates[kept]
+            here = near[kept]
+            parts.append((here, np.full(here.size, j), found, located.points[kept], chart.extent_along(found)))
+        if not parts:
+            k, dim = self.bundle.rank, self.bundle.ambient_dim
+            nothing = np.empty(0, np.int64)
+            return nothing, nothing, np.empty((0, k)), np.empty((0, dim)), np.empty(0)
+        rows, charts, coordinates, projections, radii = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((charts, rows))
+        return rows[order], charts[order], coordinates[order], projections[order], radii[order]
+
+    def _near(self, chart: Chart, points: FloatArray) -> NDArray[np.bool_]:
+        """Which ``points`` [n, dim] of the ridge lie well inside ``chart``: not only in its last twentieth."""
+        located = chart.locate(points)
+        held = (located.status == Status.OK) & (located.residuals < self.threshold)
+        distances = np.linalg.norm(located.coordinates[held], axis=1)
+        held[held] = distances <= 0.95 * chart.extent_along(located.coordinates[held])
+        return np.asarray(held)
+
+
+def _radii(radius: Any, bundle: Subbundle, count: int, *, spread: bool = False) -> FloatArray:
+    """One radius per chart."""
+    if isinstance(radius, str):
+        as_choice(radius, "radius", ("auto",))
+        return np.full(count, _LONGEST * bundle.length_scale)
+    if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
+        given = np.asarray(radius, dtype=np.float64)
+        if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
+            wanted = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
+            raise ValueError(f"radius must be 'auto', a positive number, or {wanted}; got {radius!r}.")
+        return given
+    return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
+
+
+def _threshold(threshold: Any, noise: FloatArray, bundle: Subbundle) -> float:
+    if not isinstance(threshold, str):
+        return as_positive(threshold, "threshold", hint="It is ε, comparable with the noise.")
+    as_choice(threshold, "threshold", ("auto",))
+    known = noise[np.isfinite(noise)]
+    level = float(np.median(known)) if known.size else 0.0
+    return max(_LEVELS * level * float(np.sqrt(codimension(bundle))), _LEAST * float(bundle.length_scale))

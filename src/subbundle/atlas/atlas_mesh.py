@@ -1,0 +1,96 @@
+"""A triangle mesh of the blended surface of an atlas of rank 2.
+
+A fine grid in the coordinates of every chart, and the border of its domain, are carried to points and blended. Charts
+reach a bandwidth or so beyond the cloud. On a straight border of it the local mean lies inward by
+
+    |P (m − p)| = √(2/π) a,
+
+and points where it lies further are left out. Some of the others, spread evenly and first along the border, become the
+vertices; the tangent planes there, blended as well, tell which of them make triangles (`subbundle.triangles`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+from subbundle._validation import as_positive
+from subbundle.atlas._blended import Blended
+from subbundle.atlas.orientation import normals_of
+from subbundle.charts.chart import Chart
+from subbundle.triangles.finish import finish
+from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.poisson_disk import spread
+from subbundle.triangles.tangential_delaunay import triangulate
+
+if TYPE_CHECKING:
+    from subbundle.atlas.atlas import Atlas
+
+# Least distance of two vertices, in length scales; the grids in the charts are so much finer.
+_APART, _FINER = 0.5, 0.5
+# |P (m − p)| on a straight border, in length scales.
+_DRIFT = float(np.sqrt(2.0 / np.pi))
+# Part of that, and of a chart's reach, from which on a point may lie on the border of the atlas.
+_DRIFTING, _OUTER = 0.5, 0.9
+
+
+def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | None) -> Mesh:
+    """See `Atlas.mesh`."""
+    if atlas.bundle.rank != 2:
+        raise ValueError(f"a triangle mesh needs charts of rank 2; these have rank {atlas.bundle.rank}.")
+    scale = float(atlas.bundle.length_scale)
+    opening = as_positive(opening, "opening", hint="It is a width in length scales; 4 is usual.") * scale
+    apart = _APART * scale if spacing is None else as_positive(spacing, "spacing")
+    starts = np.concatenate([_grid(chart, _FINER * apart) for chart in atlas.charts])
+    blended = atlas.project(starts[spread(starts, _FINER * apart)])
+    tangents, drift = atlas.tangents(blended), np.full(len(blended.points), np.inf)
+    seen = blended.status == Status.OK
+    drift[seen] = _drift(atlas, blended.points[seen], tangents[seen])
+    chosen = np.flatnonzero(drift <= 1.0)
+    border = np.maximum(np.where(drift > _DRIFTING, drift, 0.0), _outermost(atlas, blended))[chosen]
+    chosen = chosen[spread(blended.points[chosen], apart, border)]
+    vertices, tangents = np.ascontiguousarray(blended.points[chosen]), np.ascontiguousarray(tangents[chosen])
+    faces = triangulate(vertices, tangents, max(opening, 2.0 * apart), n_jobs)
+    if len(faces) == 0:
+        raise ValueError(
+            f"the charts must be wider than the mesh: no three vertices {apart:.3g} apart make a triangle. Pass a "
+            "smaller spacing."
+        )
+    done = finish(vertices, faces)
+    mesh = Mesh(done.vertices, done.faces)
+    if mesh.ambient_dim == 3:
+        mesh = Mesh(done.vertices, done.faces, normals_of(mesh.tangents))
+    return mesh
+
+
+def _grid(chart: Chart, side: float) -> FloatArray:
+    """Points [n, dim] of ``chart`` on a square grid of its coordinates, and along the border of its domain."""
+    line = np.arange(-np.ceil(chart.radius / side), np.ceil(chart.radius / side) + 1.0) * side
+    grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    # Just inside: on the very border a chart has no more say.
+    angles = np.linspace(0.0, 2.0 * np.pi, int(np.ceil(2.0 * np.pi * chart.radius / side)), endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    edge = circle * (0.999 * chart.extent_along(circle))[:, None]
+    points = chart.inverse_transform(np.concatenate([grid[chart.inside(grid)], edge]))
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _drift(atlas: Atlas, points: FloatArray, tangents: FloatArray) -> FloatArray:
+    """|P (m − p)| over its value on a border; 0 for bundles in closed form, whose means are the points."""
+    inward = np.einsum("ndk,nd->nk", tangents, atlas.bundle.frame(points).mean - points)
+    drift: FloatArray = np.linalg.norm(inward, axis=1) / (_DRIFT * atlas.bundle.length_scale)
+    return np.where(np.isfinite(drift), drift, np.inf)
+
+
+def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
+    """d_j/r_j [batch] of the chart in which it is least, 1 on the border of the atlas; 0 well inside."""
+    reach = np.empty(len(blended.rows))
+    for j, chart in enumerate(atlas.charts):
+        here = blended.charts == j
+        reach[here] = chart.extent_along(blended.coordinates[here])
+    share = np.linalg.norm(blended.coordinates, axis=1) / reach
+    least = np.full(len(blended.points), np.inf)
+    np.minimum.at(least, blended.rows, share)
+    return np.where(np.isfinite(least) & (least > _OUTER), least, 0.0)

@@ -1,0 +1,78 @@
+"""Carrying points onto the ridge: where they come to rest, to any tolerance.
+
+The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` says what it is and what the cloud is
+like there. Geodesics keep the offset from the ridge with which they start, so a base point should be carried onto it
+first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._validation import as_integer, as_points, as_positive
+from subbundle.bundles.base import Subbundle
+from subbundle.bundles.ridge_project import full_reach, rest
+from subbundle.bundles.surroundings import surroundings_of
+from subbundle.local.settings import Walks
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Points on the ridge.
+
+    Attributes
+    ----------
+    points : [batch, dim] or [dim]
+        Where each point came to rest. A row that left the support or met a closed gap stays where that was seen.
+    shifts : [batch] or scalar
+        How far each point was moved.
+    offsets : [batch] or scalar
+        Length of the last step.
+    status : [batch] or Status
+        OK where ``offsets <= tol * length_scale``.
+    """
+
+    points: FloatArray
+    shifts: FloatArray
+    offsets: FloatArray
+    status: StatusArray
+
+
+def carry_to_ridge(
+    bundle: Subbundle, points: Any, *, order: int = 2, tol: float = 1e-6, max_steps: int = 100
+) -> Carried:
+    """Carry ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``.
+
+    The walk of `ridge_project` with the whole kernel and no continuation.
+
+    Parameters
+    ----------
+    order : {1, 2}
+        1 for the ridge itself; 2 corrects it for the curvature of the cloud.
+    tol : float
+        Steps shorter than this part of ``bundle.length_scale`` end the iteration.
+    max_steps : int
+        Rounds allowed; rows still moving then have the status NOT_CONVERGED.
+    """
+    start = as_points(points, "points", dim=bundle.ambient_dim, ndim=None)
+    if start.ndim > 2:
+        raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
+    start = surroundings_of(bundle).validate(start, "points")
+    walks = Walks(
+        order=as_integer(order, "order", low=1, high=2),
+        tol=as_positive(tol, "tol") * bundle.length_scale,
+        max_steps=as_integer(max_steps, "max_steps", low=1),
+        reach=full_reach(bundle),
+        spared=0.0,
+        ladder=np.empty(0),
+        wanted=0.0,
+    )
+    found = rest(bundle, np.atleast_2d(start), walks)
+    shifts = surroundings_of(bundle).distance(np.atleast_2d(start), found.points)
+    if start.ndim == 1:
+        return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]
+    return Carried(found.points, shifts, found.offsets, found.status)

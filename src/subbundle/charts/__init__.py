@@ -1,0 +1,1 @@
+"""Charts: invertible coordinates on a patch of the learned submanifold."""

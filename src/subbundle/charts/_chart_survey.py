@@ -1,0 +1,136 @@
+"""Making a chart: how far to follow the fan, how finely, and what counts as near."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from subbundle._parallel import resolve_jobs
+from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._validation import as_integer, as_points, as_positive
+from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
+from subbundle.charts._chart_data import ChartData
+from subbundle.charts._fan_build import Tracer, build, most_scattered
+from subbundle.charts._interpolant import Interpolant
+from subbundle.charts._scattered import n_coefficients
+from subbundle.geodesics._paths import HasLandmarks
+from subbundle.geodesics._start import defined_frame
+
+# Nodes per length scale at a tolerance of _TOL: fourth order, and below the tolerance by a factor of ten.
+_NODES = 3.0
+_TOL = 1e-3
+# For k ≥ 3, where nodes are half as dense and directions are dear.
+_TOL_SCATTERED = 1e-2
+_MOST_GEODESICS = 512
+# When the caller asks for a tolerance, it may cost more.
+_MOST_ASKED = 4096
+# Tolerance of the geodesics themselves, and of the searches for k ≥ 3.
+_FLOW_TOL = 1e-6
+# No geodesic is followed further than this many diagonals of the data: all have long left it or been cut.
+_FARTHEST = 32.0
+_LANDMARKS = 1000
+# A point is no part of the submanifold when it is this many times further away than the data typically is.
+_BESIDE = 3.0
+
+
+def survey(
+    bundle: Subbundle,
+    base_point: Any,
+    radius: Any,
+    n_geodesics: int | None,
+    tol: float | None,
+    max_radius: float | None,
+) -> ChartData:
+    """Trace the fan of a chart; the arguments are those of `Chart`."""
+    base = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
+    base = surroundings_of(bundle).validate(base, "base_point")
+    rank, scale = bundle.rank, float(bundle.length_scale)
+    extent = _extent(bundle, base)
+    limit = _limit(radius, max_radius, extent)
+    accuracy = None if tol is None else as_positive(tol, "tol")
+    count = _count(n_geodesics, rank)
+    found = defined_frame(bundle, base[None])
+    frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
+    finest = scale / _NODES * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
+    n_steps = max(4, int(np.ceil(limit / finest)))
+    size = limit if extent is None else min(extent, limit)
+    stage = 0.25 * limit if extent is None else size
+    step = limit / n_steps
+    flow_tol = _FLOW_TOL if accuracy is None else min(_FLOW_TOL, accuracy)
+    tracer = Tracer(bundle, base, frame, duals, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)
+    return _interpolated(tracer, count, accuracy)
+
+
+def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> ChartData:
+    jobs = resolve_jobs(getattr(tracer.bundle, "n_jobs", None))
+    rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
+    # Above rank 2 a tolerance is met by searches, not by more geodesics.
+    refined = tol is not None and rank <= 2
+    most = (_MOST_ASKED if refined else _MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
+    wanted = tol if tol is not None and refined else (_TOL if rank <= 2 else _TOL_SCATTERED)
+    built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
+    if refined and built.error > wanted * scale:
+        warnings.warn(
+            f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, above tol={tol:g}. "
+            "Pass a larger n_geodesics, a smaller radius, or accept it: chart.interpolation_error states it.",
+            SubbundleWarning,
+            stacklevel=4,
+        )
+    model, domain = built.model, built.domain
+    border = model.border if isinstance(model, Interpolant) else np.repeat(domain.extents[:, None], 2, axis=1)
+    searched = tol is not None and rank > 2
+    return ChartData(
+        tracer.base_point, tracer.frame, built.fan.directions, domain.extents, domain.endings,
+        model.points, model.velocities, model.counts, border, model.step, tracer.tol if searched else 0.0, scale,
+        domain.injectivity_radius, 0.0 if searched else built.error, _reach(tracer, model.nodes[0]),
+    )  # fmt: skip
+
+
+def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
+    """Diagonal of the box around the data (in its picture), None for a bundle without data."""
+    if not isinstance(bundle, HasLandmarks):
+        return None
+    landmarks = surroundings_of(bundle).picture(base).enter(bundle.landmarks(_LANDMARKS))
+    return float(np.linalg.norm(np.nanmax(landmarks, axis=0) - np.nanmin(landmarks, axis=0)))
+
+
+def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
+    """How far to follow the geodesics at most."""
+    if isinstance(radius, str) and radius != "auto":
+        raise ValueError(f"radius must be 'auto' or a positive number; got {radius!r}.")
+    hint = "It is the largest distance from base_point; 'auto' goes as far as the data."
+    bounds = [] if isinstance(radius, str) else [as_positive(radius, "radius", hint=hint)]
+    if max_radius is not None:
+        bounds.append(as_positive(max_radius, "max_radius"))
+    if bounds:
+        return min(bounds)
+    if extent is None:
+        raise ValueError(
+            "radius='auto' needs data to end at, and this bundle has none; got neither radius nor max_radius. Pass a "
+            "number, for example radius=2.0, or max_radius= as an upper bound."
+        )
+    return _FARTHEST * extent
+
+
+def _count(n_geodesics: int | None, rank: int) -> int | None:
+    if n_geodesics is None:
+        return None
+    if rank == 1:
+        return as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
+    return as_integer(n_geodesics, "n_geodesics", low=8 if rank == 2 else 4 * n_coefficients(rank))
+
+
+def _reach(tracer: Tracer, nodes: FloatArray) -> float:
+    """Largest distance at which a point still belongs to the submanifold.
+
+    The data scatters about it with the variance λ_{k+1} + … + λ_D; in high dimension that is more than the bandwidth.
+    """
+    rows = np.linspace(0, len(nodes) - 1, min(64, len(nodes))).astype(np.int64)
+    points = surroundings_of(tracer.bundle).picture(tracer.base_point).leave(nodes[rows])
+    beside = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :].sum(axis=1)
+    known = beside[np.isfinite(beside)]
+    spread = float(np.median(known)) if known.size else 0.0
+    return _BESIDE * float(np.sqrt(float(tracer.bundle.length_scale) ** 2 + spread))

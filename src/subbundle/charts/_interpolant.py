@@ -1,0 +1,157 @@
+"""A smooth map v ↦ exp(v) for k ≤ 2 from the nodes of a fan, its inverse, and the star-shaped domain where it holds.
+
+Bicubic Hermite in (r, θ): the radial derivatives are the exact velocities, the angular ones sixth-order differences
+between the geodesics. The error is of fourth order in both spacings. The domain is {r u(θ) : r ≤ ρ(θ)} with ρ linear
+between the geodesics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, IntArray
+from subbundle.charts import _interpolant_kernels as kernels
+from subbundle.charts._fan import BoolArray
+from subbundle.charts._interpolant_table import build_table
+from subbundle.charts._nearest import Found, nearest
+
+# Rows that are worth a thread of their own.
+_GRAIN = 2000
+# Positions on each cell of the border where the search for the nearest border point may start.
+_STARTS = 4
+# Coordinates this near to the border, in length scales, are still inside: rounding.
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True)
+class Interpolant:
+    """The interpolant of a fan.
+
+    Attributes
+    ----------
+    points, velocities : [L, R + 1, dim]
+        Nodes relative to the base point, and their velocities, continued beyond the end of each geodesic.
+    counts : [L]
+        How many of the nodes were reached by the geodesic itself.
+    border : [L, 2]
+        ρ at the two sides of the cell after each geodesic.
+    step, scale : float
+        h, and the length scale of the bundle.
+    rank : int
+        1 or 2.
+    """
+
+    points: FloatArray
+    velocities: FloatArray
+    counts: IntArray
+    border: FloatArray
+    step: float
+    scale: float
+    rank: int
+    n_jobs: int
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """Points and scaled derivatives [L, R + 1, 4, dim]; see `_interpolant_kernels`."""
+        return build_table(self.points, self.velocities, self.counts, self.step, self.rank)
+
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
+        distances = self.step * np.arange(self.points.shape[1])
+        before = np.roll(self.border[:, 1], 1) if self.rank == 2 else self.border[:, 1]
+        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + _SLACK * self.scale
+        # The common start is one node, not one per geodesic.
+        held[1:, 0] = False
+        ray, node = np.nonzero(held)
+        return self.points[ray, node], distances[node, None] * self._directions[ray]
+
+    @property
+    def _directions(self) -> FloatArray:
+        if self.rank == 1:
+            return np.array([[1.0], [-1.0]])
+        angle = 2.0 * np.pi / len(self.points) * np.arange(len(self.points))
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+    @cached_property
+    def tree(self) -> cKDTree:
+        """Tree of the nodes' points."""
+        return cKDTree(self.nodes[0])
+
+    @cached_property
+    def _rim(self) -> tuple[cKDTree, IntArray, FloatArray]:
+        """Tree of points on the border, with the cell and the position in it of each."""
+        positions = (np.arange(_STARTS) + 0.5) / _STARTS
+        rays = np.repeat(np.arange(len(self.border)), _STARTS)
+        starts = np.tile(positions, len(self.border))
+        coordinates = np.empty((rays.size, self.rank))
+        for row, ray in enumerate(rays):
+            kernels.border_coordinates(self.border, ray, starts[row], coordinates[row])
+        return cKDTree(self.evaluate(coordinates)), rays, starts
+
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[0]
+
+    def jacobians(self, coordinates: FloatArray) -> FloatArray:
+        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[1]
+
+    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n, dim = len(coordinates), self.points.shape[2]
+        points, jacobians, table = np.empty((n, dim)), np.empty((n, dim, self.rank)), self.table
+
+        def work(i: int, j: int) -> None:
+            kernels.evaluate_batch(table, self.step, coordinates[i:j], points[i:j], jacobians[i:j])
+
+        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        return points, jacobians
+
+    def inside(self, coordinates: FloatArray) -> BoolArray:
+        """Which ``coordinates`` [n, k] lie in the domain."""
+        result = np.empty(len(coordinates), bool)
+        kernels.inside_batch(self.border, coordinates, _SLACK * self.scale, result)
+        return result
+
+    def extent(self, coordinates: FloatArray) -> FloatArray:
+        """ρ [n] along the directions of ``coordinates`` [n, k]."""
+        if self.rank == 1:
+            return np.asarray(self.border[(coordinates[:, 0] < 0.0).astype(np.int64), 0])
+        turns = np.arctan2(coordinates[:, 1], coordinates[:, 0]) / (2.0 * np.pi) % 1.0 * len(self.border)
+        ray = np.minimum(turns.astype(np.int64), len(self.border) - 1)
+        start, end = self.border[ray].T
+        return np.asarray(start + (turns - ray) * (end - start))
+
+    def nearest(self, targets: FloatArray) -> Found:
+        """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
+        return nearest(self, targets)
+
+    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
+        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
+        n, table, coordinates = len(targets), self.table, starts.copy()
+        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
+
+        def work(i: int, j: int) -> None:
+            kernels.search_batch(
+                table, self.step, self.scale, targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j]
+            )
+
+        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        return coordinates, points, residuals, resting
+
+    def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Nearest points of the border to ``targets`` [n, dim]: coordinates, points and residuals."""
+        tree, rays, starts = self._rim
+        found = tree.query(targets)[1]
+        n = len(targets)
+        coordinates, points, residuals = np.empty((n, self.rank)), np.empty_like(targets), np.empty(n)
+        kernels.border_search_batch(
+            self.table, self.step, self.border, targets, rays[found], starts[found], 1.0 / _STARTS,
+            coordinates, points, residuals,
+        )  # fmt: skip
+        return coordinates, points, residuals

@@ -1,0 +1,169 @@
+"""A smooth map v ↦ exp(v) for k ≥ 3 from a fan of scattered directions, its inverse, and its star-shaped domain.
+
+Cubic Hermite along each geodesic, a local quadratic fit across the directions (see `_scattered_kernels`): third order
+in their spacing. The domain is {r u : r ≤ ρ(u)} with ρ(u) the mean over the k nearest directions of the fan, weighted
+by their inverse distance; where one of them ends at a fold or a cut, the smallest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, IntArray
+from subbundle.charts import _scattered_kernels as kernels
+from subbundle.charts._fan import BoolArray
+from subbundle.charts._nearest import Found, nearest
+
+_GRAIN = 50
+# Coordinates this near to the border, in length scales, are still inside: rounding.
+_SLACK = 1e-6
+# Directions in the fit, per coefficient.
+_PER_COEFFICIENT = 2.5
+
+
+def n_coefficients(rank: int) -> int:
+    """Coefficients of a quadratic polynomial across the directions of R^rank."""
+    return rank + (rank - 1) * rank // 2
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The interpolant of a fan of scattered directions.
+
+    Attributes
+    ----------
+    directions : [L, k]
+    points, velocities : [L, m, dim]
+        Nodes relative to the base point, and their velocities, continued beyond the end of each geodesic.
+    counts : [L]
+        How many of the nodes were reached by the geodesic itself.
+    extents : [L]
+        How far the domain reaches along each geodesic.
+    cut : [L]
+        Which of them end at a fold or a cut.
+    step, scale : float
+        Distance between nodes; length scale of the bundle.
+    """
+
+    directions: FloatArray
+    points: FloatArray
+    velocities: FloatArray
+    counts: IntArray
+    extents: FloatArray
+    cut: BoolArray
+    step: float
+    scale: float
+    n_jobs: int
+
+    @cached_property
+    def _tables(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """What the kernels read: directions, nodes with scaled velocities, ends, and the reach R of the fit."""
+        nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
+        ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
+        count = min(int(_PER_COEFFICIENT * n_coefficients(self.directions.shape[1])) + 1, len(self.directions))
+        apart, _ = self._compass.query(self.directions, k=[count])
+        return self.directions, nodes, ends, float(apart.max())
+
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
+        distances = self.step * np.arange(self.points.shape[1])
+        held = (np.arange(len(distances)) < self.counts[:, None]) & (distances <= self.extents[:, None])
+        # The common start is one node, not one per geodesic.
+        held[1:, 0] = False
+        ray, node = np.nonzero(held)
+        return self.points[ray, node], distances[node, None] * self.directions[ray]
+
+    @cached_property
+    def tree(self) -> cKDTree:
+        """Tree of the nodes' points."""
+        return cKDTree(self.nodes[0])
+
+    @cached_property
+    def _compass(self) -> cKDTree:
+        return cKDTree(self.directions)
+
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[0]
+
+    def jacobians(self, coordinates: FloatArray) -> FloatArray:
+        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]: the slopes of the fitted polynomials."""
+        return self._expand(coordinates)[1]
+
+    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        (n, rank), dim = coordinates.shape, self.points.shape[2]
+        points, jacobians = np.empty((n, dim)), np.empty((n, dim, rank))
+        directions, nodes, ends, reach = self._tables
+
+        def work(i: int, j: int) -> None:
+            kernels.evaluate_batch(
+                directions, nodes, ends, self.step, self.scale, reach, coordinates[i:j], points[i:j], jacobians[i:j]
+            )
+
+        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        return points, jacobians
+
+    def inside(self, coordinates: FloatArray) -> BoolArray:
+        """Which ``coordinates`` [n, k] lie in the domain."""
+        distance, border = self._border(coordinates)
+        return np.asarray(distance <= border + _SLACK * self.scale)
+
+    def extent(self, coordinates: FloatArray) -> FloatArray:
+        """ρ [n] along the directions of ``coordinates`` [n, k]."""
+        return self._border(coordinates)[1]
+
+    def _border(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """|v| [n] and ρ(v/|v|) [n]; at zero, which is inside whatever the direction, some ρ."""
+        distance = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))
+        unit = coordinates / np.where(distance > 0.0, distance, 1.0)[:, None]
+        apart, near = self._compass.query(unit, k=unit.shape[1])
+        ends = self.extents[near]
+        weights = 1.0 / np.maximum(apart, 1e-9)
+        mean = np.einsum("nm,nm->n", weights, ends) / weights.sum(axis=1)
+        return distance, np.where(self.cut[near].any(axis=1), ends.min(axis=1), mean)
+
+    def nearest(self, targets: FloatArray) -> Found:
+        """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
+        return nearest(self, targets)
+
+    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
+        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
+        n, coordinates = len(targets), starts.copy()
+        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
+        directions, nodes, ends, reach = self._tables
+
+        def work(i: int, j: int) -> None:
+            kernels.search_batch(
+                directions, nodes, ends, self.step, self.scale, reach,
+                targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j],
+            )  # fmt: skip
+
+        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        return coordinates, points, residuals, resting
+
+    def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Near points of the border to ``targets`` [n, dim]: coordinates, points and residuals.
+
+        The nearest end of a geodesic, or where the ray to the nearest point beyond crosses the border: the better one.
+        """
+        ends = self.extents[:, None] * self.directions
+        rim = self.evaluate(ends)
+        chosen = ends[cKDTree(rim).query(targets)[1]]
+        beyond = self.search(targets, chosen)[0]
+        distance, border = self._border(beyond)
+        crossing = beyond * (border / np.maximum(distance, 1e-300))[:, None]
+        points, crossed = self.evaluate(chosen), self.evaluate(crossing)
+        better = _distance(crossed, targets) < _distance(points, targets)
+        chosen[better], points[better] = crossing[better], crossed[better]
+        return chosen, points, _distance(points, targets)
+
+
+def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
+    distance: FloatArray = np.sqrt(np.einsum("nd,nd->n", a - b, a - b))
+    return distance

@@ -1,0 +1,292 @@
+"""Normal coordinates: exp restricted to the dual subspace at a base point, as a map that can be inverted.
+
+    v ∈ R^k  ↦  exp_μ(F v) ∈ R^D,        |v| = length of the geodesic from μ,
+
+on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data,
+where it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not
+one-to-one. An interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 searches along geodesics
+can make it exact.
+
+On a manifold nearest means nearest there. The search runs in a picture of the manifold around the base point (see
+`bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, Status, all_finite
+from subbundle._validation import as_choice, as_points
+from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
+from subbundle.charts import _chart_data
+from subbundle.charts._chart_survey import survey
+from subbundle.charts._fan import BoolArray
+from subbundle.charts._fan_domain import count_endings
+from subbundle.charts._located import Located
+from subbundle.charts._settle import settle
+
+__all__ = ["Chart", "Located"]
+
+
+class Chart:
+    """Normal coordinates around ``base_point`` [dim], in both directions.
+
+    Parameters
+    ----------
+    radius : float or "auto"
+        Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
+    n_geodesics : int, optional
+        Directions of the fan. Unless given: 2 for rank 1; for higher ranks as many as the tolerance needs, up to 512
+        for rank 2 and 200·2^(k−1) above.
+    tol : float, optional
+        Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
+        as far as the number of geodesics reaches it; ``interpolation_error`` states what was reached. For k ≥ 3 a
+        given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
+    max_radius : float, optional
+        Bound for ``"auto"``. Needed where there is no data to end at.
+
+    Examples
+    --------
+    On the sphere the coordinates are the polar angle times the direction, up to the neighbourhood of the antipode:
+
+    >>> import numpy as np
+    >>> from subbundle.bundles.analytic import SphereTangent
+    >>> chart = Chart(SphereTangent(2), [0, 0, 1.0], max_radius=4.0)
+    >>> np.round(chart.transform([0.0, 1.0, 0.0]) / np.pi, 4) + 0.0
+    array([0. , 0.5])
+    >>> np.round(chart.inverse_transform([[np.pi / 2, 0.0]]), 4) + 0.0
+    array([[1., 0., 0.]])
+    >>> bool(2.5 < chart.injectivity_radius < np.pi)
+    True
+    """
+
+    def __init__(
+        self,
+        bundle: Subbundle,
+        base_point: Any,
+        radius: float | str = "auto",
+        *,
+        n_geodesics: int | None = None,
+        tol: float | None = None,
+        max_radius: float | None = None,
+    ) -> None:
+        self._bundle: Subbundle | None = bundle
+        self._data = survey(bundle, base_point, radius, n_geodesics, tol, max_radius)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
+        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
+        so does one on a manifold."""
+        chart = cls.__new__(cls)
+        chart._bundle, chart._data = bundle, _chart_data.from_arrays(arrays)
+        pictured = chart._picture.enter(chart.base_point[None]).shape[1]
+        if pictured != chart._data.points.shape[2]:
+            raise ValueError(
+                f"arrays must fit the bundle: their pictures have {chart._data.points.shape[2]} columns, those of its "
+                f"space {pictured}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
+            )
+        chart._data.model(bundle)
+        return chart
+
+    @classmethod
+    def _of(cls, data: _chart_data.ChartData, bundle: Subbundle) -> Chart:
+        """The chart of a fan that was traced elsewhere."""
+        chart = cls.__new__(cls)
+        chart._bundle, chart._data = bundle, data
+        return chart
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the chart knows, as arrays that `numpy.savez` can keep."""
+        return self._data.to_arrays()
+
+    @cached_property
+    def _model(self) -> _chart_data.Model:
+        return self._data.model(self._bundle)
+
+    @property
+    def _picture(self) -> Picture:
+        return self._around.picture(self.base_point)
+
+    @property
+    def _around(self) -> Surroundings:
+        return surroundings_of(self._bundle)
+
+    @property
+    def base_point(self) -> FloatArray:
+        """μ [dim]."""
+        return self._data.base_point
+
+    @property
+    def frame(self) -> FloatArray:
+        """F [dim, rank]: the directions of the coordinate axes at the base point."""
+        return self._data.frame
+
+    @property
+    def rank(self) -> int:
+        """k."""
+        return self._data.rank
+
+    @property
+    def radius(self) -> float:
+        """Distance of the outermost point covered."""
+        return float(self._data.extents.max())
+
+    @property
+    def injectivity_radius(self) -> float:
+        """Radius of the largest ball in which exp was seen to be one-to-one; infinite if no fold or cut was met."""
+        return self._data.injectivity_radius
+
+    @property
+    def interpolation_error(self) -> float:
+        """Distance between the interpolant and independent geodesics: 99 % of the positions compared lie within it.
+
+        0 where every point is a search by geodesics (k ≥ 3 with ``tol``).
+        """
+        return self._data.interpolation_error
+
+    @property
+    def max_residual(self) -> float:
+        """Distance up to which points belong to the chart: 3 √(a² + s²).
+
+        a is the bandwidth, s² the variance of the data across the subspaces; in high dimension s is the larger.
+        """
+        return self._data.max_residual
+
+    @property
+    def directions(self) -> FloatArray:
+        """Unit coordinates [L, rank] of the geodesics of the fan."""
+        return self._data.directions
+
+    @property
+    def extents(self) -> FloatArray:
+        """How far [L] the chart reaches along each geodesic of the fan."""
+        return self._data.extents
+
+    @property
+    def endings(self) -> dict[str, int]:
+        """How many geodesics of the fan ended for which reason, commonest first."""
+        return count_endings(self._data.endings)
+
+    def __repr__(self) -> str:
+        return (
+            f"Chart(rank {self.rank} in R^{len(self.base_point)}, radius={self.radius:.4g}, "
+            f"{len(self.extents)} geodesics, injectivity_radius={self.injectivity_radius:.4g})"
+        )
+
+    def locate(self, points: Any, *, outside: str = "nan") -> Located:
+        """Project ``points`` [batch, dim] or [dim] to the chart.
+
+        Parameters
+        ----------
+        outside : {"nan", "nearest"}
+            Points that the chart does not cover get NaN, or the nearest point on its border. Their status is not OK.
+        """
+        outside = as_choice(outside, "outside", ("nan", "nearest"))
+        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
+        if given.ndim > 2:
+            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
+        points = self._around.validate(np.atleast_2d(given), "points")
+        targets = self._picture.enter(points)
+        unseen = ~all_finite(targets)
+        targets[unseen] = 0.0
+        coordinates, found, residuals, resting = self._model.nearest(targets)
+        if self._around is not FLAT:
+            settle(self._around, self._picture, self._model, points, coordinates, found)
+        beyond = ~self._model.inside(coordinates)
+        status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
+        if outside == "nearest" and beyond.any():
+            coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
+        found = self._picture.leave(found)
+        if self._around is not FLAT:
+            residuals = self._around.distance(points, found)
+        status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
+        bad = unseen if outside == "nearest" else status != Status.OK
+        status[unseen] = Status.LEFT_SUPPORT
+        coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
+        if given.ndim == 1:
+            return Located(coordinates[0], found[0], residuals[0], Status(int(status[0])))  # type: ignore[arg-type]
+        return Located(coordinates, found, residuals, status)
+
+    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
+        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
+        return self.locate(points, outside=outside).coordinates
+
+    def project(
+        self, points: Any, *, method: str = "continuous", outside: str = "nearest"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Projections [batch, dim] of ``points`` [batch, dim], and the distances [batch] to them.
+
+        Parameters
+        ----------
+        method : {"continuous", "discrete"}
+            The nearest point of the chart, through its logarithm; or the nearest of the points generated for it.
+        outside : {"nan", "nearest"}
+            As in `locate`, for the continuous projection; the discrete one always exists.
+        """
+        if as_choice(method, "method", ("continuous", "discrete")) == "continuous":
+            located = self.locate(points, outside=outside)
+            return located.points, located.residuals
+        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
+        points = np.atleast_2d(given)
+        targets = self._picture.enter(points)
+        near = self._picture.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
+        near[~all_finite(targets)] = np.nan
+        residuals = self._around.distance(points, near)
+        return (near[0], residuals[0]) if given.ndim == 1 else (near, residuals)
+
+    def residual(self, points: Any, *, outside: str = "nearest") -> FloatArray:
+        """Distances [batch] of ``points`` [batch, dim] from the chart; see `locate`."""
+        return self.locate(points, outside=outside).residuals
+
+    def inside(self, coordinates: Any) -> BoolArray:
+        """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
+        held = self._held(coordinates)[1]
+        return held if np.ndim(coordinates) == 2 else held[0]
+
+    def sample(self) -> FloatArray:
+        """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
+        return self._picture.leave(self._model.nodes[0])
+
+    def extent_along(self, coordinates: Any) -> FloatArray:
+        """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
+        given, _ = self._held(coordinates)
+        known = np.isfinite(given).all(axis=1)
+        result = np.full(len(given), np.nan)
+        result[known] = self._model.extent(given[known])
+        return result
+
+    def inverse_transform(self, coordinates: Any) -> FloatArray:
+        """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
+        given, held = self._held(coordinates)
+        result = np.full((len(given), len(self.base_point)), np.nan)
+        result[held] = self._picture.leave(self._model.evaluate(given[held]))
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def jacobian(self, coordinates: Any) -> FloatArray:
+        """∂exp/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
+        given, held = self._held(coordinates)
+        result = np.full((len(given), len(self.base_point), self.rank), np.nan)
+        jacobians = self._model.jacobians(given[held])
+        if self._around is not FLAT:
+            at = self._model.evaluate(given[held])
+            jacobians = np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)
+        result[held] = jacobians
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
+        """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
+        given = np.array(coordinates, dtype=np.float64, ndmin=2)
+        if given.ndim != 2 or given.shape[1] != self.rank:
+            raise ValueError(
+                f"coordinates must have shape (batch, {self.rank}), one column per coordinate; got shape "
+                f"{np.shape(coordinates)}."
+            )
+        held = np.asarray(np.isfinite(given).all(axis=1))
+        held[held] = self._model.inside(given[held])
+        return given, held

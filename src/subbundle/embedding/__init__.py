@@ -1,0 +1,1 @@
+"""A whole submanifold laid out in R^k."""

@@ -1,0 +1,147 @@
+"""Straightening paths from chart to chart: every point between moves to the middle of its neighbours, along the atlas.
+
+A shortest path in a graph of bases zigzags. In the chart of a point of the path its two neighbours have coordinates
+v₋ and v₊; the point moves to ½ (v₋ + v₊) unless that leads beyond the data. Repeated, this shortens the path to a
+geodesic of the atlas.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.embedding._normal_kernels import exp_chart, foot, normal_from_tangent
+
+_SWEEPS = 80
+# A path has settled when no point moves by more than this part of the spacing.
+_SETTLED = 2e-3
+# Points may go this many spacings from the nearest base: the cover leaves no more than one, and the data goes on
+# for a part of one beyond it.
+_BEYOND = 1.5
+# A move that leads beyond is halved so many times.
+_TRIES = 3
+
+
+@nb.njit(nogil=True, cache=True)
+def straighten(
+    bases, frames, forms, link_starts, links, spacings, starts, ends, start_homes, end_homes, rows, before, lengths
+):
+    """Write the lengths [P] of straightened paths from ``starts`` to ``ends`` [P, D].
+
+    ``before[rows[p]]`` [M] is the tree of shortest paths from the chart ``start_homes[p]``; −9999 where there is none.
+    """
+    n_charts, dim = bases.shape
+    rank = frames.shape[2]
+    nodes, homes = np.empty((n_charts + 2, dim)), np.empty(n_charts + 2, np.int64)
+    scratch = (
+        np.empty(dim), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
+    )  # fmt: skip
+    first, second, middle, here = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(rank)
+    for p in range(len(starts)):
+        count = _trace(bases, before, rows[p], starts, ends, start_homes[p], end_homes[p], p, nodes, homes)
+        if count == 0:
+            lengths[p] = np.inf
+            continue
+        for _ in range(_SWEEPS):
+            moved = 0.0
+            for i in range(1, count - 1):
+                c = homes[i]
+                _log(nodes, i - 1, bases, frames, forms, c, scratch, first)
+                _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+                moved = max(moved, _toward(
+                    bases, frames, forms, link_starts, links, spacings, nodes, homes, i, scratch, first, second, middle,
+                    here,
+                ))  # fmt: skip
+            if moved <= _SETTLED:
+                break
+        total = 0.0
+        for i in range(count - 1):
+            total += 0.5 * _piece(nodes, i, homes[i], bases, frames, forms, scratch, first, second)
+            total += 0.5 * _piece(nodes, i, homes[i + 1], bases, frames, forms, scratch, first, second)
+        lengths[p] = total
+
+
+@nb.njit(nogil=True, cache=True)
+def _toward(bases, frames, forms, link_starts, links, spacings, nodes, homes, i, scratch, first, second, middle, here):
+    """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
+
+    Returns how far it went, in spacings.
+    """
+    rank, dim = first.size, nodes.shape[1]
+    c = homes[i]
+    point, tau, mixed, square, _, _ = scratch
+    _log(nodes, i, bases, frames, forms, c, scratch, here)
+    share = 1.0
+    for _ in range(_TRIES):
+        for a in range(rank):
+            middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
+        exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
+        home, away = _nearest(bases, link_starts, links, c, point)
+        if away <= (_BEYOND * spacings[home]) ** 2:
+            step = 0.0
+            for j in range(dim):
+                step += (nodes[i, j] - point[j]) ** 2
+                nodes[i, j] = point[j]
+            homes[i] = home
+            return np.sqrt(step) / spacings[home]
+        share *= 0.5
+    return 0.0
+
+
+@nb.njit(nogil=True, cache=True)
+def _trace(bases, before, row, starts, ends, start_home, end_home, p, nodes, homes):
+    """Write the path from ``ends[p]`` back to ``starts[p]`` over the bases between; returns its number of points."""
+    dim = bases.shape[1]
+    for j in range(dim):
+        nodes[0, j] = ends[p, j]
+    homes[0] = end_home
+    count, c = 1, end_home
+    while True:
+        for j in range(dim):
+            nodes[count, j] = bases[c, j]
+        homes[count] = c
+        count += 1
+        if c == start_home:
+            break
+        c = before[row, c]
+        if c < 0:
+            return 0
+    for j in range(dim):
+        nodes[count, j] = starts[p, j]
+    homes[count] = start_home
+    return count + 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _log(nodes, i, bases, frames, forms, c, scratch, v):
+    """Normal coordinates of node ``i`` in chart ``c``."""
+    point, tau, mixed, square, offset, small = scratch
+    for j in range(point.size):
+        point[j] = nodes[i, j]
+    foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
+    normal_from_tangent(mixed, square, tau, v)
+
+
+@nb.njit(nogil=True, cache=True)
+def _piece(nodes, i, c, bases, frames, forms, scratch, first, second):
+    """Distance between nodes i and i + 1 in chart ``c``."""
+    _log(nodes, i, bases, frames, forms, c, scratch, first)
+    _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+    total = 0.0
+    for a in range(first.size):
+        total += (first[a] - second[a]) ** 2
+    return np.sqrt(total)
+
+
+@nb.njit(nogil=True, cache=True)
+def _nearest(bases, link_starts, links, c, point):
+    """The chart among ``c`` and those linked to it whose base is nearest to ``point``, and the squared distance."""
+    best, home = np.inf, c
+    for i in range(link_starts[c] - 1, link_starts[c + 1]):
+        e = c if i < link_starts[c] else links[i]
+        total = 0.0
+        for j in range(point.size):
+            total += (bases[e, j] - point[j]) ** 2
+        if total < best:
+            best, home = total, e
+    return home, best

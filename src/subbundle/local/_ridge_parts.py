@@ -1,0 +1,179 @@
+"""The parts of a step onto the ridge at one point: plain and corrected, Newton's division, and what the fit says.
+
+``basis`` [d, d] holds the eigenvectors of the local second moment as columns, the bundle first; ``fit`` [q, d − k] the
+coefficients of the quadric in bandwidths, see `quadric_sums`.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.local.quadric_sums import n_features
+
+# Beyond this the division is no longer Newton's: noise as wide as the kernel leaves little to tell offsets from.
+LEAST_SLOPE = 0.4
+# Longest correction for curvature, in bandwidths: a cloud that bends by more than this within one has no quadric.
+LONGEST_BEND = 0.5
+# Longest mean shift of a point on the cloud, in bandwidths.
+FURTHEST = 1.0
+# Mean shifts longer than this, in bandwidths, should lead across the bundle.
+ASTRAY = 0.4
+
+
+@nb.njit(nogil=True, cache=True)
+def plain_step(shift, basis, rank, step):
+    """(I − P)(m − p)."""
+    for i in range(shift.size):
+        step[i] = shift[i]
+    for a in range(rank):
+        along = 0.0
+        for i in range(shift.size):
+            along += basis[i, a] * shift[i]
+        for i in range(shift.size):
+            step[i] -= along * basis[i, a]
+
+
+@nb.njit(nogil=True, cache=True)
+def far(shift, bandwidth):
+    """Whether the local mean is further off than it can be on a sheet or at its straight border (0.8 a)."""
+    total = 0.0
+    for i in range(shift.size):
+        total += shift[i] * shift[i]
+    return total > (FURTHEST * bandwidth) ** 2
+
+
+@nb.njit(nogil=True, cache=True)
+def beside(shift, step, bandwidth):
+    """Whether the way to the local mean lies in the bundle; ``step`` is the part of ``shift`` across it.
+
+    So it is at a point off the cloud that has a weight of its own. Short shifts say nothing.
+    """
+    total, across = 0.0, 0.0
+    for i in range(shift.size):
+        total += shift[i] * shift[i]
+        across += step[i] * step[i]
+    return total > (ASTRAY * bandwidth) ** 2 and across < 0.5 * total
+
+
+@nb.njit(nogil=True, cache=True)
+def bend_variance(rank, effective):
+    """Variance of the correction for curvature along one normal direction, in variances of the neighbours.
+
+    On a plane with Gaussian weights the correction has the weights −w_n Σ_a (u_a² − 1)/2; this is the sum of their
+    squares.
+    """
+    return (0.1875 * rank + 0.0625 * rank * (rank - 1.0)) / effective
+
+
+@nb.njit(nogil=True, cache=True)
+def kept_part(squared, variance, rank, codimension, effective, bandwidth):
+    """Part of a correction of length² ``squared`` to keep, when its noise has ``variance`` along each normal direction.
+
+    In three or more normal directions shrinking it as Stein's estimator of a mean does lowers the expected error,
+    whatever the curvature: in many, the noise of the correction is longer than the correction. Between as many
+    effective neighbours as the quadric has coefficients, which say nothing, and twice as many, it is phased in.
+    """
+    size = n_features(rank)
+    known = max(min((effective - size) / size, 1.0), 0.0)
+    if squared <= 0.0:
+        return known
+    part = 1.0 - max(codimension - 2.0, 0.0) * variance / squared
+    return known * max(min(part, LONGEST_BEND * bandwidth / np.sqrt(squared)), 0.0)
+
+
+@nb.njit(nogil=True, cache=True)
+def corrected_step(fit, basis, rank, codimension, bandwidth, variance, effective, step):
+    """Go from the plain step towards the height of the quadric; ``variance`` is that of the neighbours about it."""
+    dim = step.size
+    total = 0.0
+    for i in range(dim):
+        height = 0.0
+        for j in range(dim - rank):
+            height += basis[i, rank + j] * fit[0, j]
+        total += (bandwidth * height - step[i]) ** 2
+    noise = bend_variance(rank, effective) * variance / codimension
+    part = kept_part(total, noise, rank, codimension, effective, bandwidth)
+    for i in range(dim):
+        height = 0.0
+        for j in range(dim - rank):
+            height += basis[i, rank + j] * fit[0, j]
+        step[i] += part * (bandwidth * height - step[i])
+
+
+@nb.njit(nogil=True, cache=True)
+def newton(values, basis, rank, bandwidth, step):
+    """Divide the normal components of the step by 1 − λ_j/a²."""
+    dim = step.size
+    for j in range(rank, dim):
+        along = 0.0
+        for i in range(dim):
+            along += basis[i, j] * step[i]
+        along *= 1.0 / max(1.0 - values[j] / (bandwidth * bandwidth), LEAST_SLOPE) - 1.0
+        for i in range(dim):
+            step[i] += along * basis[i, j]
+
+
+@nb.njit(nogil=True, cache=True)
+def settle(step, before, length_before):
+    """Halve a step that turns back by more than half of the one before; return its length."""
+    total, turned = 0.0, 0.0
+    for i in range(step.size):
+        total += step[i] * step[i]
+        turned += step[i] * before[i]
+    length = np.sqrt(total)
+    if np.isfinite(length_before) and turned < 0.0 and length > 0.5 * length_before:
+        for i in range(step.size):
+            step[i] *= 0.5
+        length *= 0.5
+    return length
+
+
+@nb.njit(nogil=True, cache=True)
+def second_form(fit, basis, rank, bandwidth, forms):
+    """II(e_a, e_b), a ≤ b, as vectors of R^d."""
+    dim = basis.shape[0]
+    pair = 0
+    for a in range(rank):
+        for b in range(a, rank):
+            factor = (2.0 if a == b else 1.0) / bandwidth
+            for i in range(dim):
+                forms[pair, i] = 0.0
+                for j in range(dim - rank):
+                    forms[pair, i] += factor * fit[1 + rank + pair, j] * basis[i, rank + j]
+            pair += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def tilt(fit, basis, rank):
+    """Turn the basis into that of the quadric's tangent space e_a + Σ b_ja e_j at p: Gram–Schmidt, tangents first."""
+    dim = basis.shape[0]
+    for a in range(rank):
+        for i in range(dim):
+            for j in range(dim - rank):
+                basis[i, a] += fit[1 + a, j] * basis[i, rank + j]
+    for m in range(dim):
+        for _ in range(2):
+            for l in range(m):  # noqa: E741
+                overlap = 0.0
+                for i in range(dim):
+                    overlap += basis[i, l] * basis[i, m]
+                for i in range(dim):
+                    basis[i, m] -= overlap * basis[i, l]
+        total = 0.0
+        for i in range(dim):
+            total += basis[i, m] * basis[i, m]
+        for i in range(dim):
+            basis[i, m] /= np.sqrt(total)
+
+
+@nb.njit(nogil=True, cache=True)
+def press(basis, rank, forms):
+    """Take the tangential part out of the rows of ``forms``."""
+    for pair in range(forms.shape[0]):
+        for a in range(rank):
+            along = 0.0
+            for i in range(basis.shape[0]):
+                along += basis[i, a] * forms[pair, i]
+            for i in range(basis.shape[0]):
+                forms[pair, i] -= along * basis[i, a]

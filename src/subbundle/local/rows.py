@@ -1,0 +1,165 @@
+"""Passes over whole rows, for more than `BLOCK_DIM` dimensions: neighbours and weights, scaled tiles, contraction."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subbundle.cloud._build import LEAF
+from subbundle.cloud._search import box_distance_sq
+from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach
+
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
+    """`weigh_rows_within` the reach at which nothing of the Gaussian is missed."""
+    cut = gaussian_reach(point.size)
+    return weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi)
+
+
+@nb.njit(nogil=True, cache=True)
+def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi):
+    """Find the neighbours of ``point`` and their weights, in one pass; the Gaussian ends ``cut`` beyond the nearest t.
+
+    The reach is relative to the nearest observation, which is only known at the end: rows are kept by the bound so far
+    and sifted afterwards. In high dimension, where no box can be passed over, every row is then read just once.
+
+    Returns
+    -------
+    count : int
+        Neighbours found: ``places``, ``phi``, ``psi`` [N] hold their rows, φ_n and ψ_n = −2 φ′_n.
+    shift : float
+        t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
+    """
+    area = bandwidth * bandwidth
+    reach = cut if kernel == GAUSSIAN else COMPACT_REACH
+    count, best = collect(rows, boxes, point, reach * area, kernel == GAUSSIAN, apart, places, psi)
+    if not best < TOO_FAR * area:
+        return 0, 0.0
+    shift = best / area if kernel == GAUSSIAN else 0.0
+    kept = 0
+    for n in range(count):
+        t = psi[n] / area - shift
+        if t < reach:
+            places[kept] = places[n]
+            if kernel == GAUSSIAN:
+                psi[kept] = exp_minus(0.5 * t)
+                phi[kept] = psi[kept]
+            else:
+                u = 1.0 - t / COMPACT_REACH
+                psi[kept] = u * u * u
+                phi[kept] = psi[kept] * u
+            kept += 1
+    return kept, shift
+
+
+@nb.njit(nogil=True, cache=True)
+def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
+    """Rows nearer than ``reach_sq`` (beyond the nearest one, if ``relative``), with their squared distances."""
+    n_points = rows.shape[0]
+    stack = np.empty((64, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, (n_points + LEAF - 1) // LEAF
+    best = np.inf
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
+        if box_distance_sq(boxes, node, point) >= (best + reach_sq if relative else reach_sq):
+            continue
+        if last - first == 1:
+            for n in range(first * LEAF, min(last * LEAF, n_points)):
+                distance = _distance_sq(rows, n, point)
+                if distance > apart:
+                    best = min(best, distance)
+                    if distance < (best + reach_sq if relative else reach_sq):
+                        places[count] = n
+                        distances[count] = distance
+                        count += 1
+            continue
+        middle = first + (last - first + 1) // 2
+        left, right = node + 1, node + 2 * (middle - first)
+        # What is pushed last is read first: the nearer child, so that the bound falls early.
+        nearer_left = box_distance_sq(boxes, left, point) <= box_distance_sq(boxes, right, point)
+        slot = top + 1 if nearer_left else top
+        other = 2 * top + 1 - slot
+        stack[slot, 0], stack[slot, 1], stack[slot, 2] = left, first, middle
+        stack[other, 0], stack[other, 1], stack[other, 2] = right, middle, last
+        top += 2
+    return count, best
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def _distance_sq(rows, n, point):
+    total = 0.0
+    for j in range(point.size):
+        offset = rows[n, j] - point[j]
+        total += offset * offset
+    return total
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def first_moment(rows, places, weights, point, first):
+    """Return Σ w_n and write Σ w_n (x_n − p) into ``first``."""
+    first[:] = 0.0
+    mass = 0.0
+    for n in range(places.size):
+        w = weights[n]
+        mass += w
+        place = places[n]
+        for j in range(point.size):
+            first[j] += w * (rows[place, j] - point[j])
+    return mass
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def fill_tile(rows, places, weights, centre, tile):
+    """Write √w_n (x_n − centre) into the rows of ``tile``."""
+    for n in range(places.size):
+        root = np.sqrt(weights[n])
+        place = places[n]
+        for j in range(centre.size):
+            tile[n, j] = root * (rows[place, j] - centre[j])
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def contracted_rows(rows, places, weights, centre, components, vectors, partners, result):
+    """With y_n = x_n − centre, q_n = Σ_i c_i (y_n·e_i)(y_n·u_i): return Σ w_n q_n, write Σ w_n q_n y_n.
+
+    ``vectors`` and ``partners`` are [rank, d]: e_i and u_i as rows.
+    """
+    rank, dim = vectors.shape
+    offset = np.empty(dim)
+    result[:] = 0.0
+    total = 0.0
+    for n in range(places.size):
+        place = places[n]
+        for j in range(dim):
+            offset[j] = rows[place, j] - centre[j]
+        q = 0.0
+        for i in range(rank):
+            along, across = 0.0, 0.0
+            for j in range(dim):
+                along += offset[j] * vectors[i, j]
+                across += offset[j] * partners[i, j]
+            q += components[i] * along * across
+        q *= weights[n]
+        total += q
+        for j in range(dim):
+            result[j] += q * offset[j]
+    return total
+
+
+@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+def pull_back(rows, places, weights, point, mean, vector, result):
+    """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean, applied."""
+    result[:] = 0.0
+    for n in range(places.size):
+        place = places[n]
+        along = 0.0
+        for j in range(point.size):
+            along += (rows[place, j] - mean[j]) * vector[j]
+        along *= weights[n]
+        for j in range(point.size):
+            result[j] += along * (rows[place, j] - point[j])

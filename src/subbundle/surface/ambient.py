@@ -1,0 +1,191 @@
+"""Surfaces in R^d, d > 3: from noisy points to a triangle mesh with its vertices in R^d.
+
+    flat part   directions with nothing but noise left out; what then has three coordinates is a surface in R³
+    ridge       observations carried onto the second-order ridge, at the bandwidth of least estimated risk
+    spread      some of them, none nearer than half a bandwidth to another, first along the borders
+    triangles   the tangential Delaunay complex, stitched to a manifold (`subbundle.triangles`)
+
+There is no implicit function for a surface of codimension two or more, so the mesh is made of points of the ridge and
+their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than
+
+    |P (m − p)| = √(2/π) a² / √(a² + σ²),
+
+its value on a straight one (`border`); points of the ridge with more lie outside and are left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._validation import as_positive
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
+from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.surface import attributes as carrying
+from subbundle.surface import border
+from subbundle.surface.flat import flat_part
+from subbundle.triangles.finish import finish
+from subbundle.triangles.mesh import Mesh, Summary
+from subbundle.triangles.poisson_disk import hashes, spread
+from subbundle.triangles.tangential_delaunay import triangulate
+
+LEAST_POINTS = 100
+# Least distance of two vertices, in bandwidths and in spacings of the observations.
+_APART, _APART_SPACINGS = 0.55, 1.3
+# Observations carried to the ridge for one patch of the area of the kernel, 2πa²: seven for a vertex.
+_PER_PATCH = 100.0
+# Part of the typical density below which a point is one of outliers, also where the cloud is ten times thinner.
+_SUPPORT = 0.04
+# Drift, in bandwidths, from which on a point may lie on a border.
+_DRIFTING = 0.4
+# λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.
+_THIN, _THICK = 0.25, 0.5
+# Bandwidth, as a part of the size of the cloud, from which on a warning is due.
+_COARSE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Points of the ridge inside the borders: positions [n, r], tangents [n, r, 2], inward drift [n], all lengths as
+    they are; and the noise and the spacing of the observations."""
+
+    points: FloatArray
+    tangents: FloatArray
+    drift: FloatArray
+    noise: float
+    spacing: float
+
+
+def reconstruct_ambient(
+    rows: FloatArray,
+    given: Mapping[str, NDArray[Any]],
+    stage: Callable[[str], None],
+    in_space: Callable[[FloatArray], Mesh],
+    *,
+    bandwidth: float | str,
+    closed: bool,
+    opening: float,
+    n_jobs: int,
+) -> Mesh:
+    """A mesh of the surface around ``rows`` [N, d], d > 3, with the attributes ``given``.
+
+    ``stage`` is told what begins; ``in_space`` makes the mesh of a surface in R³ of its points [n, 3].
+    """
+    stage("looking at directions")
+    used = np.unique(rows, axis=0)
+    if len(used) < LEAST_POINTS:
+        raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(used)}.")
+    part = flat_part(used)
+    points = part.enter(used) if part.axes.shape[1] < rows.shape[1] else used
+    if points.shape[1] == 3:
+        mesh = in_space(points)
+    elif closed:
+        raise ValueError(
+            "closed=True needs a surface that divides its space, so one in R³; this one bends in "
+            f"{points.shape[1]} dimensions. Pass a larger opening to bridge gaps."
+        )
+    else:
+        mesh = _tangential(points, bandwidth, opening, stage, n_jobs)
+    vertices = part.leave(mesh.vertices) if points is not used else mesh.vertices
+    assert mesh.summary is not None
+    carried = carrying.carry(rows, given, vertices, 0.5 * mesh.summary.bandwidth)
+    return replace(
+        mesh, vertices=vertices, normals=None, attributes=carried, summary=replace(mesh.summary, n_points=len(rows))
+    )
+
+
+def _tangential(
+    points: FloatArray, bandwidth: float | str, opening: float, stage: Callable[[str], None], n_jobs: int
+) -> Mesh:
+    """The mesh of ``points`` [N, r] by tangential Delaunay triangulation."""
+    stage("choosing a bandwidth")
+    width, remark = _width(points, bandwidth, n_jobs)
+    bundle = PrincipalSubbundle(points, 2, width, n_jobs=n_jobs)
+    stage("carrying points to the ridge")
+    sheet = _sheet(bundle, points)
+    if remark:  # not before it is known that there is a surface
+        warnings.warn(remark, SubbundleWarning, stacklevel=5)
+    apart = max(_APART * width, _APART_SPACINGS * sheet.spacing)
+    chosen = spread(sheet.points, apart, np.where(sheet.drift > _DRIFTING * width, sheet.drift, 0.0))
+    corners = np.ascontiguousarray(sheet.points[chosen])
+    stage(f"triangulating {len(corners)} vertices")
+    faces = triangulate(corners, np.ascontiguousarray(sheet.tangents[chosen]), opening * width, n_jobs)
+    if len(faces) == 0:
+        raise ValueError(
+            "points must lie around a surface; no two neighbouring points of the ridge agree on a triangle. Pass the "
+            "points of a surface, or another bandwidth."
+        )
+    done = finish(corners, faces)
+    summary = Summary(
+        n_points=len(points), n_used=len(points), n_seeds=len(corners), noise=sheet.noise, spacing=sheet.spacing,
+        bandwidth=width, cell=apart, orientable=done.orientable, seconds={},
+    )  # fmt: skip
+    return Mesh(done.vertices, done.faces, None, {}, summary)
+
+
+def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[float, str]:
+    """The bandwidth given, or that of least risk, and what is to be remarked about it."""
+    remark = ""
+    if isinstance(bandwidth, str):
+        if bandwidth != "auto":
+            raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
+        choice = compare_bandwidths(points, 2, n_jobs=n_jobs)
+        width, remark = choice.bandwidth, choice.remark
+    else:
+        width = as_positive(bandwidth, "bandwidth")
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    if not remark and width > _COARSE * size:
+        remark = (
+            f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
+            f"{size:.3g}. Features narrower than two bandwidths are lost."
+        )
+    return width, remark
+
+
+def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
+    """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
+    width = bundle.bandwidth
+    ridge = ridge_project(bundle, _some(points, _PER_PATCH / bundle.typical_mass))
+    good = (ridge.status == Status.OK) & (ridge.density > _SUPPORT)
+    if good.sum() < 20:
+        raise ValueError(
+            f"points must lie around a surface; only {int(good.sum())} places with a ridge were found at bandwidth "
+            f"{width:.3g}. Pass the points of a surface, or another bandwidth."
+        )
+    points, tangents = ridge.points[good], ridge.tangents[good]
+    frame = bundle.frame(points)
+    _check_flatness(frame.eigenvalues, width)
+    noise = float(np.median(ridge.noise[good]))
+    drift = np.linalg.norm(np.einsum("nri,nr->ni", tangents, frame.mean - points), axis=1)
+    inside = border.excess(drift, width, noise) <= 0.0
+    blur = (1.0 + (noise / width) ** 2) ** (0.5 * (points.shape[1] - 2))
+    density = bundle.typical_mass * blur / (2.0 * np.pi * width**2)
+    return Sheet(points[inside], tangents[inside], drift[inside], noise, float(density**-0.5))
+
+
+def _some(points: FloatArray, share: float) -> FloatArray:
+    """About this ``share`` of ``points`` [N, r], chosen by nothing but their coordinates."""
+    return points if share >= 1.0 else points[hashes(points) < np.uint64(2**64 * share)]
+
+
+def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
+    """Raise when typical neighbourhoods are those of a curve or a body."""
+    first, second, third = np.median(eigenvalues[:, :3], axis=0)
+    if second < _THIN * first:
+        shape = "a curve"
+    elif third > _THICK * second:
+        shape = "a body of more than two dimensions, or noise as large as the object"
+    else:
+        return
+    raise ValueError(
+        f"points must lie around a surface; they look like {shape}: the largest variances of a typical neighbourhood "
+        f"are as 1 : {second / first:.2g} : {third / first:.2g} (a surface has 1 : 1 : 0) at bandwidth {width:.3g}. "
+        "Pass the points of a surface, or a bandwidth at which they look like one."
+    )

@@ -1,0 +1,148 @@
+"""An implicit function from oriented seeds: spectral Poisson on a grid, levelled at the seeds.
+
+The indicator of the inside jumps across the surface, so its gradient is the field V of normals on the surface, and
+
+    Δχ = ∇·V,     V = Σ_i n_i r_i A_i δ(x − x_i),
+
+with A_i the area that seed i stands for. V is spread over grid points, χ solved by Fourier transform with a Gaussian of
+one cell, which costs one transform forth and one back. Errors in the areas and normals make χ drift slowly from place
+to place; instead of one level for all, the Gaussian average of χ at the seeds nearby (1.5 cells) is taken out, so that
+the zero set passes between the seeds everywhere. Values further than the band from all seeds are unknown (NaN), unless
+the surface is to be closed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+from scipy.ndimage import distance_transform_edt
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray
+from subbundle.surface._grid_kernels import average_near, interpolate, local_planes, splat
+from subbundle.surface.seeds import Seeds
+
+# Empty cells around the seeds: the transform is periodic, and images must not be felt.
+PAD = 10
+# Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
+MOST_CELLS = 40_000_000
+_LEVEL_WIDTH, _LEVEL_REACH = 1.5, 5.0
+# Weight of the level typical for all, which counts where no seed is near.
+_FAINT = 1e-6
+# Cells from which on a transform finds the band sooner than a look around every seed.
+_WIDE = 8.0
+_AREA_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid of points ``origin + cell * (i, j, k)``, ``shape`` of them."""
+
+    origin: FloatArray
+    cell: float
+    shape: tuple[int, int, int]
+
+    def places(self, points: FloatArray) -> FloatArray:
+        """``points`` [n, 3] in cells."""
+        return np.ascontiguousarray((points - self.origin) / self.cell)
+
+
+def grid_around(points: FloatArray, cell: float) -> Grid:
+    """A grid of the given ``cell`` around ``points`` [n, 3]; of a wider one where it would have too many points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    while True:
+        wanted = np.ceil((high - low) / cell).astype(int) + 2 * PAD + 2
+        shape = tuple(int(fft.next_fast_len(int(n), real=True)) for n in wanted)
+        if np.prod([float(n) for n in shape]) <= MOST_CELLS:
+            return Grid(low - PAD * cell, cell, (shape[0], shape[1], shape[2]))
+        cell *= 1.1
+
+
+def solve(
+    seeds: Seeds, normals: FloatArray, grid: Grid, band: float, *, closed: bool, n_jobs: int
+) -> NDArray[np.float32]:
+    """The implicit function [X, Y, Z], positive outside; NaN further than ``band`` cells from all ``seeds``.
+
+    ``normals`` [n, 3] are those of the seeds, turned outward.
+    """
+    places = grid.places(seeds.points)
+    vectors = normals * (seeds.reliability * _areas(seeds.points, grid.cell))[:, None]
+    chi = _poisson(places, vectors / grid.cell**2, grid, n_jobs)
+    values = np.empty(len(places))
+    interpolate(chi, places, values)
+    total, norm = np.zeros(grid.shape, np.float32), np.zeros(grid.shape, np.float32)
+    near = np.zeros(grid.shape, np.bool_)
+    radius = max(_LEVEL_REACH, min(band, _WIDE))
+    average_near(places, values, seeds.reliability, _LEVEL_WIDTH, radius, min(band, radius), total, norm, near)
+    typical = float(np.average(values, weights=seeds.reliability))
+    total += _FAINT * typical
+    norm += _FAINT
+    chi -= total / norm
+    if closed:
+        _wall(chi)
+    else:
+        chi[~(near if band <= _WIDE else _within(places, grid, band))] = np.nan
+    return chi
+
+
+def solve_locally(
+    seeds: Seeds, normals: FloatArray, grid: Grid, band: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and which side they count [X, Y, Z, 3].
+
+    For surfaces without sides. No inside is looked for, so small defects of the cloud are not outvoted by the whole as
+    they are in `solve`.
+    """
+    field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
+    local_planes(grid.places(seeds.points), normals, seeds.reliability, 1.0, min(band, _WIDE), field, gauge)
+    return field, gauge
+
+
+def _within(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:
+    """Which grid points are within ``band`` cells of a seed, to half a cell."""
+    empty = np.ones(grid.shape, np.bool_)
+    empty[tuple(np.rint(places).astype(np.int64).T)] = False
+    return np.asarray(distance_transform_edt(empty) <= band)
+
+
+def _wall(chi: NDArray[np.float32]) -> None:
+    """Make the two outermost layers of grid points lie outside, so that the zero set closes before the grid ends."""
+    top = float(np.abs(chi).max())
+    for axis in range(3):
+        ends = np.moveaxis(chi, axis, 0)
+        ends[:2], ends[-2:] = top, top
+
+
+def _areas(points: FloatArray, cell: float) -> FloatArray:
+    """The area [n] each seed stands for, from the distance to its eighth neighbour; at most nine cells."""
+    count = min(_AREA_NEIGHBOURS + 1, len(points))
+    far = cKDTree(points).query(points, k=count)[0][:, -1]
+    areas: FloatArray = np.minimum(np.pi * far**2 / (count - 1), 9.0 * cell**2)
+    return areas
+
+
+def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, n_jobs: int) -> NDArray[np.float32]:
+    """χ [X, Y, Z] in units of its jump; lengths are cells."""
+    field = np.zeros((3, *grid.shape), np.float32)
+    splat(places, np.ascontiguousarray(vectors), field)
+    source = np.zeros(grid.shape, np.float32)
+    for axis in range(3):
+        # The pad is empty, so what np.roll brings round is zero.
+        source += 0.5 * (np.roll(field[axis], -1, axis) - np.roll(field[axis], 1, axis))
+    del field
+    spectrum = fft.rfftn(source, workers=n_jobs, overwrite_x=True)
+    k = [2.0 * np.pi * fft.fftfreq(n).astype(np.float32) for n in grid.shape[:2]]
+    k.append(2.0 * np.pi * fft.rfftfreq(grid.shape[2]).astype(np.float32))
+    squares = [(wave**2).astype(np.float32) for wave in k]
+    damp = [np.exp(-0.5 * square) for square in squares]
+    for i in range(grid.shape[0]):
+        square = squares[0][i] + squares[1][:, None] + squares[2][None, :]
+        if i == 0:
+            square[0, 0] = 1.0
+        spectrum[i] *= -damp[0][i] * damp[1][:, None] * damp[2][None, :] / square
+    spectrum[0, 0, 0] = 0.0
+    chi: NDArray[np.float32] = fft.irfftn(spectrum, s=grid.shape, workers=n_jobs, overwrite_x=True)
+    return np.ascontiguousarray(chi, dtype=np.float32)

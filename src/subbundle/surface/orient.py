@@ -1,0 +1,186 @@
+"""Turning unsigned normals so that neighbours agree.
+
+Neighbours i, j of the 10-nearest-neighbour graph of the seeds, u the unit vector from one to the other, vote with
+
+    s = n_i'·n_j,   n_i' = n_i − 2 (n_i·u) u          (the normal of j, if both lie on a circle)
+    vote = sign(s) max(|s| − 0.3, 0)² exp(−((n_i·u)² + (n_j·u)²)/0.25) r_i r_j.
+
+Clusters start as single seeds. In every round each cluster joins the cluster with which the sum of all its votes is
+largest in absolute value, turned over where the sum is negative (Borůvka's algorithm with signs). Summing over whole
+borders is what makes it robust: one wrong normal is outvoted. The last word has every seed itself, by the votes of its
+neighbours. What then still contradicts, with strong votes, is counted: on a Möbius band a whole seam does.
+
+Each connected part is turned outward: by the seeds furthest in 26 directions, which lie on its hull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface.seeds import Seeds
+
+_NEIGHBOURS = 10
+_WEAK, _LEAN = 0.3, 0.25
+_POLISH = 5
+# A vote is strong when the normals agree to 35 degrees and the pair lies flat; a seam has many within one reach.
+_STRONG = 0.8
+_SEAM_LENGTH = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """Signs of normals.
+
+    Attributes
+    ----------
+    signs : [n]
+        1 or −1: multiply the normals by it.
+    parts : [n]
+        Number of the connected part each seed belongs to.
+    orientable : bool
+        Whether the strong votes leave no seam.
+    seam : [m, 2]
+        Pairs of seeds whose strong votes contradict their signs.
+    """
+
+    signs: FloatArray
+    parts: IntArray
+    orientable: bool
+    seam: IntArray
+
+
+def orient(seeds: Seeds, cell: float) -> Orientation:
+    """Signs that make the normals of ``seeds`` agree; ``cell`` is their spacing."""
+    pairs, votes = _votes(seeds, cell)
+    signs = _merge(len(seeds.points), pairs, votes)
+    signs = _polish(signs, pairs, votes)
+    joined = np.abs(votes) > 0.0
+    graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
+    parts = connected_components(graph, directed=False)[1].astype(np.int64)
+    seam = pairs[(_strength(seeds, pairs) > _STRONG) & (votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0)]
+    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts)
+    return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
+
+
+def _votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
+    """Pairs [m, 2] of neighbours, each once, and their votes [m]."""
+    count = min(_NEIGHBOURS + 1, len(seeds.points))
+    far, near = cKDTree(seeds.points).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
+    rows = np.repeat(np.arange(len(near)), count - 1)
+    pairs = np.column_stack([rows, near[:, 1:].ravel()])[np.isfinite(far[:, 1:]).ravel()]
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+    first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
+    lean, lean_too = np.sum(first * across, axis=1), np.sum(second * across, axis=1)
+    agreement = np.sum(first * second, axis=1) - 2.0 * lean * lean_too
+    weight = np.maximum(np.abs(agreement) - _WEAK, 0.0) ** 2 * np.exp(-(lean**2 + lean_too**2) / _LEAN)
+    weight *= seeds.reliability[pairs[:, 0]] * seeds.reliability[pairs[:, 1]]
+    return pairs, np.sign(agreement) * weight
+
+
+def _merge(n: int, pairs: IntArray, votes: FloatArray) -> FloatArray:
+    """Signs [n] by Borůvka's algorithm on the votes summed between clusters."""
+    cluster, signs = np.arange(n), np.ones(n)
+    while True:
+        ends = cluster[pairs]
+        apart = ends[:, 0] != ends[:, 1]
+        if not apart.any():
+            return signs
+        signed = votes[apart] * signs[pairs[apart, 0]] * signs[pairs[apart, 1]]
+        keys, group = np.unique(np.sort(ends[apart], axis=1) @ np.array([n, 1]), return_inverse=True)
+        total = np.bincount(group, signed)
+        best = _strongest(n, keys // n, keys % n, np.abs(total))
+        best = best[np.abs(total[best]) > 0.0]
+        if best.size == 0:
+            return signs
+        cluster, flips = _join(cluster, keys[best] // n, keys[best] % n, np.sign(total[best]))
+        signs = signs * flips
+
+
+def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray) -> IntArray:
+    """Rows that are the strongest of either of their clusters; ties go to the lower row, the same for both ends."""
+    order = np.lexsort((-np.arange(len(strength)), strength))  # later is stronger
+    best = np.full(n, -1, dtype=np.int64)
+    best[first[order]] = order
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    other = np.full(n, -1, dtype=np.int64)
+    other[second[order]] = order
+    both = np.where((best >= 0) & ((other < 0) | (rank[best] > rank[other])), best, other)
+    chosen: IntArray = np.unique(both[both >= 0])
+    return chosen
+
+
+def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
+    """New clusters [n] after joining the given ones, and the flip [n] of every seed.
+
+    The joins form a forest, since all follow the order of one list of strengths; signs are carried along its trees by
+    looking at the double cover: cluster c and its mirror image c + n. The image that hangs with the root counts.
+    """
+    n = len(cluster)
+    even = relation > 0.0
+    low = np.concatenate([first, first + n])
+    high = np.concatenate([np.where(even, second, second + n), np.where(even, second + n, second)])
+    graph = coo_array((np.ones(len(low), dtype=np.int8), (low, high)), shape=(2 * n, 2 * n))
+    sheet = connected_components(graph, directed=False)[1]
+    tree = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), directed=False)[1]
+    root = np.full(tree.max() + 1, n, dtype=np.int64)
+    np.minimum.at(root, tree, np.arange(n))
+    upright = sheet[np.arange(n)] == sheet[root[tree]]
+    return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
+
+
+def _polish(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
+    """Turn over seeds against which the sum of their neighbours' votes speaks, a few times."""
+    n = len(signs)
+    for _ in range(_POLISH):
+        speak = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
+        speak += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
+        wrong = speak * signs < 0.0
+        if not wrong.any():
+            break
+        signs = np.where(wrong, -signs, signs)
+    return signs
+
+
+def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
+    """|n_i·n_j| where the pair lies flat on both planes, else 0."""
+    across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+    first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
+    flat = np.maximum(np.abs(np.sum(first * across, axis=1)), np.abs(np.sum(second * across, axis=1))) < _WEAK
+    strength: FloatArray = np.where(flat, np.abs(np.sum(first * second, axis=1)), 0.0)
+    return strength
+
+
+def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
+    """Whether contradicting pairs hang together over several cells."""
+    if len(seam) < 2 * _SEAM_LENGTH:
+        return False
+    middle = points[seam].mean(axis=1)
+    links = cKDTree(middle).query_pairs(2.0 * cell, output_type="ndarray")
+    graph = coo_array((np.ones(len(links)), links.T), shape=(len(middle),) * 2)
+    part = connected_components(graph, directed=False)[1]
+    longest = max(float(np.ptp(middle[part == p], axis=0).max()) for p in range(part.max() + 1))
+    return longest > _SEAM_LENGTH * cell
+
+
+def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatArray:
+    """The sign [n] that turns each part outward."""
+    axes = np.array([-1.0, 0.0, 1.0])
+    directions = np.stack(np.meshgrid(axes, axes, axes), axis=-1).reshape(-1, 3)
+    directions = directions[np.abs(directions).sum(axis=1) > 0.0]
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    sign = np.ones(parts.max() + 1)
+    order = np.argsort(parts, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
+        furthest = rows[np.argmax(points[rows] @ directions.T, axis=0)]
+        sign[parts[rows[0]]] = 1.0 if np.sum(normals[furthest] * directions) >= 0.0 else -1.0
+    return sign[parts]

@@ -1,0 +1,96 @@
+"""Moving mesh vertices onto the surface, each with the bandwidth that suits its surroundings.
+
+A vertex is first carried to the second-order ridge, then onto a robust quadric (`_quadric_kernels`) whose bandwidth
+`widths` has chosen. Noise moves observations sideways as well, so the middle of the cloud around a curved surface f is
+not f but f smoothed by a Gaussian of variance σ², which lies
+
+    ½ σ² (II_11 + II_22)
+
+off it, towards the centres of curvature. That much is taken back, with curvatures averaged over the mesh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface import widths as choosing
+from subbundle.surface.local import WeightedCloud
+from subbundle.surface.pilot import Pilot
+from subbundle.surface.pyramid import Pyramid
+
+_RIDGE_ROUNDS = 1
+# Longest way of a vertex, in cells; further away is another sheet.
+FURTHEST = 1.5
+# λ_3/λ_2 above which a window holds more than one sheet.
+_BLURRED = 0.35
+_SMOOTHING, _BEND_ROUNDS = 5, 12
+# Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
+_BETWEEN = 0.4
+# Most that is taken back, in noise levels.
+_MOST_BACK = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Vertices on the surface.
+
+    Attributes
+    ----------
+    points, normals : [n, 3]
+    drift : [n]
+        |P (m − p)| at the ridge: how far the local mean lies to the side; infinite where there is no observation.
+    support : [n]
+        Observations per area, as a part of what is typical; zero where they lie around the vertex but not near it, as
+        they do between two walls.
+    stayed : [n] of bool
+        Vertices that no observation speaks for, or that would have gone too far.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    drift: FloatArray
+    support: FloatArray
+    stayed: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def settle(cloud: WeightedCloud, vertices: FloatArray, normals: FloatArray, bandwidth: float, cell: float) -> Settled:
+    """Carry ``vertices`` [n, 3] of a mesh with outward ``normals`` [n, 3] to the second-order ridge."""
+    fit = cloud.fit(vertices, bandwidth, rounds=_RIDGE_ROUNDS)
+    sign = np.where(np.sum(fit.normals * normals, axis=1) < 0.0, -1.0, 1.0)
+    way = np.linalg.norm(fit.points - vertices, axis=1)
+    # Two walls in one window have no ridge of their own: the mesh knows better.
+    blurred = fit.eigenvalues[:, 2] > _BLURRED * fit.eigenvalues[:, 1]
+    lost = (fit.mass <= 0.0) | (way > FURTHEST * cell)
+    stayed = lost | blurred
+    return Settled(
+        points=np.where(stayed[:, None], vertices, fit.points),
+        normals=np.where(stayed[:, None], normals, sign[:, None] * fit.normals),
+        drift=np.where(fit.mass > 0.0, fit.drift, np.inf),
+        support=fit.mass / np.median(fit.mass[fit.mass > 0.0]) if fit.mass.any() else fit.mass,
+        stayed=lost,
+    )
+
+
+def refine(cloud: Pyramid, settled: Settled, faces: IntArray, pilot: Pilot, cell: float) -> Settled:
+    """Carry ``settled`` vertices onto robust quadrics with the bandwidth of least risk for each."""
+    average = choosing.neighbour_average(faces, len(settled.points))
+    chosen = choosing.choose(cloud, settled.points, settled.normals, ~settled.stayed, average, pilot)
+    cuts = choosing.cut(pilot, chosen.widths)
+    fit = cloud.quadric(settled.points, settled.normals, chosen.widths, cuts, rounds=choosing.ROUNDS)
+    way = np.linalg.norm(fit.points - settled.points, axis=1)
+    stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | settled.stayed
+    bend = fit.bend
+    for _ in range(_BEND_ROUNDS):
+        bend = average @ bend
+    back = np.clip(0.5 * chosen.noise * bend, -_MOST_BACK, _MOST_BACK) * chosen.noise
+    points = np.where(stayed[:, None], settled.points, fit.points - back[:, None] * fit.normals)
+    # Where nothing speaks the surface is as smooth as it can be.
+    for _ in range(_SMOOTHING):
+        points = np.where(stayed[:, None], average @ points, points)
+    normals = np.where(stayed[:, None], settled.normals, fit.normals)
+    between = np.isfinite(fit.residual) & (fit.residual > (_BETWEEN * cuts) ** 2)
+    support = np.where(between, 0.0, settled.support)
+    return Settled(points, normals, settled.drift, support, stayed)

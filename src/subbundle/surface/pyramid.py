@@ -1,0 +1,67 @@
+"""The same cloud at several resolutions, so that a wide window costs no more than a narrow one.
+
+For windows of bandwidth a the observations are replaced by their means in voxels of side s ≤ 0.3 a, weighted by their
+numbers. Sums over windows stay almost the same: noise that is averaged inside a voxel need not be averaged again. What
+changes is the height of a curved surface, for the mean of points spread over s²/12 in every direction lies off it by
+
+    ½ (II_11 + II_22) s²/12,
+
+which is taken back from the fitted height, to four fifths: a thin sheet fills its voxels less than evenly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.voxels import voxel_means
+
+# Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
+_SIDE, _LEAST_SPACINGS = 0.3, 1.2
+# Spread of the observations in a voxel, as a part of s²/12.
+_FILLED = 0.8
+# Ratio of the sides of one level and the next.
+_STEP = 1.8
+
+
+class Pyramid:
+    """Levels of a cloud ``points`` [n, 3] with ``weights`` [n] or None, for windows up to ``widest``.
+
+    ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none).
+    """
+
+    def __init__(
+        self,
+        finest: WeightedCloud,
+        points: FloatArray,
+        weights: FloatArray | None,
+        *,
+        side: float,
+        spacing: float,
+        widest: float,
+    ) -> None:
+        self._clouds, self._sides = [finest], [side]
+        wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
+        while wanted < _SIDE * widest:
+            means, counts = voxel_means(points, weights, wanted)
+            self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs))
+            self._sides.append(wanted)
+            wanted *= _STEP
+
+    def quadric(
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
+    ) -> QuadricFit:
+        """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
+        level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, widths, side="right")
+        moved, tilted = np.empty_like(points), np.empty_like(points)
+        numbers = np.empty((4, len(points)))
+        for i, (cloud, side) in enumerate(zip(self._clouds, self._sides, strict=True)):
+            rows = np.flatnonzero(level == i)
+            if rows.size == 0:
+                continue
+            fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
+            moved[rows] = fit.points - (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
+            tilted[rows] = fit.normals
+            numbers[:, rows] = fit.mass, fit.gain, fit.bend, fit.residual
+        return QuadricFit(moved, tilted, *numbers)

@@ -1,0 +1,107 @@
+"""How vertices get their places: windows, variances and what is taken back, against closed forms."""
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle.surface import variance, widths
+from subbundle.surface.local import WeightedCloud
+from subbundle.surface.pilot import Pilot, look
+from subbundle.surface.pyramid import Pyramid
+
+
+def plane(n, noise, seed):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.uniform(-1.0, 1.0, (n, 2)), noise * rng.standard_normal(n)])
+
+
+def cylinder(n, radius, noise, seed):
+    """A tube of length 4 along z."""
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    clean = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.uniform(-2.0, 2.0, n)])
+    return clean + noise * rng.standard_normal((n, 3))
+
+
+def test_noise_comes_into_heights_as_predicted():
+    a, b = 0.1, 0.16
+    gathered = []
+    for seed in range(4):
+        cloud = WeightedCloud(plane(20000, 0.01, seed))
+        x, y = np.meshgrid(np.linspace(-0.5, 0.5, 8), np.linspace(-0.5, 0.5, 8))
+        start = np.column_stack([x.ravel(), y.ravel(), np.zeros(64)])
+        up = np.tile([0.0, 0.0, 1.0], (64, 1))
+        fits = [cloud.quadric(start, up, width, 0.2, rounds=2) for width in (a, b)]
+        gathered.append([*(fit.points[:, 2] / np.sqrt(variance.of_height(fit.gain)) for fit in fits)])
+    low, high = np.concatenate(gathered, axis=1) / 0.01
+    # 256 heights, as good as 100 and 50 that are independent, 1/√(2n) each: two and a half standard deviations.
+    assert np.std(low) == pytest.approx(1.0, rel=0.18)
+    assert np.std(high) == pytest.approx(1.0, rel=0.25)
+    assert np.corrcoef(low, high)[0, 1] == pytest.approx(variance.correlation(a, b), abs=0.1)
+
+
+def test_equal_windows_agree():
+    assert variance.correlation(0.3, 0.3) == pytest.approx(1.0, rel=1e-12)
+    assert variance.correlation(0.1, 0.2) == pytest.approx(variance.correlation(0.2, 0.1), rel=1e-12)
+
+
+def test_quadrics_know_how_tubes_bend_away():
+    # Over a tangent plane a tube of radius 1 is u²/2 + u⁴/8 + u⁶/16 …; a plain quadric would be off by
+    # 3a⁴/8 + 30a⁶/16 = 0.0044.
+    points = cylinder(40000, 1.0, 0.0, 0)
+    start = np.array([[np.cos(t), np.sin(t), 0.0] for t in np.linspace(0.0, 6.0, 50)])
+    fit = WeightedCloud(points).quadric(start, start, 0.3, 0.5, rounds=3)
+    off = np.linalg.norm(fit.points[:, :2], axis=1) - 1.0
+    # A quarter of that: curvatures come from the round before and are right to a few per cent.
+    assert abs(off.mean()) < 0.0011
+    assert fit.bend.mean() == pytest.approx(-1.0, rel=0.05)
+
+
+def test_levels_of_a_pyramid_tell_the_same_heights():
+    data = sb.datasets.sphere(30000, noise=0.01, seed=0)
+    fine = WeightedCloud(data.points)
+    levels = Pyramid(fine, data.points, None, side=0.0, spacing=0.02, widest=0.25)
+    start = data.clean[:200]
+    wide, cuts = np.full(200, 0.25), np.full(200, 0.1)
+    whole = fine.quadric(start, start, 0.25, 0.1, rounds=2)
+    thinned = levels.quadric(start, start, wide, cuts, rounds=2)
+    apart = np.sum((thinned.points - whole.points) * start, axis=1)
+    # Voxels of 0.09 uncorrected would lower the sphere by 0.0081/12 = 0.0007; a thin sheet fills them less than evenly.
+    assert abs(apart.mean()) < 0.0003
+    assert np.allclose(thinned.mass, whole.mass, rtol=0.05)
+
+
+def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
+    rng = np.random.default_rng(0)
+    flat = plane(40000, 0.0, 0)
+    rough = 0.03 * np.sin(25.0 * flat[:, 0]) * (flat[:, 0] > 0.0)
+    points = flat + np.column_stack([np.zeros((40000, 2)), rough + 0.01 * rng.standard_normal(40000)])
+    axis = np.linspace(-0.8, 0.8, 81)
+    x, y = (grid.ravel() for grid in np.meshgrid(axis, axis, indexing="ij"))
+    rows = np.arange(81 * 81).reshape(81, 81)
+    a, b, c, d = (part.ravel() for part in (rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]))
+    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    vertices = np.column_stack([x, y, 0.03 * np.sin(25.0 * x) * (x > 0.0)])
+    pilot = Pilot(noise=0.01, spacing=0.01, bandwidth=0.018)
+    cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.ladder(pilot)[-1])
+    average = widths.neighbour_average(faces, len(vertices))
+    up = np.tile([0.0, 0.0, 1.0], (len(vertices), 1))
+    chosen = widths.choose(cloud, vertices, up, np.ones(len(vertices), dtype=bool), average, pilot)
+    # Noise of the heights of two windows, from some 800 of them.
+    assert chosen.noise == pytest.approx(0.01, rel=0.15)
+    # Waves of length 0.25 allow windows of about a tenth of that, a plane any.
+    assert np.median(chosen.widths[x < -0.2]) > 2.0 * np.median(chosen.widths[x > 0.2])
+
+
+def test_noise_on_a_thin_tube():
+    # The tube is ten noise levels across; λ₃ alone sees half as much again, because of what bends away.
+    points = cylinder(20000, 0.1, 0.02, 0)
+    assert look(WeightedCloud(points)).noise == pytest.approx(0.02, rel=0.2)
+
+
+def test_sideways_noise_does_not_shrink_a_sphere():
+    data = sb.datasets.sphere(20000, noise=0.1, seed=0)
+    mesh = sb.reconstruct(data.points)
+    # Noise in all directions makes the middle of the cloud lie σ² = 0.01 further in; the wide windows that such
+    # noise calls for leave some of the fourth order.
+    assert np.linalg.norm(mesh.vertices, axis=1).mean() == pytest.approx(1.0, abs=0.005)

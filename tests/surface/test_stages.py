@@ -1,0 +1,182 @@
+"""The steps of reconstruction one by one, against closed forms and independent computations."""
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+from shapes import moebius_band
+
+import subbundle as sb
+from subbundle.surface import border, voxels
+from subbundle.surface._fit_kernels import REACH
+from subbundle.surface.local import WeightedCloud
+from subbundle.surface.orient import orient
+from subbundle.surface.pilot import look
+from subbundle.surface.seeds import plant
+from subbundle.triangles.mesh import Mesh
+
+
+def test_the_window_is_a_gaussian_cut_at_its_reach():
+    data = sb.datasets.torus(3000, noise=0.02, seed=0)
+    fit = WeightedCloud(data.points).fit(data.points[:50], 0.1)
+    for i, point in enumerate(data.points[:50]):
+        t = np.sum((data.points - point) ** 2, axis=1) / 0.01
+        w = np.where(t < REACH**2, np.exp(-0.5 * t), 0.0)
+        mean = w @ data.points / w.sum()
+        second = (w * (data.points - mean).T) @ (data.points - mean) / w.sum()
+        # Sums in another order, and an exponential good to 1e-13.
+        assert np.allclose(fit.eigenvalues[i], np.linalg.eigvalsh(second)[::-1], rtol=1e-9, atol=0.0)
+        assert fit.mass[i] == pytest.approx(w.sum(), rel=1e-12)
+        assert abs(fit.normals[i] @ np.linalg.eigh(second)[1][:, 0]) > 1.0 - 1e-9
+
+
+def test_the_second_form_of_a_sphere():
+    data = sb.datasets.sphere(20000, seed=0)
+    fit = WeightedCloud(2.0 * data.points).fit(2.0 * data.points[:100], 0.15)
+    # Normals may point either way; the curvature is 1/2, with the sampling error of 70 effective neighbours.
+    assert np.abs(fit.second_form[:, [0, 2]]).mean() == pytest.approx(0.5, rel=0.1)
+    assert np.abs(fit.second_form[:, 1]).mean() < 0.1
+
+
+@pytest.mark.parametrize("how", ["ridge", "quadric"])
+def test_projections_are_exact_to_second_order(how):
+    data = sb.datasets.sphere(20000, seed=0)
+    cloud = WeightedCloud(data.points)
+    start = 1.03 * data.points[:200]
+    for a in (0.1, 0.2):
+        if how == "ridge":
+            found = cloud.fit(start, a, rounds=6).points
+        else:
+            found = cloud.quadric(start, data.points[:200], a, 0.2, rounds=4).points
+        # The plain ridge is off by κ a². What is left is of order a⁴, 0.01 and 0.04 of that, and the uneven sampling:
+        # 1/√n with n = 200 and 800 effective neighbours, 0.07 and 0.035 of it.
+        assert np.abs(np.linalg.norm(found, axis=1) - 1.0).mean() < 0.12 * a**2
+
+
+def test_weights_count_as_repetitions():
+    data = sb.datasets.torus(1000, noise=0.02, seed=0)
+    twice = np.concatenate([data.points, data.points[:500]])
+    weights = np.where(np.arange(1000) < 500, 2.0, 1.0)
+    weighted = WeightedCloud(data.points, weights).fit(data.points[:20], 0.15, rounds=2)
+    repeated = WeightedCloud(twice).fit(data.points[:20], 0.15, rounds=2)
+    # Equal sums in another order.
+    assert np.allclose(weighted.points, repeated.points, atol=1e-12)
+    assert np.allclose(weighted.mass, repeated.mass)
+
+
+def test_other_sheets_are_kept_out_of_a_quadric():
+    rng = np.random.default_rng(0)
+    flat = rng.uniform(-1.0, 1.0, (4000, 2))
+    sheet = np.column_stack([flat, 0.005 * rng.standard_normal(4000)])
+    both = np.concatenate([sheet, sheet * [1.0, 1.0, -1.0] + [0.0, 0.0, 0.08]])
+    start = np.column_stack([rng.uniform(-0.5, 0.5, (50, 2)), np.zeros(50)])
+    up = np.tile([0.0, 0.0, 1.0], (50, 1))
+    found = WeightedCloud(both).quadric(start, up, 0.1, 0.02).points
+    # The second sheet is 16 noise levels away, the window 20 wide: without the cut the middle between both is found.
+    assert np.abs(found[:, 2]).max() < 0.004
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.02, 0.05])
+def test_the_pilot_finds_noise_and_spacing(noise):
+    data = sb.datasets.torus(10000, noise=noise, seed=0)
+    pilot = look(WeightedCloud(data.points))
+    # What curvature adds to λ₃ is taken out to second order; a tenth of the spacing is left.
+    assert pilot.noise == pytest.approx(noise, rel=0.1, abs=0.1 * pilot.spacing)
+    # Noise along the surface does not change the density, noise across it is accounted for.
+    assert pilot.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / 10000), rel=0.1)
+
+
+def test_seeds_are_oriented_like_the_true_normals():
+    data = sb.datasets.torus(10000, noise=0.02, seed=0)
+    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    found = orient(seeds, 0.06)
+    assert found.orientable
+    assert (found.parts == 0).all()
+    ring = seeds.points * [1.0, 1.0, 0.0]
+    outward = seeds.points - ring / np.linalg.norm(ring, axis=1, keepdims=True)
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    assert np.sum(outward * seeds.normals * found.signs[:, None], axis=1).min() > 0.8
+
+
+def test_a_moebius_band_is_not_orientable():
+    points = moebius_band(8000, noise=0.01)
+    seeds = plant(WeightedCloud(points), points, None, 0.06, 0.04)
+    assert not orient(seeds, 0.04).orientable
+
+
+def test_voxel_means_keep_mass_and_centre():
+    rng = np.random.default_rng(0)
+    points, weights = rng.uniform(size=(2000, 3)), rng.integers(1, 4, 2000).astype(float)
+    means, total = voxels.voxel_means(points, weights, 0.17)
+    assert total.sum() == weights.sum()
+    # Offsets are rounded to 2⁻³⁰ of a voxel.
+    assert np.allclose(total @ means, weights @ points, rtol=1e-9)
+    order = rng.permutation(2000)
+    again, _ = voxels.voxel_means(points[order], weights[order], 0.17)
+    assert np.array_equal(again, means)
+
+
+def test_voxels_too_small_for_the_extent_are_refused():
+    with pytest.raises(ValueError, match="Remove far outliers"):
+        voxels.voxel_means(np.array([[0.0, 0.0, 0.0], [1e9, 0.0, 0.0]]), None, 1.0)
+
+
+def test_the_drift_at_a_straight_border():
+    rng = np.random.default_rng(0)
+    flat = np.column_stack([rng.uniform(-1.0, 0.0, 40000), rng.uniform(-1.0, 1.0, 40000), np.zeros(40000)])
+    flat += 0.03 * rng.standard_normal(flat.shape)
+    across = np.array([-0.05, 0.0, 0.05])
+    probes = np.column_stack([across, np.zeros(3), np.zeros(3)])
+    drift = WeightedCloud(flat).fit(probes, 0.08, rounds=1).drift
+    outside = border.excess(drift, 0.08, 0.03)
+    assert outside[0] < -0.1
+    # 1300 effective neighbours leave an error of 1/√1300 of a bandwidth.
+    assert abs(outside[1]) < 0.06
+    assert outside[2] > 0.1
+
+
+def test_a_cut_follows_the_zero_line():
+    n = 21
+    axis = np.linspace(-1.0, 1.0, n)
+    x, y = (g.ravel() for g in np.meshgrid(axis, axis, indexing="ij"))
+    rows = np.arange(n * n).reshape(n, n)
+    a, b, c, d = (part.ravel() for part in (rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]))
+    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    flat = np.column_stack([x, y, np.zeros(n * n)])
+    kept, edges, t = border.cut(faces, np.hypot(x, y) - 0.7)
+    new = flat[edges[:, 0]] + t[:, None] * (flat[edges[:, 1]] - flat[edges[:, 0]])
+    mesh = Mesh(np.concatenate([flat, new]), kept, np.zeros((n * n + len(new), 3)))
+    assert mesh.euler_characteristic == 1
+    assert mesh.n_border_loops == 1
+    # A polygon of chords of cell 0.1, snapped to corners by at most a quarter of a cell.
+    assert mesh.area == pytest.approx(np.pi * 0.49, rel=0.05)
+    assert mesh.border_length == pytest.approx(2.0 * np.pi * 0.7, rel=0.05)
+
+
+def test_only_outer_regions_are_cut():
+    faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]])
+    inner = border.outer_region(faces, np.array([1.0, -1.0, -1.0, -1.0, -1.0]))
+    assert (inner < 0.0).all()
+    outer = border.outer_region(faces, np.array([-1.0, 1.0, -1.0, -1.0, -1.0]))
+    assert outer[1] == 1.0
+
+
+def test_what_a_mesh_says_of_a_tetrahedron():
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    mesh = Mesh(vertices, faces, vertices)
+    assert mesh.volume == pytest.approx(1.0 / 6.0)
+    assert mesh.area == pytest.approx(1.5 + 0.5 * np.sqrt(3.0))
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.is_closed, mesh.is_oriented) == (2, 1, True, True)
+    opened = Mesh(vertices, faces[:3], vertices)
+    assert opened.border_length == pytest.approx(3.0 * np.sqrt(2.0))
+    turned = faces.copy()
+    turned[3] = turned[3, ::-1]
+    assert not Mesh(vertices, turned, vertices).is_oriented
+
+
+def test_seeds_cover_the_cloud():
+    data = sb.datasets.torus(10000, noise=0.02, seed=0)
+    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    far = cKDTree(seeds.points).query(data.clean)[0]
+    # One seed per cell of 0.94 cells: no place is further from all than about a diagonal and a half.
+    assert far.max() < 2.0 * 0.06
