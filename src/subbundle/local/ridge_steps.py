@@ -1,8 +1,8 @@
 """Whole walks onto the ridge in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code.
 
 A step of order 1 is the normal part of the mean shift; one of order 2 goes to the height c of the quadric that fits the
-neighbours (see `quadric_sums`). For Gaussian weights both shrink an offset along a normal direction e_j by 1 − λ_j/a² (the
-derivative of m is Cov/a²), so dividing by that makes the step one of Newton's.
+neighbours (see `quadric_sums`). For Gaussian weights both shrink an offset along a normal direction e_j by 1 − λ_j/a²
+(the derivative of m is Cov/a²), so dividing by that makes the step one of Newton's.
 """
 
 from __future__ import annotations
