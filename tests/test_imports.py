@@ -14,7 +14,7 @@ PACKAGE = Path(subbundle.__path__[0])
 
 # The way of the data. A file may import from its own layer and from those before it.
 LAYERS = (
-    ("_types", "_progress"),
+    ("_types", "_progress", "_compiled"),
     ("_validation",),
     ("_parallel", "io"),
     ("triangles",),

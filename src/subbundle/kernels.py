@@ -20,7 +20,7 @@ into reach, and drifts along geodesics by 1e-6.
 
 from __future__ import annotations
 
-import numba as nb
+from subbundle._compiled import kernel
 
 GAUSSIAN, COMPACT = 0, 1
 CODES = {"gaussian": GAUSSIAN, "compact": COMPACT}
@@ -31,13 +31,13 @@ COMPACT_REACH = 8.0
 TOO_FAR = 1e12
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def gaussian_reach(dim):
     """t beyond that of the nearest observation at which the Gaussian is cut."""
     return 46.0 if dim <= 3 else 50.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def reach_sq(kernel, bandwidth, nearest_sq, reach):
     """Squared distance beyond which an observation has no weight; ``reach`` is where the Gaussian is cut."""
     if kernel == GAUSSIAN:
@@ -45,7 +45,7 @@ def reach_sq(kernel, bandwidth, nearest_sq, reach):
     return COMPACT_REACH * bandwidth * bandwidth
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def exp_minus(x):
     """exp(−x) for 0 ≤ x ≤ 25, relative error below 1e-13, in a form that vectorises.
 

@@ -28,9 +28,9 @@ Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and �
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 from subbundle.local.eigen import eigh
 from subbundle.local.settings import LOCAL, NONE, RECENTRED
@@ -40,7 +40,7 @@ from subbundle.local.weights import profile, weigh, weigh_by_distance
 from subbundle.local.widths import width_at
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, points, covectors, velocity, force, status):
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
     dim = points.shape[1]
@@ -101,7 +101,7 @@ def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, point
                 force[b, i] -= total * slope[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, nearest, matrix, third, total, spread):
     """Σ ψ_n q_n (|x_n − c|² − ``nearest``), c the point of the weights.
 
@@ -119,7 +119,7 @@ def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, ne
     return contracted(blocks, found, count, phi, centre, matrix, unused)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def frame_batch(
     tree, widths, kernel, centering, rank, log_share, min_gap, points, values, vectors, mean, log_mass, status
 ):
@@ -150,7 +150,7 @@ def frame_batch(
             status[b] = gap_verdict(values[b], rank, min_gap)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mass_batch(tree, widths, kernel, apart, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
@@ -179,19 +179,19 @@ def mass_batch(tree, widths, kernel, apart, points, mean, log_mass, effective):
 # types, with messages for shapes that cannot occur, and compiling would take three times as long.
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _square(dim):
     return np.empty((dim, dim))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _scratch(tree):
     n_leaves = tree[0].shape[0]
     # Only the pages that are written come into being, so this costs nothing for large clouds.
     return np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _second_moment(
     tree, p, bandwidth, kernel, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
 ):
@@ -229,7 +229,7 @@ def _second_moment(
     return log_mass, mass, count, nearest
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mean_jacobian(tree, found, count, psi, p, scale, shift, jacobian):
     """J = ∂m/∂p = Σ ψ_n (x_n − m)(x_n − p)ᵀ / (a² s), with ``scale`` = a² s and ``shift`` = m − p."""
     first = np.empty(p.size)
@@ -239,7 +239,7 @@ def _mean_jacobian(tree, found, count, psi, p, scale, shift, jacobian):
             jacobian[i, j] = (jacobian[i, j] - shift[i] * first[j]) / scale
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
     """Write P η into ``velocity`` and A into ``matrix``."""
     dim = covector.size

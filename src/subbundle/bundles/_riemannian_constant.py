@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle._types import Status
 from subbundle.bundles._pointwise import _velocity_and_turn
 from subbundle.bundles._riemannian_gradient import (
@@ -29,7 +29,7 @@ from subbundle.local.verdicts import gap_verdict, mass_verdict
 _CUT = int(Status.NOT_FINITE)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def field_batch(observations, curvature, settings, points, bases, covectors, velocity, gradient, status):
     """Velocity and gradient of H.
 
@@ -81,7 +81,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             gradient[b, a] -= normal * velocity[b, a]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def frame_batch(observations, curvature, settings, points, bases, values, vectors, mean, log_mass, status):
     """Write eigenvalues [batch, dim], eigenvectors [batch, dim, dim] (columns), μ [batch, dim] and log kernel
     masses."""
@@ -105,7 +105,7 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
             status[b] = _verdict(values[b], rank, min_gap, lost)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, log_mass, effective, status):
     """Write μ [batch, dim], log kernel masses and effective numbers of neighbours (Σφ)²/Σφ².
 
@@ -121,12 +121,12 @@ def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, l
         status[b] = _CUT if lost else 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _log_mass(mass, nearest):
     return math.log(mass) - 0.5 * nearest if mass > 0.0 else -np.inf
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _verdict(values, rank, min_gap, lost):
     """In full rank the subspace is the tangent space, whatever the eigenvalues."""
     if lost:

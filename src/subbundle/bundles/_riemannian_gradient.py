@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
 def mean_log(scratch, count, mean):
     """Write μ = Σ φ_n v_n / Σ φ_n; return Σ φ and Σ φ²."""
     vectors, weights = scratch[1], scratch[2]
@@ -48,7 +49,7 @@ def mean_log(scratch, count, mean):
     return mass, squares
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def second_moment(scratch, count, mean, centred, sigma):
     """Write Σ w_n z_n z_nᵀ, z_n = v_n − μ if ``centred`` else v_n; return Σ φ."""
     vectors, weights = scratch[1], scratch[2]
@@ -72,7 +73,7 @@ def second_moment(scratch, count, mean, centred, sigma):
     return mass
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def carry(point, basis, mean, curvature, centre, carried):
     """Write m = exp_p(μ) [D], and the basis [dim, D] carried there by parallel transport."""
     dim, ambient = basis.shape
@@ -90,7 +91,7 @@ def carry(point, basis, mean, curvature, centre, carried):
             carried[a, j] = basis[a, j] + mean[a] * turn
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
     """Write Σ w q v/a² − 2 Σ w (r A z + s (v·A z) v), with ``scale`` = 1/a² and ``turn`` = A."""
     vectors, weights = scratch[1], scratch[2]
@@ -114,7 +115,7 @@ def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
         gradient[i] /= mass
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, velocity, gradient):
     """Turn the gradient g at m into the one at p, in place: Mᵀ (g + b) + b, with b the part of the transport.
 
@@ -151,7 +152,7 @@ def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, vel
             gradient[a] += factor * vectors[n, a] - w * r * pulled[a]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def product(x, y):
     """x·y."""
     total = 0.0
@@ -160,7 +161,7 @@ def product(x, y):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _strip(rho, curvature):
     """cos ρ, sin ρ/ρ and κ tan(ρ/2)/ρ; hyperbolic for κ = −1, and 1, 1, 0 for κ = 0."""
     if curvature == 0 or rho == 0.0:

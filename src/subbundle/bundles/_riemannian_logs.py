@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.kernels import exp_minus, gaussian_reach
 
 # |κ| θ² below which (1 − θ cot θ)/θ² is summed as a series, to 1e-13: the quotient would cancel.
@@ -21,14 +21,14 @@ _SERIES = 0.05
 _CUT = 1e-12
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def scratch_for(observations, dim):
     """Room for `look`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
     n = observations.shape[1]
     return np.empty(n), np.empty((n, dim)), np.empty((n, 3))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def look(observations, curvature, point, basis, bandwidth, apart, scratch):
     """Write v_n, φ_n, r_n, s_n of the observations [D, N] in reach of ``point`` into the scratch.
 
@@ -74,7 +74,7 @@ def look(observations, curvature, point, basis, bandwidth, apart, scratch):
     return count, nearest, lost
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _squared_chords(observations, curvature, point, chords):
     sign = -1.0 if curvature == -1 else 1.0
     column, offset = observations[0], point[0]
@@ -86,7 +86,7 @@ def _squared_chords(observations, curvature, point, chords):
             chords[n] += (column[n] - offset) ** 2
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _raw_log(observations, n, curvature, point, basis, chord, raw):
     """Write ⟨b_a, x_n − p⟩; return θ and the length of the raw vector: sin θ, θ or sinh θ."""
     dim, ambient = basis.shape
@@ -105,7 +105,7 @@ def _raw_log(observations, n, curvature, point, basis, chord, raw):
     return (length if curvature == 0 else math.asinh(length)), length
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _angle_of_chord(squared, curvature):
     half = 0.5 * math.sqrt(max(squared, 0.0))
     if curvature == 0:
@@ -113,7 +113,7 @@ def _angle_of_chord(squared, curvature):
     return 2.0 * (math.asin(min(half, 1.0)) if curvature == 1 else math.asinh(half))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _chord_of_angle(angle, curvature):
     """The squared chord of θ, a little enlarged, so that rounding leaves nobody out; infinite beyond the cut locus."""
     angle *= 1.0 + 1e-7
@@ -124,7 +124,7 @@ def _chord_of_angle(angle, curvature):
     return 4.0 * math.sinh(0.5 * angle) ** 2 if angle < 300.0 else np.inf
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _chord_beyond(chords, excluded, excludes):
     """The smallest squared chord; if ``excludes``, of those above ``excluded``."""
     smallest = np.inf
@@ -134,7 +134,7 @@ def _chord_beyond(chords, excluded, excludes):
     return smallest
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _bending(angle, curvature):
     """r = θ cot θ and s = (1 − r)/θ² (coth for κ = −1, r = 1 for κ = 0)."""
     z = curvature * angle * angle

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.kernels import exp_minus, gaussian_reach
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, log_mass, effective):
     """Mean, second moment and kernel mass of the logs at each of several points, in h-orthonormal coordinates.
 
@@ -55,7 +55,7 @@ def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, lo
         effective[b] = mass * mass / squares
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _coordinates(logs, covectors, scale, apart, coordinates, t):
     """Write coordinates and t = |v|²/a²; infinite t where the log is undefined or left out. Return the smallest t."""
     dim, ambient = covectors.shape
@@ -75,7 +75,7 @@ def _coordinates(logs, covectors, scale, apart, coordinates, t):
     return nearest
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _weights(t, nearest, reach):
     """Turn t into φ, zero beyond the reach; return Σ φ and Σ φ²."""
     floor = exp_minus(0.5 * reach)
@@ -88,7 +88,7 @@ def _weights(t, nearest, reach):
     return mass, squares
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _second(coordinates, phi, mass, mean, centred, second):
     dim = mean.size
     second[:] = 0.0

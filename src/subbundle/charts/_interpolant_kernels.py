@@ -12,8 +12,9 @@ exactly at r = 0, and X_θ/r keeps its digits there. In one dimension the two ra
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 # Levenberg–Marquardt: rounds, the step at which a search has come to rest and the one below which a failure to gain is
 # rounding, both in length scales.
@@ -25,7 +26,7 @@ _CENTRE = 1e-100
 _CORNER = 1e-6
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def cell_of(v, n_rays):
     """Distance from 0, number of the ray before ``v`` [k], and the position s between it and the next."""
     if v.size == 1:
@@ -37,13 +38,13 @@ def cell_of(v, n_rays):
     return np.hypot(v[0], v[1]), ray, angle - ray
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def border_at(border, ray, s):
     """How far the domain reaches at position ``s`` of the cell after ``ray``."""
     return border[ray, 0] + s * (border[ray, 1] - border[ray, 0])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def evaluate(table, step, v, point, jacobian):
     """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k]."""
     n_rays, n_nodes, _, dim = table.shape
@@ -84,14 +85,14 @@ def evaluate(table, step, v, point, jacobian):
         jacobian[d, 1] = radial * u1 + across * u0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def evaluate_batch(table, step, coordinates, points, jacobians):
     """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
     for i in range(coordinates.shape[0]):
         evaluate(table, step, coordinates[i], points[i], jacobians[i])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def inside_batch(border, coordinates, slack, inside):
     """Which ``coordinates`` [n, k] lie in the domain."""
     for i in range(coordinates.shape[0]):
@@ -99,7 +100,7 @@ def inside_batch(border, coordinates, slack, inside):
         inside[i] = r <= border_at(border, ray, s) + slack
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def search_batch(table, step, scale, targets, coordinates, points, residuals, resting):
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = table.shape[3], coordinates.shape[1]
@@ -132,7 +133,7 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
         residuals[i] = np.sqrt(value)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _squared_distance(a, b):
     total = 0.0
     for d in range(a.size):
@@ -140,7 +141,7 @@ def _squared_distance(a, b):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _keep_within(v, farthest):
     size = 0.0
     for m in range(v.size):
@@ -151,7 +152,7 @@ def _keep_within(v, farthest):
             v[m] *= farthest / size
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _step(jacobian, point, target, damping, longest, step):
     """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
     dim, rank = jacobian.shape
@@ -181,7 +182,7 @@ def _step(jacobian, point, target, damping, longest, step):
     return length
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def border_search_batch(table, step, border, targets, rays, starts, width, coordinates, points, residuals):
     """Nearest point on the border within ``width`` of the positions ``starts`` [n] in the cells ``rays`` [n].
 
@@ -213,7 +214,7 @@ def border_search_batch(table, step, border, targets, rays, starts, width, coord
         )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def border_coordinates(border, ray, s, v):
     """Write the coordinates of the border at position ``s`` of the cell after ``ray``."""
     r = border_at(border, ray, s)
@@ -224,7 +225,7 @@ def border_coordinates(border, ray, s, v):
         v[0], v[1] = r * np.cos(angle), r * np.sin(angle)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _border_distance(table, step, border, target, ray, s, v, point, jacobian):
     border_coordinates(border, ray, s, v)
     evaluate(table, step, v, point, jacobian)

@@ -13,8 +13,9 @@ X = Σ_j w_j (A_jᵀ N⁻¹ e_0) x_j.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 _ROUNDS = 60
 _REST = 1e-11
@@ -24,7 +25,7 @@ _CENTRE = 1e-100
 _LEAST = 1e-4
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
     """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k].
 
@@ -62,7 +63,7 @@ def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
                 jacobian[d, m] += slopes[c, d] * basis[c, m]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _basis(v, step):
     """Length of ``v`` and an orthonormal basis [k, k] whose first row is its direction: a Householder reflection."""
     rank = v.size
@@ -86,7 +87,7 @@ def _basis(v, step):
     return max(size, _CENTRE * step), basis
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _near(directions, ends, scale, reach, r, basis, n_terms):
     """The directions within ``reach``: their rows, the monomials of τ [n, p], and their weights [n]."""
     n_rays, rank = directions.shape
@@ -118,7 +119,7 @@ def _near(directions, ends, scale, reach, r, basis, n_terms):
     return near[:count], terms[:count], weights[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _solve(terms, weights, n_columns):
     """The first ``n_columns`` columns of (Aᵀ w A)⁻¹, as rows, by Cholesky."""
     n, p = terms.shape
@@ -151,14 +152,14 @@ def _solve(terms, weights, n_columns):
     return columns
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def evaluate_batch(directions, nodes, ends, step, scale, reach, coordinates, points, jacobians):
     """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
     for i in range(coordinates.shape[0]):
         evaluate(directions, nodes, ends, step, scale, reach, coordinates[i], points[i], jacobians[i])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinates, points, residuals, resting):
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = nodes.shape[3], coordinates.shape[1]
@@ -192,7 +193,7 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
         residuals[i] = np.sqrt(value)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _step(jacobian, point, target, damping, longest, step):
     """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
     dim, rank = jacobian.shape

@@ -11,13 +11,14 @@ function of the *set* of points: the order of the rows changes no bit of any lat
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 LEAF = 32
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def build(points, order, boxes):
     """Sort ``points`` [N, d] and ``order`` [N] in place into leaf order and fill ``boxes`` [nodes, 2, d].
 
@@ -44,7 +45,7 @@ def build(points, order, boxes):
         top += 2
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _bound(points, start, stop, box):
     """Write the bounding box of the rows into ``box`` and return its widest axis."""
     dim = points.shape[1]
@@ -63,7 +64,7 @@ def _bound(points, start, stop, box):
     return axis
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _precedes(a, b, axis):
     """Whether row a comes before row b: by ``axis`` first, then by all coordinates in turn."""
     if a[axis] != b[axis]:
@@ -74,14 +75,14 @@ def _precedes(a, b, axis):
     return False
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _swap(points, order, i, j):
     for c in range(points.shape[1]):
         points[i, c], points[j, c] = points[j, c], points[i, c]
     order[i], order[j] = order[j], order[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _select(points, order, start, stop, target, axis, pivot):
     """Quickselect: rows before ``target`` precede those from it on."""
     low, high = start, stop - 1
@@ -113,7 +114,7 @@ def _select(points, order, start, stop, target, axis, pivot):
             return
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sort_rows(points, order, start, stop, axis):
     """Insertion sort of one leaf, so that equal sets give equal sums."""
     for i in range(start + 1, stop):
@@ -123,7 +124,7 @@ def _sort_rows(points, order, start, stop, axis):
             j -= 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def blocks_of(points):
     """Return the sorted points leaf by leaf as ``[leaves, d, LEAF]``: each coordinate of a leaf is contiguous.
 

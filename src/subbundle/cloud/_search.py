@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def box_distance_sq(boxes, node, point):
     """Squared distance from ``point`` to the box of ``node``; zero inside it.
 
@@ -21,7 +21,7 @@ def box_distance_sq(boxes, node, point):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def nearest_sq(blocks, boxes, n_points, point, apart):
     """Squared distance from ``point`` to the nearest observation further than ``apart`` (squared; -1 excludes none).
 
@@ -65,7 +65,7 @@ def nearest_sq(blocks, boxes, n_points, point, apart):
     return best
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def leaves_within(boxes, n_leaves, point, radius_sq, found):
     """Write the leaves whose box meets the ball into ``found``, in memory order, and return their number."""
     stack = np.empty((64, 3), np.int64)

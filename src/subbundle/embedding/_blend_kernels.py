@@ -7,14 +7,14 @@ the one whose disc comes nearest to x is its home, and the home and the charts l
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.embedding._normal_kernels import exp_chart, foot, normal_from_tangent
 from subbundle.local.rows import collect
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def place(
     boxes, bases, frames, forms, maps, shifts, stretches, link_starts, links, reaches, discs, points, images, feet,
     coverage, disagreement, distortion, homes, outside,
@@ -77,7 +77,7 @@ def place(
             distortion[b] = stretch / total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _carry(maps, shifts, c, v, votes, i):
     """votes[i] = v A_c + t_c."""
     rank = v.size
@@ -88,7 +88,7 @@ def _carry(maps, shifts, c, v, votes, i):
         votes[i, a] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _linked(home, c, link_starts, links):
     """Whether chart ``c`` is linked to ``home``; the links of a chart are listed in rising order."""
     low, high = link_starts[home], link_starts[home + 1]
@@ -101,7 +101,7 @@ def _linked(home, c, link_starts, links):
     return low < link_starts[home + 1] and links[low] == c
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _average(found, near, home, link_starts, links, votes, weights, spots, stretches, images, feet, b):
     """Average the votes of the home chart and those linked to it; returns the sum of the weights.
 
@@ -131,7 +131,7 @@ def _average(found, near, home, link_starts, links, votes, weights, spots, stret
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def unplace(
     boxes, order, bases, frames, forms, inverses, shifts, link_starts, links, reaches, images, points, coverage, homes
 ):
@@ -181,7 +181,7 @@ def unplace(
             points[b, j] = points[b, j] / total if total > 0.0 else point[j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _back(inverses, shifts, c, z, v):
     """v = (z − t_c) A_c⁻¹; returns |v|²."""
     total = 0.0

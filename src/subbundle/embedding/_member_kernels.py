@@ -3,14 +3,14 @@ each other."""
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.embedding._normal_kernels import foot, normal_from_tangent
 from subbundle.local.rows import collect
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_members(rows, boxes, bases, frames, forms, radius, offset_limit, slope_limit, counts):
     """Number of members of each chart: rows in the ball that lie close to its graph."""
     none_places, none_coordinates = np.empty(0, np.int64), np.empty((0, frames.shape[2]))
@@ -20,7 +20,7 @@ def count_members(rows, boxes, bases, frames, forms, radius, offset_limit, slope
     )  # fmt: skip
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def list_members(rows, boxes, bases, frames, forms, radius, offset_limit, slope_limit, starts, places, coordinates):
     """Members of each chart in rising order of their rows, from ``starts`` [M] on, with their normal coordinates."""
     counts = np.empty(len(bases), np.int64)
@@ -29,7 +29,7 @@ def list_members(rows, boxes, bases, frames, forms, radius, offset_limit, slope_
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _gather(
     rows, boxes, bases, frames, forms, radius, offset_limit, slope_limit, counts, starts, places, coordinates, keep
 ):
@@ -59,7 +59,7 @@ def _gather(
         counts[c] = kept
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def shared_moments(pairs, starts, places, coordinates, weights, moments, masses, shared):
     """For each pair (c, e) of charts the weighted cross moment of their shared members' coordinates, centred.
 
@@ -101,7 +101,7 @@ def shared_moments(pairs, starts, places, coordinates, weights, moments, masses,
         shared[p] = number
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def greedy_cover(rows, boxes, spacing, wanted, chosen):
     """Rows picked in order, each further than ``spacing`` from all picked before; only those with ``wanted``.
 

@@ -12,14 +12,15 @@ arrays and an index: views would count their references, and threads would wait 
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 # Rounds of Newton's method for the foot of a point, and of the fixed point for exp; both end earlier when they settle.
 _FOOT_ROUNDS, _EXP_ROUNDS = 12, 30
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def bend(forms, c, tau, mixed, square):
     """Write II(τ, e_a) into ``mixed`` [k, D] and II(τ, τ) into ``square`` [D], for chart ``c``."""
     rank, dim = mixed.shape
@@ -42,7 +43,7 @@ def bend(forms, c, tau, mixed, square):
         square[j] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
     """Write the tangent coordinates τ of the nearest point of chart ``c`` to ``point``; return the squared distance.
 
@@ -69,7 +70,7 @@ def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
     return _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _offset(point, bases, frames, forms, c, tau, mixed, square, offset):
     bend(forms, c, tau, mixed, square)
     total = 0.0
@@ -82,7 +83,7 @@ def _offset(point, bases, frames, forms, c, tau, mixed, square, offset):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _newton_step(frames, forms, c, mixed, offset, tau, small, full):
     """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
     rank, dim = mixed.shape
@@ -121,7 +122,7 @@ def _newton_step(frames, forms, c, mixed, offset, tau, small, full):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def normal_from_tangent(mixed, square, tau, v):
     """v = τ + A_{II(τ,τ)} τ / 6, with II(τ, ·) in ``mixed`` and ``square``; returns |v|²."""
     total = 0.0
@@ -134,7 +135,7 @@ def normal_from_tangent(mixed, square, tau, v):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and II at τ are left in the scratch."""
     rank, dim = mixed.shape
@@ -167,7 +168,7 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
         point[j] = value
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def base_coordinates(bases, frames, forms, pairs, forward, backward):
     """For pairs (c, e) of charts the normal coordinates of base e in chart c, and of base c in chart e, [P, k] each."""
     dim, rank = frames.shape[1], frames.shape[2]

@@ -7,9 +7,9 @@ geodesic of the atlas.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.embedding._normal_kernels import exp_chart, foot, normal_from_tangent
 
 _SWEEPS = 80
@@ -22,7 +22,7 @@ _BEYOND = 1.5
 _TRIES = 3
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def straighten(
     bases, frames, forms, link_starts, links, spacings, starts, ends, start_homes, end_homes, rows, before, lengths
 ):
@@ -61,7 +61,7 @@ def straighten(
         lengths[p] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _toward(bases, frames, forms, link_starts, links, spacings, nodes, homes, i, scratch, first, second, middle, here):
     """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
 
@@ -88,7 +88,7 @@ def _toward(bases, frames, forms, link_starts, links, spacings, nodes, homes, i,
     return 0.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _trace(bases, before, row, starts, ends, start_home, end_home, p, nodes, homes):
     """Write the path from ``ends[p]`` back to ``starts[p]`` over the bases between; returns its number of points."""
     dim = bases.shape[1]
@@ -112,7 +112,7 @@ def _trace(bases, before, row, starts, ends, start_home, end_home, p, nodes, hom
     return count + 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _log(nodes, i, bases, frames, forms, c, scratch, v):
     """Normal coordinates of node ``i`` in chart ``c``."""
     point, tau, mixed, square, offset, small = scratch
@@ -122,7 +122,7 @@ def _log(nodes, i, bases, frames, forms, c, scratch, v):
     normal_from_tangent(mixed, square, tau, v)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _piece(nodes, i, c, bases, frames, forms, scratch, first, second):
     """Distance between nodes i and i + 1 in chart ``c``."""
     _log(nodes, i, bases, frames, forms, c, scratch, first)
@@ -133,7 +133,7 @@ def _piece(nodes, i, c, bases, frames, forms, scratch, first, second):
     return np.sqrt(total)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _nearest(bases, link_starts, links, c, point):
     """The chart among ``c`` and those linked to it whose base is nearest to ``point``, and the squared distance."""
     best, home = np.inf, c

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.local.eigen import eigh
 
 # Above so many dimensions the leading eigenvectors come from orthogonal iteration, below from Jacobi rotations.
@@ -12,7 +12,7 @@ _JACOBI_DIM = 8
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def leading(moment, rank, values, frame):
     """Write the leading k + 1 eigenvalues and k eigenvectors of ``moment`` [D, D], which is overwritten."""
     dim = moment.shape[0]
@@ -28,7 +28,7 @@ def leading(moment, rank, values, frame):
     _orthogonal_iteration(moment, rank, values, frame)
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _orthogonal_iteration(moment, rank, values, frame):
     """Leading eigenpairs from a block of k + 3 columns of ``moment``, with a Rayleigh–Ritz step each round."""
     dim = moment.shape[0]
@@ -84,7 +84,7 @@ def _orthogonal_iteration(moment, rank, values, frame):
             frame[j, a] = block[a, j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _orthonormalise(block):
     """Gram–Schmidt on rows, twice; a row without a direction of its own is replaced by the next axis that has one."""
     width, dim = block.shape

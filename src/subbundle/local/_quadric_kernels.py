@@ -16,9 +16,9 @@ t_near belongs to the nearest observation, as high dimensions add the same noise
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.local._leading import leading
 from subbundle.local._regression_kernels import TILE, load, regress, terms_at
 from subbundle.local.rows import collect
@@ -27,7 +27,7 @@ REACH = 12.0
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, forms, gaps, effective, noise, status):
     """Carry ``points`` [B, D] to rest, in place, and write the fit there.
 
@@ -82,7 +82,7 @@ def settle(rows, boxes, bandwidth, rank, steps, tol, apart, points, frames, form
                     forms[b, c, j] = 0.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _weigh(rows, boxes, p, bandwidth, apart, places, weights):
     """Neighbours of ``p`` and their weights; returns how many."""
     area = bandwidth * bandwidth
@@ -99,7 +99,7 @@ def _weigh(rows, boxes, p, bandwidth, apart, places, weights):
     return kept
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mean(rows, places, weights, count, mean):
     """Write the weighted mean; return the effective number (Σw)²/Σw². Weights are made to sum to one."""
     dim = mean.size
@@ -118,7 +118,7 @@ def _mean(rows, places, weights, count, mean):
     return total * total / squares
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _second_moment(rows, places, weights, count, mean, tiles, moment):
     offsets, _, weighted = tiles
     dim = mean.size
@@ -141,7 +141,7 @@ def _second_moment(rows, places, weights, count, mean, tiles, moment):
             moment[j, i] = moment[i, j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _to_graph(p, mean, frame, coefficients, step):
     """Write the step from p to the graph, across the tangent space; return its length."""
     dim = p.size
@@ -159,7 +159,7 @@ def _to_graph(p, mean, frame, coefficients, step):
     return np.sqrt(length)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _tangent(p, mean, frame, coefficients, tangent, form):
     """Write an orthonormal tangent frame [D, k] of the graph above p, and its second fundamental form [pairs, D].
 

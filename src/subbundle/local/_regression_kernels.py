@@ -5,15 +5,16 @@ See `_quadric_kernels` for what it is part of.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 # Neighbours are worked on in tiles, one coordinate after the other, so that sums run in vector registers.
 TILE = 128
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def load(rows, places, start, size, mean, offsets):
     """Offsets from the mean of ``size`` neighbours from ``start`` on, one coordinate after the other."""
     for j in range(mean.size):
@@ -21,7 +22,7 @@ def load(rows, places, start, size, mean, offsets):
             offsets[j, n] = rows[places[start + n], j] - mean[j]
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coefficients):
     """Write the coefficients [q, D] of 1, τ_i, τ_iτ_j (i ≤ j); return the mean square left per normal direction.
 
@@ -64,7 +65,7 @@ def regress(rows, places, weights, count, mean, frame, bandwidth, tiles, coeffic
     return max(spread - explained, 0.0) / max(dim - rank, 1)
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _fill_terms(offsets, frame, bandwidth, length, terms):
     """1, τ_i/a and τ_iτ_j/a² for i ≤ j, of a tile of offsets."""
     dim, rank = frame.shape
@@ -85,7 +86,7 @@ def _fill_terms(offsets, frame, bandwidth, length, terms):
             c += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def terms_at(offset, frame, terms):
     """1, τ_i and τ_iτ_j for i ≤ j of one offset [D]."""
     dim, rank = frame.shape
@@ -102,7 +103,7 @@ def terms_at(offset, frame, terms):
             c += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _solve(gram, right, used):
     """Solve gram · x = right in place by Cholesky; return Σ right · x, the square that the fit explains.
 

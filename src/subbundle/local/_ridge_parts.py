@@ -6,9 +6,9 @@ coefficients of the quadric in bandwidths, see `quadric_sums`.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.local.quadric_sums import n_features
 
 # Beyond this the division is no longer Newton's: noise as wide as the kernel leaves little to tell offsets from.
@@ -21,7 +21,7 @@ FURTHEST = 1.0
 ASTRAY = 0.4
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def plain_step(shift, basis, rank, step):
     """(I − P)(m − p)."""
     for i in range(shift.size):
@@ -34,7 +34,7 @@ def plain_step(shift, basis, rank, step):
             step[i] -= along * basis[i, a]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def far(shift, bandwidth):
     """Whether the local mean is further off than it can be on a sheet or at its straight border (0.8 a)."""
     total = 0.0
@@ -43,7 +43,7 @@ def far(shift, bandwidth):
     return total > (FURTHEST * bandwidth) ** 2
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def beside(shift, step, bandwidth):
     """Whether the way to the local mean lies in the bundle; ``step`` is the part of ``shift`` across it.
 
@@ -56,7 +56,7 @@ def beside(shift, step, bandwidth):
     return total > (ASTRAY * bandwidth) ** 2 and across < 0.5 * total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def bend_variance(rank, effective):
     """Variance of the correction for curvature along one normal direction, in variances of the neighbours.
 
@@ -66,7 +66,7 @@ def bend_variance(rank, effective):
     return (0.1875 * rank + 0.0625 * rank * (rank - 1.0)) / effective
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def kept_part(squared, variance, rank, codimension, effective, bandwidth):
     """Part of a correction of length² ``squared`` to keep, when its noise has ``variance`` along each normal direction.
 
@@ -82,7 +82,7 @@ def kept_part(squared, variance, rank, codimension, effective, bandwidth):
     return known * max(min(part, LONGEST_BEND * bandwidth / np.sqrt(squared)), 0.0)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def corrected_step(fit, basis, rank, codimension, bandwidth, variance, effective, step):
     """Go from the plain step towards the height of the quadric; ``variance`` is that of the neighbours about it."""
     dim = step.size
@@ -101,7 +101,7 @@ def corrected_step(fit, basis, rank, codimension, bandwidth, variance, effective
         step[i] += part * (bandwidth * height - step[i])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def newton(values, basis, rank, bandwidth, step):
     """Divide the normal components of the step by 1 − λ_j/a²."""
     dim = step.size
@@ -114,7 +114,7 @@ def newton(values, basis, rank, bandwidth, step):
             step[i] += along * basis[i, j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle(step, before, length_before):
     """Halve a step that turns back by more than half of the one before; return its length."""
     total, turned = 0.0, 0.0
@@ -129,7 +129,7 @@ def settle(step, before, length_before):
     return length
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def second_form(fit, basis, rank, bandwidth, forms):
     """II(e_a, e_b), a ≤ b, as vectors of R^d."""
     dim = basis.shape[0]
@@ -144,7 +144,7 @@ def second_form(fit, basis, rank, bandwidth, forms):
             pair += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def tilt(fit, basis, rank):
     """Turn the basis into that of the quadric's tangent space e_a + Σ b_ja e_j at p: Gram–Schmidt, tangents first."""
     dim = basis.shape[0]
@@ -167,7 +167,7 @@ def tilt(fit, basis, rank):
             basis[i, m] /= np.sqrt(total)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def press(basis, rank, forms):
     """Take the tangential part out of the rows of ``forms``."""
     for pair in range(forms.shape[0]):

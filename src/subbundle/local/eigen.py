@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
 def eigh(matrix, values, vectors):
     """Write eigenvalues (descending) and orthonormal eigenvectors (columns, largest entry positive) of ``matrix``.
 
@@ -34,7 +35,7 @@ def eigh(matrix, values, vectors):
                 vectors[i, j] = -vectors[i, j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sweep(a, v):
     """Rotate every pair of axes once; return whether anything was left to do."""
     dim = a.shape[0]
@@ -52,7 +53,7 @@ def _sweep(a, v):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _rotate(a, v, p, q):
     """One Jacobi rotation that annihilates a[p, q]."""
     theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
@@ -77,7 +78,7 @@ def _rotate(a, v, p, q):
         v[r, q] = s * vrp + c * vrq
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sort(values, vectors):
     """Insertion sort of the pairs by falling eigenvalue."""
     for i in range(1, values.size):

@@ -6,8 +6,9 @@ never formed. Both procedures cost a few products with Σ, against the 9 d³ of 
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
 _TOLERANCE = 1e-13
@@ -15,7 +16,7 @@ _TOLERANCE = 1e-13
 FULL = 8
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def multiply(matrix, factored, rows):
     """Return the rows Σ v for vectors v given as rows [b, d]; ``matrix`` is Σ itself, or Z when ``factored``."""
     if factored:
@@ -23,7 +24,7 @@ def multiply(matrix, factored, rows):
     return np.dot(rows, matrix)
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _orthonormalise(basis, size, width):
     """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before; twice is enough.
 
@@ -58,7 +59,7 @@ def _orthonormalise(basis, size, width):
             done += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def leading(matrix, factored, start, rank):
     """Leading ``rank + 1`` eigenpairs of Σ by block Lanczos with full reorthogonalisation.
 
@@ -95,7 +96,7 @@ def leading(matrix, factored, start, rank):
     return False, np.empty(0), np.empty((0, 0))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def partners(matrix, factored, values, vectors, covector):
     """u_i = Σ_{j>k} c_j / (λ_i − λ_j) e_j = (λ_i − Σ)⁻¹ (I − P) η for i ≤ k, as ``[d, k]``.
 
@@ -135,7 +136,7 @@ def partners(matrix, factored, values, vectors, covector):
         vector = product / beside[size - 1]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _solve_tridiagonal(shift, diagonal, beside, solution):
     """Solve (shift − T) y = e_1, T tridiagonal. Positive definite, since shift = λ_i exceeds the rest: no pivoting."""
     size = diagonal.size

@@ -14,9 +14,9 @@ The features are ordered 1, u_1..u_k, u_1u_1, u_1u_2, .., u_ku_k. Surfaces in th
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -25,13 +25,13 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 FLATNESS = 0.1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def n_features(rank):
     """1 + k + k (k + 1) / 2."""
     return 1 + rank + rank * (rank + 1) // 2
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def quadric_sums(blocks, found, count, weights, point, vectors, values, shift, mass, scale, gram, cross):
     """Write Σ w f fᵀ into ``gram`` [q, q] and Σ w f u_j into ``cross`` [q, d − k]; return Σ w² and Σ w |u_normal|².
 
@@ -67,7 +67,7 @@ def quadric_sums(blocks, found, count, weights, point, vectors, values, shift, m
     return squares, spread
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _surface_sums(blocks, found, count, weights, point, vectors, scale, gram, cross):
     """The sums of degree three and four, and Σ w², which is returned."""
     p0, p1, p2 = point[0], point[1], point[2]
@@ -105,7 +105,7 @@ def _surface_sums(blocks, found, count, weights, point, vectors, scale, gram, cr
     return squares
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _sums_any(blocks, found, count, weights, point, vectors, rank, scale, gram, cross):
     dim = point.size
     size = gram.shape[0]
@@ -152,7 +152,7 @@ def _sums_any(blocks, found, count, weights, point, vectors, rank, scale, gram, 
     return squares
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def solve(gram, penalty, first_penalised, coefficients):
     """Solve (G + penalty on the quadratic features) x = ``coefficients`` in place, by Cholesky; ``gram`` is spoilt.
 
@@ -183,7 +183,7 @@ def solve(gram, penalty, first_penalised, coefficients):
             coefficients[f, c] /= gram[f, f]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def fitted(gram, cross, fit, rank, mass, squares, spread):
     """Solve for the quadric; return the variance about it, summed over normal directions, corrected for the fit.
 

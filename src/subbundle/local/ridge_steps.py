@@ -7,9 +7,9 @@ neighbours (see `quadric_sums`). For Gaussian weights both shrink an offset alon
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle._types import Status
 from subbundle.cloud._build import LEAF
 from subbundle.kernels import GAUSSIAN
@@ -34,7 +34,7 @@ from subbundle.local.widths import width_at
 _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def ridge_batch(
     tree, widths, kernel, rank, codimension, order, reach, ladder, wanted, tol, max_steps, log_share, min_gap,
     points, vectors, forms, log_mass, variance, effective, offsets, steps, status,
@@ -125,7 +125,7 @@ def ridge_batch(
                 break
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _effective(weights, count):
     """(Σ w)² / Σ w²."""
     mass, squares = 0.0, 0.0
@@ -136,7 +136,7 @@ def _effective(weights, count):
     return mass * mass / squares if squares > 0.0 else 0.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _descend(
     tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, p,
     found, phi, psi, sigma, values, basis, shift, step,
@@ -176,7 +176,7 @@ def _descend(
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _local(blocks, found, count, weights, p, shift, sigma):
     """Write m − p and the second moment about m; return the mass."""
     mass = moments(blocks, found, count, weights, p, shift, sigma)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import box_distance_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach
@@ -12,14 +12,14 @@ from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gauss
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
     """`weigh_rows_within` the reach at which nothing of the Gaussian is missed."""
     cut = gaussian_reach(point.size)
     return weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi):
     """Find the neighbours of ``point`` and their weights, in one pass; the Gaussian ends ``cut`` beyond the nearest t.
 
@@ -55,7 +55,7 @@ def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places,
     return kept, shift
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
     """Rows nearer than ``reach_sq`` (beyond the nearest one, if ``relative``), with their squared distances."""
     n_points = rows.shape[0]
@@ -90,7 +90,7 @@ def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
     return count, best
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _distance_sq(rows, n, point):
     total = 0.0
     for j in range(point.size):
@@ -99,7 +99,7 @@ def _distance_sq(rows, n, point):
     return total
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def first_moment(rows, places, weights, point, first):
     """Return Σ w_n and write Σ w_n (x_n − p) into ``first``."""
     first[:] = 0.0
@@ -113,7 +113,7 @@ def first_moment(rows, places, weights, point, first):
     return mass
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def fill_tile(rows, places, weights, centre, tile):
     """Write √w_n (x_n − centre) into the rows of ``tile``."""
     for n in range(places.size):
@@ -123,7 +123,7 @@ def fill_tile(rows, places, weights, centre, tile):
             tile[n, j] = root * (rows[place, j] - centre[j])
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def contracted_rows(rows, places, weights, centre, components, vectors, partners, result):
     """With y_n = x_n − centre, q_n = Σ_i c_i (y_n·e_i)(y_n·u_i): return Σ w_n q_n, write Σ w_n q_n y_n.
 
@@ -151,7 +151,7 @@ def contracted_rows(rows, places, weights, centre, components, vectors, partners
     return total
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def pull_back(rows, places, weights, point, mean, vector, result):
     """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean, applied."""
     result[:] = 0.0

@@ -6,16 +6,16 @@ and for any dimension. Sums are over leaves in memory order, so they do not depe
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 
 # Reassociation lets the compiler keep one partial sum per vector lane.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def moments(blocks, found, count, weights, point, first, second):
     """Return Σ w_n; write Σ w_n (x_n − p) into ``first`` [d] and Σ w_n (x_n − p)(x_n − p)ᵀ into ``second`` [d, d]."""
     if point.size == 3:
@@ -23,7 +23,7 @@ def moments(blocks, found, count, weights, point, first, second):
     return _moments_any(blocks, found, count, weights, point, first, second)
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _moments3(blocks, found, count, weights, point, first, second):
     p0, p1, p2 = point[0], point[1], point[2]
     s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
@@ -50,7 +50,7 @@ def _moments3(blocks, found, count, weights, point, first, second):
     return s
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _moments_any(blocks, found, count, weights, point, first, second):
     dim = point.size
     offsets = np.empty((dim, LEAF))
@@ -83,7 +83,7 @@ def _moments_any(blocks, found, count, weights, point, first, second):
     return mass
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def contracted(blocks, found, count, weights, centre, matrix, result):
     """With y_n = x_n − centre and q_n = y_nᵀ A y_n: return Σ w_n q_n and write Σ w_n q_n y_n into ``result`` [d]."""
     if centre.size == 3:
@@ -91,7 +91,7 @@ def contracted(blocks, found, count, weights, centre, matrix, result):
     return _contracted_any(blocks, found, count, weights, centre, matrix, result)
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _contracted3(blocks, found, count, weights, centre, matrix, result):
     c0, c1, c2 = centre[0], centre[1], centre[2]
     a00, a11, a22 = matrix[0, 0], matrix[1, 1], matrix[2, 2]
@@ -110,7 +110,7 @@ def _contracted3(blocks, found, count, weights, centre, matrix, result):
     return s
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def contracted3_spread(blocks, found, count, weights, centre, matrix, result):
     """`contracted` in three dimensions, and Σ w_n q_n |y_n|² with it, for bandwidths that vary."""
     c0, c1, c2 = centre[0], centre[1], centre[2]
@@ -131,7 +131,7 @@ def contracted3_spread(blocks, found, count, weights, centre, matrix, result):
     return s, spread
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _contracted_any(blocks, found, count, weights, centre, matrix, result):
     dim = centre.size
     offsets = np.empty((dim, LEAF))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numba as nb
-
+from subbundle._compiled import kernel
 from subbundle._types import Status
 
 _OK, _LEFT_SUPPORT, _GAP_CLOSED = int(Status.OK), int(Status.LEFT_SUPPORT), int(Status.GAP_CLOSED)
@@ -12,13 +11,13 @@ _OK, _LEFT_SUPPORT, _GAP_CLOSED = int(Status.OK), int(Status.LEFT_SUPPORT), int(
 ROUNDING = 1e-11
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mass_verdict(log_mass, log_floor):
     """LEFT_SUPPORT where the kernel mass is at or below the floor."""
     return _OK if log_mass > log_floor else _LEFT_SUPPORT
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def gap_verdict(values, rank, min_gap):
     """GAP_CLOSED where λ_k − λ_{k+1} is too small to say which directions the subspace holds."""
     gap = values[rank - 1] - values[rank]

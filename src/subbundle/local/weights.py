@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numba as nb
-
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within, nearest_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach, reach_sq
@@ -12,19 +11,19 @@ from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gauss
 _NEAR = 0.1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def profile(kernel, phi, psi):
     """The array that holds φ_n."""
     return psi if kernel == GAUSSIAN else phi
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
     """`weigh_within` the reach at which nothing of the Gaussian is missed."""
     return weigh_within(tree, point, bandwidth, kernel, gaussian_reach(point.size), apart, found, phi, psi)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     """Find the neighbours of ``point`` and write their weights leaf by leaf.
 
@@ -68,7 +67,7 @@ def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     return count, shift
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi):
     """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
     count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, reach), found)
@@ -88,7 +87,7 @@ def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi)
 # They index whole arrays: a view of a leaf would count its references, and threads would wait for one another.
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _gaussian3(blocks, found, count, point, scale, shift, reach, psi):
     """ψ = φ = exp(−(t − shift)/2), zero beyond the reach; unrolled, as this is half of the time of a field."""
     p0, p1, p2 = point[0], point[1], point[2]
@@ -101,7 +100,7 @@ def _gaussian3(blocks, found, count, point, scale, shift, reach, psi):
             psi[c, i] = value if t < reach else 0.0
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _largest(count, psi):
     peak = 0.0
     for c in range(count):
@@ -110,7 +109,7 @@ def _largest(count, psi):
     return peak
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _squared_distances(blocks, found, count, point, out):
     for c in range(count):
         leaf = found[c]
@@ -122,7 +121,7 @@ def _squared_distances(blocks, found, count, point, out):
                 out[c, i] += offset * offset
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _gaussian(count, scale, shift, reach, psi):
     """Turn squared distances in ``psi`` into ψ = φ = exp(−(t − shift)/2), zero beyond the reach."""
     for c in range(count):
@@ -132,7 +131,7 @@ def _gaussian(count, scale, shift, reach, psi):
             psi[c, i] = value if t < reach else 0.0
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _compact(count, scale, phi, psi):
     """Turn squared distances in ``psi`` into ψ = u³ and φ = u⁴ with u = max(1 − t/8, 0)."""
     for c in range(count):
@@ -143,7 +142,7 @@ def _compact(count, scale, phi, psi):
             phi[c, i] = cube * u
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _leave_out(blocks, found, count, point, apart, phi, psi):
     for c in range(count):
         for i in range(LEAF):
@@ -155,7 +154,7 @@ def _leave_out(blocks, found, count, point, apart, phi, psi):
                 psi[c, i] = 0.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def weigh_by_distance(blocks, found, count, point, nearest, weights, out):
     """Write w_n (|x_n − p|² − ``nearest``) into ``out``, for the derivative of the weights by the bandwidth."""
     _squared_distances(blocks, found, count, point, out)

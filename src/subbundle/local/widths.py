@@ -9,11 +9,12 @@ and likewise for the log of the kernel mass that is typical there, without a gra
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
 def width_at(widths, p, gradient):
     """Return a(p) and the typical log kernel mass at ``p``; write ∇a into ``gradient`` [d].
 
@@ -49,7 +50,7 @@ def width_at(widths, p, gradient):
     return width, log_mass / mass
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def widths_batch(widths, points, values, gradients, log_masses):
     """Write a(p) [batch], ∇a [batch, d] and typical log masses [batch] at ``points`` [batch, d]."""
     for b in range(points.shape[0]):

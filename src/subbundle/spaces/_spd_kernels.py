@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
+
+from subbundle._compiled import kernel
 
 MOST_ROWS = 6
 """Matrices up to this size are treated here; LAPACK is as fast for larger ones."""
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def log_rows(points, bases, logs):
     """Write log_x(y) for ``points`` and ``bases`` [m, n, n] into ``logs``; NaN where x or y is not definite."""
     size = points.shape[1]
@@ -46,7 +47,7 @@ def log_rows(points, bases, logs):
                 logs[row, j, i] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def dist_rows(points, bases, distances):
     """Write √(Σ log² λ_i) for ``points`` and ``bases`` [m, n, n] into ``distances`` [m]."""
     size = points.shape[1]
@@ -64,7 +65,7 @@ def dist_rows(points, bases, distances):
             distances[row] = math.sqrt(total)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _same(a, b):
     for i in range(a.shape[0]):
         for j in range(a.shape[0]):
@@ -73,7 +74,7 @@ def _same(a, b):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _factor(x, lower, inverse):
     """Write the Cholesky factor of x and its inverse; return whether x is positive definite."""
     size = x.shape[0]
@@ -97,7 +98,7 @@ def _factor(x, lower, inverse):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _logarithms(y, x, inverse, matrix, vectors, values):
     """Write the logarithms of the eigenvalues of L⁻¹ y L⁻ᵀ and its eigenvectors; return whether they exist."""
     size = y.shape[0]
@@ -116,7 +117,7 @@ def _logarithms(y, x, inverse, matrix, vectors, values):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _congruence(inverse, y, x, minus, result, work):
     """Write L⁻¹ (y − minus · x) L⁻ᵀ; return the sum of the squares of its entries."""
     size = y.shape[0]
@@ -138,7 +139,7 @@ def _congruence(inverse, y, x, minus, result, work):
     return square
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _eigen(a, v):
     """Diagonalise the symmetric matrix a in place by cyclic Jacobi rotations; write its eigenvectors as columns."""
     size = a.shape[0]
@@ -159,7 +160,7 @@ def _eigen(a, v):
                     _rotate(a, v, p, q)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _rotate(a, v, p, q):
     """One rotation that makes a[p, q] vanish."""
     theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]

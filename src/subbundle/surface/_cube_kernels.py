@@ -7,11 +7,12 @@ already, ``gauge`` is empty, [0, 0, 0, 3].
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
 def count_loops(field, gauge, loops_of, first):
     """Number the dual vertices cell by cell: ``first`` [X, Y, Z] is −1, or the number of the cell's first vertex."""
     count = 0
@@ -28,7 +29,7 @@ def count_loops(field, gauge, loops_of, first):
     return count
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _value(field, gauge, i, j, k, x, y, z):
     """The field at (x, y, z) with the sign it has for the grid point (i, j, k)."""
     value = field[x, y, z]
@@ -41,7 +42,7 @@ def _value(field, gauge, i, j, k, x, y, z):
     return value
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _case(field, gauge, i, j, k):
     """Bit c is set where corner c = x + 2y + 4z is positive; −1 when a corner is unknown."""
     case = 0
@@ -55,7 +56,7 @@ def _case(field, gauge, i, j, k):
     return case
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def place_vertices(field, gauge, first, loop_of, vertices):
     """Vertex of every loop: the mean of its crossings, linear along the edges, in cells."""
     tally = np.zeros(vertices.shape[0])
@@ -85,7 +86,7 @@ def place_vertices(field, gauge, first, loop_of, vertices):
             vertices[row, d] /= tally[row]
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _base(axis, low):
     """Lower corner of edge ``low`` of the four along ``axis``: its bits are the coordinates on the other two axes."""
     p, q = low & 1, low >> 1
@@ -96,7 +97,7 @@ def _base(axis, low):
     return p, q, 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def join_quads(field, gauge, first, loop_of, quads):
     """A quad around every crossed edge whose four cells have a vertex; written from the lower to the upper side.
 
@@ -134,7 +135,7 @@ def join_quads(field, gauge, first, loop_of, quads):
     return count
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _shifted(axis, i, j, k, du, dv):
     """The cell moved back by du, dv along the two axes that follow ``axis`` cyclically."""
     if axis == 0:
@@ -144,7 +145,7 @@ def _shifted(axis, i, j, k, du, dv):
     return i - du, j - dv, k
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _slot(axis, du, dv):
     """Which of the four edges along ``axis`` the edge is for a cell moved back by du, dv."""
     if axis == 1:

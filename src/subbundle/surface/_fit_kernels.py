@@ -15,9 +15,9 @@ The mean shift contracts by λ_3/a² a step, so h is divided by 1 − λ_3/a² (
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within
 from subbundle.kernels import exp_minus
@@ -31,7 +31,7 @@ _LEAST_DIVISOR, _LONGEST = 0.4, 1.0
 COLUMNS = 7
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def fit_rows(tree, points, bandwidths, rounds, start, stop, moved, normals, values, numbers):
     """Carry rows ``start..stop`` of ``points`` [n, 3] to the ridge by ``rounds`` steps (0: look only).
 
@@ -86,7 +86,7 @@ def fit_rows(tree, points, bandwidths, rounds, start, stop, moved, normals, valu
             moved[row, j] = p[j]
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _weigh(blocks, weights, found, count, p, a, store, first, second):
     """Fill ``store`` with the weights, ``first`` and ``second`` with moments about p; return Σ w and Σ w²."""
     p0, p1, p2 = p[0], p[1], p[2]
@@ -119,7 +119,7 @@ def _weigh(blocks, weights, found, count, p, a, store, first, second):
     return s, q
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _third(blocks, found, count, store, p, shift, frame, third):
     """Σ w z_1² z_3, Σ w z_1 z_2 z_3 and Σ w z_2² z_3 in the frame, z = x − m, into ``third``."""
     c0, c1, c2 = p[0] + shift[0], p[1] + shift[1], p[2] + shift[2]
@@ -139,7 +139,7 @@ def _third(blocks, found, count, store, p, shift, frame, third):
     third[0], third[1], third[2] = s0, s1, s2
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _height(a, mass, lam, frame, shift, third):
     """Turn ``third`` into II_11, II_12, II_22; return h and |P (m − p)|."""
     floor = 1e-3 * lam[0] + 1e-300

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
 def splat(places, vectors, out):
     """Add ``vectors`` [n, m] at ``places`` [n, 3] (in cells) to the grid ``out`` [m, X, Y, Z], trilinearly."""
     for n in range(places.shape[0]):
@@ -19,7 +20,7 @@ def splat(places, vectors, out):
                 out[m, i + di, j + dj, k + dk] += w * vectors[n, m]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def interpolate(grid, places, out):
     """Trilinear values of ``grid`` [X, Y, Z] at ``places`` [n, 3] (in cells) into ``out`` [n]."""
     for n in range(places.shape[0]):
@@ -33,7 +34,7 @@ def interpolate(grid, places, out):
         out[n] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def average_near(places, values, weights, width, radius, band, total, norm, near):
     """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point.
 
@@ -60,7 +61,7 @@ def average_near(places, values, weights, width, radius, band, total, norm, near
                             near[a, b, c] = True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def local_planes(places, normals, weights, width, band, field, gauge):
     """Signed distance, in cells, to the planes of the seeds within ``band`` cells of every grid point, averaged.
 

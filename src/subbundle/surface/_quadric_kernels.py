@@ -18,9 +18,9 @@ quadric.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle.cloud._build import LEAF
 from subbundle.cloud._search import leaves_within
 from subbundle.kernels import exp_minus
@@ -42,7 +42,7 @@ _SWOLLEN, _STEEPEST = 1.2, 0.9
 COLUMNS = 4
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, moved, tilted, numbers):
     """Fit rows ``start..stop`` of ``points``, ``normals`` [n, 3] with ``bandwidths``, ``cuts`` [n].
 
@@ -103,7 +103,7 @@ def quadric_rows(tree, points, normals, bandwidths, cuts, rounds, start, stop, m
             tilted[row, j] = frame[j, 2] if solved else normals[row, j]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _complete(frame):
     """Fill the first two columns of ``frame`` with unit vectors across the third."""
     n0, n1, n2 = frame[0, 2], frame[1, 2], frame[2, 2]
@@ -114,7 +114,7 @@ def _complete(frame):
     frame[0, 1], frame[1, 1], frame[2, 1] = t, sign + n1 * n1 * s, -n1
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
     """List u, v, z and w of the observations in the leaves found in ``near`` [4, :]; return their number.
 
@@ -149,7 +149,7 @@ def _gather(blocks, weights, found, count, p, frame, a, cut, c, near):
     return count * LEAF
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _low_moments(near, total, sums):
     """Σ w u^i v^j up to degree three."""
     s00 = s10 = s01 = s20 = s11 = s02 = s30 = s21 = s12 = s03 = 0.0
@@ -171,7 +171,7 @@ def _low_moments(near, total, sums):
     sums[6], sums[7], sums[8], sums[9] = s30, s21, s12, s03
 
 
-@nb.njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _high_moments(near, total, sums, right):
     """Σ w u^i v^j of degree four, and Σ w z u^i v^j up to degree two; returns Σ w z²."""
     s40 = s31 = s22 = s13 = s04 = z00 = z10 = z01 = z20 = z11 = z02 = square = 0.0
@@ -196,7 +196,7 @@ def _high_moments(near, total, sums, right):
     return square
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _assemble(sums, system):
     """The normal equations Σ w φ φᵀ from the moments."""
     for i in range(_TERMS):
@@ -204,7 +204,7 @@ def _assemble(sums, system):
             system[i, j] = sums[_PLACE[_U[i] + _U[j], _V[i] + _V[j]]]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _solve(system, right, c):
     """Cholesky in place; False when the neighbourhood does not determine a quadric."""
     for i in range(_TERMS):
@@ -234,7 +234,7 @@ def _solve(system, right, c):
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _gain(factor):
     """(M⁻¹)_00 from the Cholesky factor of M."""
     y = np.empty(_TERMS)

@@ -8,14 +8,15 @@ together so has at most two triangles at an edge, and lies flat around every ver
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from subbundle._compiled import kernel
 
 # Triangles around one vertex, at most.
 MOST_SECTORS = 24
 _TINY = 1e-9
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def place_all(points, tangents, triangles, careful, begins, widths, ends, counts, placed):
     """Place ``triangles`` [m, 3] in their order and mark in ``placed`` [m] those that fitted.
 
@@ -27,7 +28,7 @@ def place_all(points, tangents, triangles, careful, begins, widths, ends, counts
         placed[m] = place(points, tangents, a, b, c, careful[m], begins, widths, ends, counts)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
     """Place the triangle a, b, c if there is room for it, and say whether there was."""
     begin, width = np.empty(3), np.empty(3)
@@ -64,7 +65,7 @@ def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _direction(points, tangents, v, p):
     """Angle of p around v in the tangent plane of v."""
     along = across = 0.0
@@ -75,7 +76,7 @@ def _direction(points, tangents, v, p):
     return np.arctan2(across, along)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _crosses(points, tangents, a, c, ends, counts):
     """Whether the edge a, c crosses an edge of a neighbour of a or c, seen in the plane of a."""
     for side in range(2):
@@ -93,7 +94,7 @@ def _crosses(points, tangents, a, c, ends, counts):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _segments_cross(points, tangents, a, c, u, w):
     """Whether a–c and u–w cross in the plane of a."""
     cx = cy = ux = uy = wx = wy = 0.0

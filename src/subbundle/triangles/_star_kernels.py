@@ -11,7 +11,8 @@ their distance from x_i is the circumradius.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from subbundle._compiled import kernel
 
 # Corners of a cell: points spread with a least distance have seven or eight at most.
 MOST_CORNERS = 24
@@ -21,7 +22,7 @@ _ROOM = 2 * MOST_CORNERS
 _LEAN, _ALIKE = 0.5, 0.5
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners, radii, counts, reach):
     """Stars of the rows ``first`` to ``stop`` of ``points`` [n, d] with ``tangents`` [n, d, 2].
 
@@ -67,7 +68,7 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
         counts[i] = found
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _alike(tangents, i, j):
     """Whether the planes at i and j are much the same."""
     a = b = c = d = 0.0
@@ -79,7 +80,7 @@ def _alike(tangents, i, j):
     return abs(a * d - b * c) >= _ALIKE
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _clip(x, y, label, size, u, v, bound, name, x_new, y_new, label_new):
     """Keep the part of the polygon where u x + v y ≤ ``bound``; edge c runs from corner c on and bears ``label[c]``."""
     kept = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.spatial import cKDTree
 
+from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
 
 _FACTOR = 0x9E3779B97F4A7C15
@@ -40,7 +40,7 @@ def hashes(points: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return mixed
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _thin(starts, neighbours, kept):  # type: ignore[no-untyped-def]
     """Strike out of ``kept`` [n] the neighbours of every row that is still in it when its turn comes."""
     for i in range(len(kept)):
