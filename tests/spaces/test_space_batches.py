@@ -35,6 +35,16 @@ def test_batches_equal_single_points_to_the_bit(space, base, vector, other, rng)
             assert_array_equal(batch[name][row], value, err_msg=name)
 
 
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 9])
+def test_a_row_has_the_same_bits_in_batches_of_any_size(space, base, vector, other, rng, size):
+    point = space.random_point(len(base), rng)
+    whole = methods(space, base, point, vector, other)
+    for first in (0, len(base) - size):
+        rows = slice(first, first + size)
+        for name, value in methods(space, base[rows], point[rows], vector[rows], other[rows]).items():
+            assert_array_equal(value, whole[name][rows], err_msg=name)
+
+
 def test_all_pairs_equal_a_loop_to_the_bit(space, base, vector, other, rng):
     bases, points = base[:3], space.random_point(5, rng)
     logs = space.log(points[None], bases[:, None])
@@ -65,11 +75,19 @@ def test_several_vectors_at_one_base_point(space, base, rng):
     assert space.to_tangent(vectors[0], base).shape == base.shape
 
 
-def test_memory_layout_does_not_matter(space, base, rng):
+def test_memory_layout_does_not_matter(space, base, vector, other, rng):
     point = space.random_point(len(base), rng)
-    strided = np.repeat(point, 2, axis=0)[::2]
-    assert_array_equal(space.log(np.asfortranarray(strided), base), space.log(point, base))
-    assert_array_equal(space.dist(base, strided), space.dist(base, point))
+    arrays = (base, point, vector, other)
+    expected = methods(space, *arrays)
+    layouts = [
+        np.asfortranarray,
+        lambda array: np.repeat(array, 2, axis=0)[::2],
+        lambda array: np.repeat(array, 3, axis=-1)[..., ::3],
+        lambda array: array[::-1].copy()[::-1],
+    ]
+    for layout in layouts:
+        for name, value in methods(space, *map(layout, arrays)).items():
+            assert_array_equal(value, expected[name], err_msg=name)
 
 
 def test_inputs_are_left_alone(space, base, vector, other, rng):

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._elementwise import arctan2
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
@@ -122,7 +123,7 @@ class Interpolant:
         """ρ [n] along the directions of ``coordinates`` [n, k]."""
         if self.rank == 1:
             return np.asarray(self.border[(coordinates[:, 0] < 0.0).astype(np.int64), 0])
-        turns = np.arctan2(coordinates[:, 1], coordinates[:, 0]) / (2.0 * np.pi) % 1.0 * len(self.border)
+        turns = arctan2(coordinates[:, 1], coordinates[:, 0]) / (2.0 * np.pi) % 1.0 * len(self.border)
         ray = np.minimum(turns.astype(np.int64), len(self.border) - 1)
         start, end = self.border[ray].T
         return np.asarray(start + (turns - ray) * (end - start))

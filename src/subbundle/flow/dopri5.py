@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._elementwise import power
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.flow._batch import (
@@ -166,8 +167,9 @@ def _choose_step(
     active: _Rows, accepted: BoolArray, status: StatusArray, step: FloatArray, error: FloatArray, scale: float
 ) -> None:
     error = np.maximum(error, 1e-10)
-    grown = np.minimum(np.maximum(0.9 * error**-0.17 * active.error**0.04, 0.2), np.where(active.cautious, 1.0, 5.0))
-    shrunk = np.maximum(0.9 * error**-0.2, 0.2)
+    grown = np.maximum(0.9 * power(error, -0.17) * power(active.error, 0.04), 0.2)
+    grown = np.minimum(grown, np.where(active.cautious, 1.0, 5.0))
+    shrunk = np.maximum(0.9 * power(error, -0.2), 0.2)
     factor = np.where(accepted, grown, np.where(status == Status.OK, shrunk, 0.5))
     active.step = np.minimum(step * factor, _LONGEST_STEP * scale)
     active.error = np.where(accepted, np.maximum(error, 1e-4), active.error)

@@ -14,11 +14,13 @@ a narrow fan, between the two rays beside the one that came nearest.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._elementwise import cos, sin
 from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
@@ -117,7 +119,7 @@ def aimed_fan_distances(
             length, _ = _place(around, fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
             lengths[row] = length[0]
             ray, node = _closest(around, fan, targets[row])
-            starts[row] = times[node] * np.array([np.cos(angles[row, ray]), np.sin(angles[row, ray])])
+            starts[row] = times[node] * np.array([math.cos(angles[row, ray]), math.sin(angles[row, ray])])
     return lengths, starts
 
 
@@ -125,7 +127,7 @@ def _fans(
     bundle: Subbundle, sources: FloatArray, angles: FloatArray, longest: float, tol: float
 ) -> tuple[FloatArray, FloatArray]:
     """Times [t] and nodes [n, rays, t, dim] of the rays that leave each source [n, dim] at its ``angles`` [n, rays]."""
-    directions = np.cos(angles)[..., None] if bundle.rank == 1 else np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    directions = cos(angles)[..., None] if bundle.rank == 1 else np.stack([cos(angles), sin(angles)], axis=-1)
     rays = angles.shape[1]
     frames = bundle.frame(sources)
     vectors = np.repeat(frames.vectors, rays, axis=0)

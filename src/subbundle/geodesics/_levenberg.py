@@ -116,7 +116,7 @@ def _first_shots(fire: Callable[[IntArray, FloatArray], Shots], start: FloatArra
 
 
 def _objective(misses: FloatArray, unknowns: FloatArray, weight: FloatArray) -> FloatArray:
-    value: FloatArray = np.einsum("nd,nd->n", misses, misses) + (unknowns**2) @ weight
+    value: FloatArray = np.einsum("nd,nd->n", misses, misses) + np.einsum("nm,nm->n", unknowns, unknowns * weight)
     return value
 
 

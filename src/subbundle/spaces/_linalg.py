@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._elementwise import sin
 from subbundle._types import FloatArray
 
 AnyArray = NDArray[Any]
@@ -38,7 +39,7 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 def sinc(angle: FloatArray) -> FloatArray:
     """sin(t)/t, accurate to rounding for every t: the quotient of two accurate numbers has no cancellation."""
-    return ratio(np.sin(angle), angle)
+    return ratio(sin(angle), angle)
 
 
 def versine_ratio(angle: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 
+from subbundle._elementwise import cos
 from subbundle._types import FloatArray
 from subbundle.spaces._linalg import eigh, frobenius, sinc, transpose, versine_ratio
 
@@ -65,7 +66,7 @@ def _collocate(w: FloatArray, x: FloatArray, v: FloatArray, count: int) -> Float
     m = x.shape[-1]
     angle = np.sqrt(frobenius(v, v))[:, None]
     # γ = cosine x + sine v and γ' = slope x + cosine v at the nodes, [n, node].
-    cosine, sine = np.cos(angle * nodes), nodes * sinc(angle * nodes)
+    cosine, sine = cos(angle * nodes), nodes * sinc(angle * nodes)
     slope = -(angle**2) * sine
     grams = [transpose(left) @ right for left, right in ((x, x), (x, v), (v, v))]
     xx, xv, vv = (np.einsum("abpr,npr->nab", _skew_operator(m), gram) for gram in grams)

@@ -18,6 +18,7 @@ from typing import final
 
 import numpy as np
 
+from subbundle._elementwise import arcsinh, cosh, sinh
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 from subbundle.spaces._linalg import complement, dot, ratio
@@ -60,20 +61,20 @@ class Hyperbolic(BaseSpace):
         length = np.sqrt(_metric(v, v, x))[..., None]
         # A velocity beyond 710 leaves the range of float64; its row becomes infinite or NaN.
         with np.errstate(over="ignore", invalid="ignore"):
-            return _lift(np.cosh(length) * x[..., 1:] + ratio(np.sinh(length), length) * v[..., 1:])
+            return _lift(cosh(length) * x[..., 1:] + ratio(sinh(length), length) * v[..., 1:])
 
     def log(self, point: FloatArray, base_point: FloatArray) -> FloatArray:
         """(θ / sinh θ)(y − cosh θ x)."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")
         excess = _cosh_minus_one(y, x)
         sinh = np.sqrt(excess * (2.0 + excess))
-        scale = ratio(2.0 * np.arcsinh(np.sqrt(0.5 * excess)), sinh)
+        scale = ratio(2.0 * arcsinh(np.sqrt(0.5 * excess)), sinh)
         return _tangent(scale[..., None] * _direction(y, x, excess), x)
 
     def dist(self, point_a: FloatArray, point_b: FloatArray) -> FloatArray:
         """2 arsinh √((cosh θ − 1)/2)."""
         x, y = self.coerce(point_a, "point_a"), self.coerce(point_b, "point_b")
-        return np.asarray(2.0 * np.arcsinh(np.sqrt(0.5 * _cosh_minus_one(y, x))))
+        return np.asarray(2.0 * arcsinh(np.sqrt(0.5 * _cosh_minus_one(y, x))))
 
     def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
         """−a_0 b_0 + ā·b̄, for vectors tangent at ``base_point``."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import eigh, frobenius, nearest_rotation, transpose
+from subbundle.spaces._linalg import eigh, frobenius, nearest_rotation, ratio, transpose
 from subbundle.spaces._shape_transport import transport_general, transport_planar
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
 from subbundle.spaces.sphere import Sphere
@@ -201,10 +201,10 @@ def _best_rotation(y: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray
         return nearest_rotation(matrix)
     cosine = matrix[..., 0, 0] + matrix[..., 1, 1]
     sine = matrix[..., 0, 1] - matrix[..., 1, 0]
-    gap = np.hypot(cosine, sine)
-    angle = np.arctan2(sine, cosine)
-    entries = [np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)]
-    return np.stack(entries, axis=-1).reshape(*gap.shape, 2, 2), gap
+    gap = np.sqrt(cosine * cosine + sine * sine)
+    # Where all rotations are equally good, none will do.
+    cosine, sine = ratio(cosine, gap), np.where(gap == 0.0, 0.0, ratio(sine, gap))
+    return np.stack([cosine, sine, -sine, cosine], axis=-1).reshape(*gap.shape, 2, 2), gap
 
 
 def _rotation(y: FloatArray, x: FloatArray) -> FloatArray:

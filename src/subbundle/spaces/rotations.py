@@ -19,6 +19,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._elementwise import arctan, arctan2, sin
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 from subbundle.spaces._linalg import (
@@ -86,9 +87,9 @@ class SO(BaseSpace):
         x, y = self.coerce(point_a, "point_a"), self.coerce(point_b, "point_b")
         if self.n <= 3:
             _, sine, cosine = _one_plane(transpose(x) @ (y - x))
-            return np.asarray(np.arctan2(sine, cosine))
+            return np.asarray(arctan2(sine, cosine))
         # Singular values come in descending order; the plane with the largest sine has the smallest cosine.
-        angles = 2.0 * np.arctan2(svdvals(y - x), svdvals(y + x)[..., ::-1])
+        angles = 2.0 * arctan2(svdvals(y - x), svdvals(y + x)[..., ::-1])
         return np.sqrt(0.5 * dot(angles, angles))
 
     def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
@@ -162,7 +163,8 @@ def _expm1(skew: FloatArray) -> FloatArray:
         angle = np.sqrt(0.5 * frobenius(skew, skew))[..., None, None]
         return np.asarray(sinc(angle) * skew + versine_ratio(angle) * (skew @ skew))
     angles, vectors = eigh(-1j * skew)
-    values = 1j * np.sin(angles) - 2.0 * np.sin(0.5 * angles) ** 2
+    half = sin(0.5 * angles)
+    values = 1j * sin(angles) - 2.0 * half * half
     return _spectral(values, vectors)
 
 
@@ -170,7 +172,7 @@ def _logarithm(excess: FloatArray) -> FloatArray:
     """log(I + ``excess``), skew; NaN at the cut locus."""
     if excess.shape[-1] <= 3:
         skew, sine, cosine = _one_plane(excess)
-        scale = ratio(np.arctan2(sine, cosine), sine)
+        scale = ratio(arctan2(sine, cosine), sine)
         scale[(sine <= CUT_TOLERANCE) & (cosine < 0.0)] = np.nan
         return np.asarray(scale[..., None, None] * skew)
     identity = np.eye(excess.shape[-1])
@@ -179,7 +181,7 @@ def _logarithm(excess: FloatArray) -> FloatArray:
     # An exactly singular matrix would stop the solution of the whole batch.
     denominator[cut] = identity
     tangents, vectors = eigh(-1j * _skew(np.asarray(np.linalg.solve(denominator, excess), dtype=np.float64)))
-    values = 2j * np.arctan(tangents)
+    values = 2j * arctan(tangents)
     values[cut] = np.nan
     return _skew(_spectral(values, vectors))
 
@@ -193,6 +195,6 @@ def _turns_by_pi(total: FloatArray) -> BoolArray:
     return cut
 
 
-def _spectral(values: NDArray[np.complex128], vectors: NDArray[Any]) -> FloatArray:
+def _spectral(values: NDArray[np.complexfloating[Any, Any]], vectors: NDArray[Any]) -> FloatArray:
     """Real part of U diag(values) U*."""
     return np.asarray(((vectors * values[..., None, :]) @ np.conj(transpose(vectors))).real)

@@ -15,6 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
+from subbundle._elementwise import exp, expm1, log, log1p
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_points
 from subbundle.spaces._linalg import cholesky, dot, eigh, eigvalsh, frobenius, transpose
@@ -68,9 +69,9 @@ class SPD(BaseSpace):
         values, vectors = eigh(_congruence(inverse, v))
         frame = factor @ vectors
         with np.errstate(over="ignore", invalid="ignore"):
-            root = frame * np.exp(0.5 * values)[..., None, :]
+            root = frame * exp(0.5 * values)[..., None, :]
             far = root @ transpose(root)
-            near = x + _symmetric((frame * np.expm1(values)[..., None, :]) @ transpose(frame))
+            near = x + _symmetric((frame * expm1(values)[..., None, :]) @ transpose(frame))
         short = np.abs(values).max(axis=-1) < 0.5
         return np.where(short[..., None, None], near, far)
 
@@ -112,7 +113,7 @@ class SPD(BaseSpace):
         factor, inverse = _factors(x)
         near, matrix = _relative(self.coerce(end_point, "end_point"), x, inverse)
         values, vectors = eigh(matrix)
-        root = (vectors * np.exp(0.5 * _logarithm(values, near))[..., None, :]) @ transpose(vectors)
+        root = (vectors * exp(0.5 * _logarithm(values, near))[..., None, :]) @ transpose(vectors)
         return _symmetric(_congruence(factor @ root @ inverse, v))
 
     def to_tangent(self, vector: FloatArray, base_point: FloatArray) -> FloatArray:
@@ -214,5 +215,4 @@ def _relative(y: FloatArray, x: FloatArray, inverse: FloatArray) -> tuple[BoolAr
 def _logarithm(values: FloatArray, near: BoolArray) -> FloatArray:
     """Logarithms of the eigenvalues of M, whichever of the two matrices they were taken from."""
     one = near[..., None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(one, np.log1p(np.where(one, values, 0.0)), np.log(np.where(one, 1.0, values)))
+    return np.where(one, log1p(np.where(one, values, 0.0)), log(np.where(one, 1.0, values)))

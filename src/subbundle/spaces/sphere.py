@@ -15,6 +15,7 @@ from typing import final
 
 import numpy as np
 
+from subbundle._elementwise import arctan2, cos
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 from subbundle.spaces._linalg import complement, dot, ratio, sinc
@@ -59,13 +60,13 @@ class Sphere(BaseSpace):
         """cos(|v|) x + sin(|v|)/|v| v."""
         v, x = self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point")
         angle = np.sqrt(dot(v, v))[..., None]
-        return np.asarray(np.cos(angle) * x + sinc(angle) * v)
+        return np.asarray(cos(angle) * x + sinc(angle) * v)
 
     def log(self, point: FloatArray, base_point: FloatArray) -> FloatArray:
         """(θ / sin θ) w; NaN where ``point`` is antipodal to ``base_point``."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")
         tangent, sine, cosine = _polar(y, x)
-        scale = ratio(np.arctan2(sine, cosine), sine)
+        scale = ratio(arctan2(sine, cosine), sine)
         scale[(sine <= CUT_TOLERANCE) & (cosine < 0.0)] = np.nan
         tangent *= scale[..., None]
         return tangent
@@ -74,7 +75,7 @@ class Sphere(BaseSpace):
         """2 atan2(|x − y|, |x + y|)."""
         x, y = self.coerce(point_a, "point_a"), self.coerce(point_b, "point_b")
         difference, total = y - x, y + x
-        return np.asarray(2.0 * np.arctan2(np.sqrt(dot(difference, difference)), np.sqrt(dot(total, total))))
+        return np.asarray(2.0 * arctan2(np.sqrt(dot(difference, difference)), np.sqrt(dot(total, total))))
 
     def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
         """a·b."""
