@@ -1,63 +1,24 @@
-"""What all tests share: fresh kernels, and the principal subbundle computed a second time, with NumPy alone."""
+"""What all tests share: compiled kernels, and the principal subbundle computed a second time, with NumPy alone."""
 
-import ast
-import json
 from functools import cache
-from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-import subbundle
+from subbundle.bundles._pointwise import field_batch
 from subbundle.compiling import PARTS, compile_parts
 
 _BLAS = ThreadpoolController()
 
 
 def pytest_configure(config):
-    """Throw compiled kernels away when a source that they are made of has changed.
-
-    Numba stamps a cached kernel with the text of its own file, not with that of the kernels it calls. After a change in
-    one of those the old machine code would go on being used.
-    """
-    if hasattr(config, "workerinput"):
-        return
-    package = Path(subbundle.__path__[0])
-    stamp = package / "__pycache__" / "kernels.json"
-    known = json.loads(stamp.read_text()) if stamp.exists() else {}
-    current = {}
-    for path in package.rglob("*.py"):
-        if "import kernel\n" in path.read_text(encoding="utf-8"):
-            name = str(path.relative_to(package))
-            current[name] = sha256(b"".join(file.read_bytes() for file in sorted(_made_of(path, package)))).hexdigest()
-            if known.get(name) != current[name]:
-                for index in (path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"):
-                    index.unlink(missing_ok=True)
-    if stamp.parent.exists():
-        stamp.write_text(json.dumps(current, indent=1))
+    """Compile on all cores before the workers start: on an empty cache each would compile every kernel."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if whole and (config.getoption("numprocesses", None) or 0) > 1 and not known:
-        # Workers that start on an empty cache would compile every kernel once each.
+    several = (config.getoption("numprocesses", None) or 0) > 1
+    if whole and several and not hasattr(config, "workerinput") and not field_batch._cache.is_kept():
         compile_parts(list(PARTS))
-
-
-def _made_of(path, package):
-    """The file and all files of the package that it imports, directly or through others."""
-    found, waiting = set(), [path]
-    while waiting:
-        file = waiting.pop()
-        if file in found or not file.exists():
-            continue
-        found.add(file)
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("subbundle."):
-                module = package.joinpath(*node.module.split(".")[1:])
-                waiting += [module.with_suffix(".py"), module / "__init__.py"]
-                waiting += [module / f"{alias.name}.py" for alias in node.names]
-    return found
 
 
 class Reference:

@@ -14,7 +14,7 @@ PACKAGE = Path(subbundle.__path__[0])
 
 # The way of the data. A file may import from its own layer and from those before it.
 LAYERS = (
-    ("_types", "_progress", "_compiled"),
+    ("_types", "_progress", "_sources", "_machine_code", "_compiled"),
     ("_validation", "_elementwise"),
     ("_parallel", "io"),
     ("triangles",),

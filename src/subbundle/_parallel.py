@@ -95,7 +95,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _Notice(event.Listener):
+class _Notice(event.Listener):  # type: ignore[misc]
     """Says once that compiling has begun, so that the first call in a new environment does not look stuck."""
 
     def __init__(self) -> None:
@@ -115,8 +115,8 @@ _NOTICE = _Notice()
 
 @contextmanager
 def _announce_compiling() -> Iterator[None]:
-    event.register("numba:compile", _NOTICE)  # type: ignore[no-untyped-call]
+    event.register("numba:compile", _NOTICE)
     try:
         yield
     finally:
-        event.unregister("numba:compile", _NOTICE)  # type: ignore[no-untyped-call]
+        event.unregister("numba:compile", _NOTICE)

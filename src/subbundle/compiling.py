@@ -48,9 +48,9 @@ def compile_parts(names: Sequence[str], n_jobs: int | None = None) -> dict[str, 
 def compiled_beside(name: str, kernel: Any) -> Iterator[None]:
     """Compile part ``name`` in a process of its own while the body runs; wait for it at the end.
 
-    Nothing happens on a single core, or when ``kernel``, the largest of the part, is in the cache.
+    Nothing happens on a single core, or when ``kernel``, the largest of the part, is in the cache or would not be kept.
     """
-    process = None if resolve_jobs(None) < 2 or _in_cache(kernel) else _process(name)
+    process = _process(name) if resolve_jobs(None) > 1 and _is_missing(kernel) else None
     try:
         yield
     finally:
@@ -69,9 +69,9 @@ def _process(name: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _in_cache(kernel: Any) -> bool:
-    module = kernel.py_func.__module__.rpartition(".")[2]
-    return any(Path(kernel.stats.cache_path).glob(f"{module}.{kernel.__name__}-*.nbi"))
+def _is_missing(kernel: Any) -> bool:
+    """Whether compiling ``kernel`` in another process would spare this one the work."""
+    return kernel._cache.can_be_kept() and not kernel._cache.is_kept()
 
 
 def _geodesics() -> None:

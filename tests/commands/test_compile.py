@@ -11,7 +11,7 @@ def test_a_part_compiles_its_kernels(capsys):
     assert main(["compile", "geodesics", "--here"]) == 0
     assert "compiled geodesics, kept beside" in capsys.readouterr().out
     assert field_batch.signatures
-    assert compiling._in_cache(field_batch)
+    assert field_batch._cache.is_kept()
 
 
 @pytest.mark.parametrize("name", compiling.PARTS)
@@ -35,8 +35,8 @@ def test_processes_report_their_codes():
     assert compiling.compile_parts(["nothing", "at-all"], n_jobs=2) == {"nothing": 2, "at-all": 2}
 
 
-@pytest.mark.parametrize(("cores", "known", "started"), [(2, False, 1), (2, True, 0), (1, False, 0)])
-def test_beside_starts_a_process_only_when_it_helps(monkeypatch, cores, known, started):
+@pytest.mark.parametrize(("cores", "missing", "started"), [(2, True, 1), (2, False, 0), (1, True, 0)])
+def test_beside_starts_a_process_only_when_it_helps(monkeypatch, cores, missing, started):
     waited = []
 
     class Process:
@@ -44,7 +44,7 @@ def test_beside_starts_a_process_only_when_it_helps(monkeypatch, cores, known, s
             waited.append("end")
 
     monkeypatch.setattr(compiling, "resolve_jobs", lambda n_jobs: cores)
-    monkeypatch.setattr(compiling, "_in_cache", lambda kernel: known)
+    monkeypatch.setattr(compiling, "_is_missing", lambda kernel: missing)
     monkeypatch.setattr(compiling, "_process", lambda name: Process())
     with compiling.compiled_beside("ridge", field_batch):
         assert waited == []

@@ -1,0 +1,180 @@
+"""Kept machine code: never older than its sources, and whatever happens to the files, results are right."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from numba import typeof
+
+import subbundle
+from subbundle import _machine_code, _sources
+
+PACKAGE = Path(subbundle.__path__[0])
+# A kernel that calls a kernel of another module, which takes a number from a third.
+TINY = """
+from subbundle._compiled import kernel
+from subbundle.kernels import gaussian_reach
+from subbundle.numbers import SHIFT
+
+@kernel
+def shifted(dim):
+    return gaussian_reach(dim) + SHIFT
+"""
+ASK = "from subbundle.tiny import shifted; print(shifted(3), sum(shifted.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A package with the real way of compiling and two kernels; ``tiny.ask(**environment)`` runs `ASK` on it."""
+    return Tiny(tmp_path)
+
+
+class Tiny:
+    def __init__(self, root):
+        self.root, self.package = root, root / "subbundle"
+        self.package.mkdir()
+        for name in ("__init__", "_compiled", "_machine_code", "_sources", "_types", "kernels"):
+            shutil.copy(PACKAGE / f"{name}.py", self.package)
+        self.write("tiny.py", TINY)
+        self.write("numbers.py", "SHIFT = 0.5\n")
+
+    def write(self, name, text):
+        (self.package / name).write_text(text, encoding="utf-8")
+
+    def start(self, **environment):
+        kept = {key: value for key, value in os.environ.items() if "CACHE_DIR" not in key}
+        return subprocess.Popen(
+            [sys.executable, "-c", ASK],
+            env={**kept, "PYTHONPATH": str(self.root), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, **environment):
+        """Result and number of kernels found on disk, and what was said on standard error."""
+        process = self.start(**environment)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        value, hits = out.split()
+        return (float(value), int(hits)), err
+
+    def files(self, pattern="*.code"):
+        return sorted((self.package / "__pycache__").rglob(pattern))
+
+
+def test_a_change_in_any_source_is_seen_by_the_next_process(tiny):
+    assert tiny.ask()[0] == (46.5, 0)
+    assert tiny.ask()[0] == (46.5, 1)
+    text = (tiny.package / "kernels.py").read_text(encoding="utf-8")
+    tiny.write("kernels.py", text.replace("return 46.0 if", "return 36.0 if"))
+    assert tiny.ask()[0] == (36.5, 0)
+    tiny.write("numbers.py", "SHIFT = 0.25\n")
+    assert tiny.ask()[0] == (36.25, 0)
+    # Back to what was: that code is still there.
+    tiny.write("kernels.py", text)
+    tiny.write("numbers.py", "SHIFT = 0.5\n")
+    assert tiny.ask()[0] == (46.5, 1)
+
+
+def test_damaged_files_are_compiled_anew_and_mended(tiny):
+    tiny.ask()
+    whole = {file: file.read_bytes() for file in tiny.files()}
+    assert len(whole) == 2
+    for i, (file, content) in enumerate(whole.items()):
+        cut = len(content) // 2
+        file.write_bytes(content[:cut] if i else content[:cut] + b"?" + content[cut + 1 :])
+    assert tiny.ask()[0] == (46.5, 0)
+    assert tiny.ask()[0] == (46.5, 1)
+
+
+def test_processes_that_compile_at_once_do_not_disturb_each_other(tiny):
+    processes = [tiny.start() for _ in range(3)]
+    outs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [out.split()[0] for out in outs] == ["46.5"] * 3
+    assert tiny.ask()[0] == (46.5, 1)
+    assert tiny.files("*.tmp") == []
+
+
+def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):
+    tiny.write("__pycache__", "a file, where the folder should be")
+    nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": ""}
+    result, said = tiny.ask(**nowhere)
+    assert result == (46.5, 0)
+    assert said.count("SubbundleWarning") == 1
+    assert "Set the environment variable SUBBUNDLE_CACHE_DIR" in said
+    # One of the places suffices.
+    assert tiny.ask(**nowhere | {"XDG_CACHE_HOME": str(tiny.root / "mine")}) == ((46.5, 0), "")
+    assert len(list((tiny.root / "mine").rglob("*.code"))) == 2
+
+
+def test_the_place_can_be_named_and_the_compiler_switched_off(tiny):
+    assert tiny.ask(SUBBUNDLE_CACHE_DIR=str(tiny.root / "named"))[0] == (46.5, 0)
+    assert len(list((tiny.root / "named" / "subbundle-kernels").rglob("*.code"))) == 2
+    assert tiny.files() == []
+    process = tiny.start(NUMBA_DISABLE_JIT="1")
+    assert "AttributeError: 'function' object has no attribute 'stats'" in process.communicate(timeout=120)[1]
+
+
+def test_code_that_nobody_used_for_a_month_is_removed(tmp_path):
+    month = 31 * 86400
+    names = ["kernels-old", "kernels-recent", "kernels-new", "local.kernels-old"]
+    for name, age in zip(names, [month, 86400, None, month], strict=True):
+        folder = tmp_path / name
+        if age is None:
+            _machine_code._make(folder, "kernels")
+            continue
+        folder.mkdir()
+        for file, file_age in (("f.code", age), ("f.code.1.tmp", age), ("g.code.2.tmp", 0)):
+            (folder / file).touch()
+            os.utime(folder / file, (time.time() - file_age,) * 2)
+        os.utime(folder, (time.time() - age,) * 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+    assert sorted(path.name for path in (tmp_path / "kernels-recent").iterdir()) == ["f.code", "g.code.2.tmp"]
+
+
+class Near(NamedTuple):
+    low: float
+    high: float
+
+
+class Swapped(NamedTuple):
+    high: float
+    low: float
+
+
+Swapped.__name__ = "Near"
+
+
+def test_the_order_of_fields_belongs_to_the_types():
+    # Numba names both types alike; a kernel that reads .low would take another entry.
+    kept, other = (_machine_code._described((typeof(kind(0.0, 1.0)),)) for kind in (Near, Swapped))
+    assert kept != other
+    assert _machine_code._described((typeof((Near(0.0, 1.0), 2)),)) != _machine_code._described(
+        (typeof((Swapped(0.0, 1.0), 2)),)
+    )
+
+
+def imported(path):
+    """Files of the package that a file imports, by Python's own parser."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        for module in modules:
+            if module.partition(".")[0] == "subbundle":
+                place = PACKAGE.joinpath(*module.split(".")[1:])
+                yield from (place.with_suffix(".py"), place / "__init__.py", *(place / f"{name}.py" for name in names))
+                yield from (place / name / "__init__.py" for name in names)
+
+
+def test_import_statements_are_found_as_the_parser_finds_them():
+    front = PACKAGE / "__init__.py"  # names all modules, for type checkers only
+    for path in set(PACKAGE.rglob("*.py")) - {front}:
+        assert {place for place in imported(path) if place.is_file()} - {front} <= set(_sources._seen(path)[1]), path
