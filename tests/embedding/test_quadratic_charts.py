@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from subbundle import datasets
-from subbundle.embedding._normal_kernels import base_coordinates, exp_chart, foot, normal_from_tangent
+from subbundle.charts.quadric_kernels import base_coordinates, exp_chart, foot, normal_from_tangent
 from subbundle.embedding.alignment import align
 from subbundle.embedding.chart_links import Links, link_charts, nearest_orthogonal
 from subbundle.embedding.quadratic_charts import SmallCharts, bandwidth_charts, cover, member_weights, tree_of

@@ -13,7 +13,7 @@ from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
-from subbundle.charts.chart import Chart
+from subbundle.charts.base import InvertibleChart
 from subbundle.geodesics._paths import HasLandmarks
 
 # Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
@@ -31,7 +31,7 @@ _UNCOVERED = 0.002
 class Cover:
     """Charts, and the part of the ridge that they cover."""
 
-    charts: list[Chart]
+    charts: list[InvertibleChart]
     coverage: float
 
 
@@ -71,8 +71,8 @@ def _count(bundle: Any) -> int:
 def cover(
     found: Sites,
     radius: float,
-    make: Callable[[FloatArray], list[Chart]],
-    covers: Callable[[Chart, FloatArray], NDArray[np.bool_]],
+    make: Callable[[FloatArray], list[InvertibleChart]],
+    covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
 ) -> Cover:
     """Make charts at some of the sites, farthest first, until all of them lie in one."""
     points = found.points
@@ -93,9 +93,9 @@ def cover(
 
 def _mark(
     points: FloatArray,
-    charts: list[Chart],
+    charts: list[InvertibleChart],
     radius: float,
-    covers: Callable[[Chart, FloatArray], NDArray[np.bool_]],
+    covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
     covered: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     for chart in charts:

@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
 from subbundle.atlas._blended import Blended
 from subbundle.atlas.orientation import normals_of
-from subbundle.charts.chart import Chart
+from subbundle.charts.base import InvertibleChart
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.poisson_disk import spread
@@ -65,7 +65,7 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     return mesh
 
 
-def _grid(chart: Chart, side: float) -> FloatArray:
+def _grid(chart: InvertibleChart, side: float) -> FloatArray:
     """Points [n, dim] of ``chart`` on a square grid of its coordinates, and along the border of its domain."""
     line = np.arange(-np.ceil(chart.radius / side), np.ceil(chart.radius / side) + 1.0) * side
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)

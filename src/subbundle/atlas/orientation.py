@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.atlas._blended import Blended
-from subbundle.charts.chart import Chart
+from subbundle.charts.base import InvertibleChart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
@@ -79,7 +79,7 @@ class Votes:
         return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_PART * shared)).any())
 
 
-def jacobians_at(charts: list[Chart], blended: Blended) -> FloatArray:
+def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:
     """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that spoke on ``blended`` points."""
     jacobians = np.empty((*blended.projections.shape, blended.coordinates.shape[1]))
     for j, chart in enumerate(charts):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.embedding._normal_kernels import exp_chart, foot, normal_from_tangent
+from subbundle.charts.quadric_kernels import exp_chart, foot, normal_from_tangent
 from subbundle.local.rows import collect
 
 

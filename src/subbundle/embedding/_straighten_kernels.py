@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.embedding._normal_kernels import exp_chart, foot, normal_from_tangent
+from subbundle.charts.quadric_kernels import exp_chart, foot, normal_from_tangent
 
 _SWEEPS = 80
 # A path has settled when no point moves by more than this part of the spacing.

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.embedding._normal_kernels import base_coordinates
+from subbundle.charts.quadric_kernels import base_coordinates
 from subbundle.embedding.chart_links import Links
 
 # Charts from which all distances are taken to find a central one.

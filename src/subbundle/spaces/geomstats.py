@@ -27,8 +27,8 @@ def from_geomstats(space: Any) -> Space:
 
     Examples
     --------
-    >>> from geomstats.geometry.hypersphere import Hypersphere        # doctest: +SKIP
-    >>> from_geomstats(Hypersphere(2)).dim                            # doctest: +SKIP
+    >>> from geomstats.geometry.hypersphere import Hypersphere
+    >>> from_geomstats(Hypersphere(2)).dim
     2
     """
     _require_geomstats(space)

@@ -186,3 +186,44 @@ def base_coordinates(bases, frames, forms, pairs, forward, backward):
                     forward[p, a] = v[a]
                 else:
                     backward[p, a] = v[a]
+
+
+@kernel
+def locate_rows(points, base, frame, form, coordinates, projections, residuals):
+    """Normal coordinates [n, k] of the points of one chart nearest to ``points`` [n, D], these points, and distances.
+
+    The chart is given as arrays of one row, as the other kernels take it.
+    """
+    dim, rank = frame.shape[1], frame.shape[2]
+    tau, small = np.empty(rank), np.empty((rank + 1, rank))
+    mixed, square, offset = np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+    for n in range(len(points)):
+        residuals[n] = np.sqrt(foot(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
+        normal_from_tangent(mixed, square, tau, coordinates[n])
+        for j in range(dim):
+            projections[n, j] = points[n, j] - offset[j]
+
+
+@kernel
+def evaluate_rows(coordinates, base, frame, form, points, jacobians):
+    """Points [n, D] at normal ``coordinates`` [n, k] of one chart, and ∂x/∂v [n, D, k].
+
+    x(τ) has the derivative F + II(τ, ·), and v(τ) = τ + A_{II(τ,τ)} τ / 6 the derivative I + B/6 with
+    B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩; their quotient is ∂x/∂v.
+    """
+    dim, rank = frame.shape[1], frame.shape[2]
+    tau, mixed, square = np.empty(rank), np.empty((rank, dim)), np.empty(dim)
+    change, slope = np.empty((rank, rank)), np.empty((dim, rank))
+    for n in range(len(coordinates)):
+        exp_chart(base, frame, form, 0, coordinates[n], tau, mixed, square, points[n])
+        pair = 0
+        for a in range(rank):
+            for j in range(dim):
+                slope[j, a] = frame[0, j, a] + mixed[a, j]
+            for b in range(a, rank):
+                total = 0.0
+                for j in range(dim):
+                    total += form[0, pair, j] * square[j] + 2.0 * mixed[a, j] * mixed[b, j]
+                change[a, b] = change[b, a] = total / 6.0 + (1.0 if a == b else 0.0)
+                pair += 1
+        jacobians[n] = np.linalg.solve(change, slope.T).T
