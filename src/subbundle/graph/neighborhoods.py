@@ -1,0 +1,115 @@
+"""Nearest neighbours with what the tangent spaces at both ends make of each edge.
+
+An edge e from row i to row j makes the angles sin² α_i = 1 − |F_iᵀ e|²/|e|² and sin² α_j with the frames at its ends.
+On a circle both are half of the angle that the edge spans, so that its arc is |e| · α / sin α; with sin² α the mean of
+the two this is right to fourth order on any curve. An edge that stands across the *smoothed* frames at either end does
+not lie along the shape: it jumps from one sheet to another, or across a bend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.graph.frames import blocks, neighbor_frames, smoothed_frames
+
+# Sine to the smoothed frames above which an edge stands across them: 64°. Without it two short cuts fold a sheet up;
+# benchmarks/tables.py is flat from .85 to .95.
+ACROSS = 0.9
+# Neighbours that a frame is made of, beyond twice the dimension: fewer leave it to noise, more cut bends short.
+_FRAME_EXTRA = 6
+# Largest sine that an arc is made for; the shortest edge as a fraction of the longest, which equal rows get.
+_STEEPEST, _SHORTEST = 0.95, 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Neighborhoods:
+    """The nearest neighbours of every row and the edges to them, nearest first.
+
+    Attributes
+    ----------
+    neighbors : [n, m]
+    chords, arcs : [n, m]
+        Straight lengths, and lengths along the shape.
+    offsets : [n, m, k]
+        Edges in the frame at the row.
+    across : [n, m]
+        Largest sine of the edge to the smoothed frames at its ends.
+    slant : [n, m]
+        Mean squared sine of the edge to the smoothed frames at its ends.
+    frames : [n, k, D]
+        Orthonormal rows.
+    """
+
+    neighbors: IntArray
+    chords: FloatArray
+    arcs: FloatArray
+    offsets: FloatArray
+    across: FloatArray
+    slant: FloatArray
+    frames: FloatArray
+
+    def nearest(self, count: int) -> Neighborhoods:
+        """Only the ``count`` nearest of each row, with the same frames."""
+        cut = slice(None), slice(0, count)
+        return Neighborhoods(
+            self.neighbors[cut], self.chords[cut], self.arcs[cut], self.offsets[cut], self.across[cut],
+            self.slant[cut], self.frames,
+        )  # fmt: skip
+
+    @property
+    def along(self) -> NDArray[np.bool_]:
+        """Which edges [n, m] lie along the shape."""
+        return self.across < ACROSS
+
+
+def nearest_rows(points: FloatArray, n_neighbors: int) -> IntArray:
+    """The ``n_neighbors`` nearest other rows of each of ``points`` [n, D], nearest first, [n, n_neighbors]."""
+    near = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points).kneighbors(points, return_distance=False)
+    # Among equal rows a row need not be its own first neighbour, nor in the list at all.
+    own = near == np.arange(len(points))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(near[~own].reshape(len(points), n_neighbors), np.int64)
+
+
+def frame_size(rank: int) -> int:
+    """Neighbours that a frame of dimension ``rank`` is made of, where rows are not averaged over more."""
+    return 2 * rank + _FRAME_EXTRA
+
+
+def neighborhoods(points: FloatArray, near: IntArray, rank: int, *, frame_neighbors: int) -> Neighborhoods:
+    """Edges from ``points`` [n, D] to the rows ``near`` [n, m], frames from the first ``frame_neighbors`` of these."""
+    few = near[:, :frame_neighbors]
+    frames = neighbor_frames(points, few, rank)
+    chords, offsets, here, there = _edges(points, near, frames)
+    angles = np.arcsin(np.minimum(np.sqrt(0.5 * (here + there)), _STEEPEST))
+    arcs = np.where(angles > 1e-6, chords * angles / np.maximum(np.sin(angles), 1e-12), chords)
+    _, _, here, there = _edges(points, near, smoothed_frames(frames, few))
+    across = np.sqrt(np.maximum(here, there))
+    return Neighborhoods(near, chords, arcs, offsets, across, 0.5 * (here + there), frames)
+
+
+def _edges(
+    points: FloatArray, near: IntArray, frames: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Lengths [n, m], tangential parts [n, m, k], and the squared sines to ``frames`` [n, k, D] here and there."""
+    count, dim = points.shape
+    rank = frames.shape[1]
+    chords, there = np.empty(near.shape), np.empty(near.shape)
+    offsets = np.empty((*near.shape, rank))
+    for rows in blocks(count, near.shape[1] * rank * dim):
+        edges = points[near[rows]] - points[rows, None]
+        chords[rows] = np.sqrt(np.einsum("bmd,bmd->bm", edges, edges))
+        offsets[rows] = edges @ frames[rows].transpose(0, 2, 1)
+        back = (frames[near[rows]] @ edges[..., None])[..., 0]
+        there[rows] = np.einsum("bmk,bmk->bm", back, back)
+    least = max(_SHORTEST * float(chords.max()), 1e-300)
+    apart = chords > least
+    chords = np.maximum(chords, least)
+    # Equal rows have no direction that could stand across.
+    here = np.clip(1.0 - np.einsum("nmk,nmk->nm", offsets, offsets) / chords**2, 0.0, 1.0) * apart
+    return chords, offsets, here, np.clip(1.0 - there / chords**2, 0.0, 1.0) * apart
