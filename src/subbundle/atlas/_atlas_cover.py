@@ -19,17 +19,17 @@ from subbundle.geodesics._paths import HasLandmarks
 # Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
 # the kernel, but no more than the last.
 _FEWEST, _PER_PATCH, _MOST = 4096, 2.0, 65536
-# Distance between base points, as a part of the radius: each place lies in several charts.
+# Distance between base points, as a fraction of the radius: each place lies in several charts.
 _APART = 0.7
 # Rounds of further base points where charts ended early, each this much denser.
 _ROUNDS, _DENSER = 4, 0.6
-# Part of the sites that may stay uncovered: sharp corners and specks, where there is no chart to have.
+# Fraction of the sites that may stay uncovered: sharp corners and specks, where there is no chart to have.
 _UNCOVERED = 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Charts, and the part of the ridge that they cover."""
+    """Charts, and the fraction of the ridge that they cover."""
 
     charts: list[InvertibleChart]
     coverage: float
@@ -37,11 +37,12 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class Sites:
-    """Points of the ridge [n, dim], the density [n] there, and the noise [n]."""
+    """Points of the ridge [n, dim], and the density, noise and curvature [n] there."""
 
     points: FloatArray
     density: FloatArray
     noise: FloatArray
+    curvature: FloatArray
 
 
 def sites(bundle: Subbundle) -> Sites:
@@ -58,7 +59,7 @@ def sites(bundle: Subbundle) -> Sites:
             "base_points='auto' found no point of the cloud with a ridge nearby: at this bandwidth it has no "
             f"{bundle.rank}-dimensional middle. Try another bandwidth or rank."
         )
-    return Sites(ridge.points[good], ridge.density[good], ridge.noise[good])
+    return Sites(ridge.points[good], ridge.density[good], ridge.noise[good], ridge.curvature[good])
 
 
 def _count(bundle: Any) -> int:

@@ -21,14 +21,14 @@ from subbundle.geodesics.directions import directions
 # Nodes per length scale along the geodesics, and geodesics per length scale across them at the border of a chart.
 _ALONG, _ACROSS = 3.0, 1.33
 _FEWEST, _MOST = 24, 512
-# Independent geodesics per chart that tell the error of its interpolant.
+# Independent geodesics per chart that measure the error of its interpolant.
 _CHECKS = 4
 _TOL = 1e-5
-# Part of the checked positions that lie within the stated error.
+# Fraction of the checked positions that lie within the stated error.
 _STATED = 0.99
 # Geodesics followed at a time: enough to keep the threads busy, few enough for their nodes to fit in memory.
 _ROWS = 65536
-# A point is no part of a chart when it is this many times further away than the data typically is.
+# A point does not belong to a chart when it is this many times further away than the data typically is.
 _BESIDE = 3.0
 
 

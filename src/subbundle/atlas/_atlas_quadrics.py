@@ -18,6 +18,11 @@ _REACH = 3.0
 _BEND = 0.5
 
 
+def quadratic_radii(radii: FloatArray, curvature: FloatArray, length_scale: float) -> FloatArray:
+    """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] hold."""
+    return np.asarray(np.minimum(np.minimum(radii, _REACH * length_scale), _BEND / np.maximum(curvature, 1e-300)))
+
+
 def quadratic_charts_at(
     bundle: Subbundle, base_points: FloatArray, radii: FloatArray, max_residual: float
 ) -> list[InvertibleChart]:
@@ -27,8 +32,7 @@ def quadratic_charts_at(
             "charts='quadratic' needs a bundle on R^d; this one lives on another manifold. Write charts='geodesic'."
         )
     ridge = ridge_project(bundle, base_points)
-    flattest = _BEND / np.maximum(ridge.curvature, 1e-300)
-    reach = np.minimum(np.minimum(radii, _REACH * bundle.length_scale), flattest)
+    reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))
     return [
         QuadraticChart(ridge.points[j], ridge.tangents[j], ridge.second_form[j], float(reach[j]), max_residual)
         for j in np.flatnonzero(ridge.status == Status.OK)

@@ -21,13 +21,13 @@ class Blended:
     residuals : [batch]
         |x − x̂|.
     n_charts : [batch]
-        How many charts spoke: |B|.
+        Number of charts that contribute: |B|.
     disagreement : [batch]
         Root mean square distance of their projections from x̂, with the weights of the blend; 0 for one chart alone.
     status : [batch]
         OK; LEFT_SUPPORT where no chart is near.
     rows, charts : [pairs]
-        Which chart spoke on which row, rows ascending.
+        Which chart contributes to which row, rows ascending.
     weights : [pairs]
         Its weight; those of a row sum to one.
     projections : [pairs, dim]

@@ -19,7 +19,7 @@ from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.atlas import blending
 from subbundle.atlas._atlas_cover import cover, sites
 from subbundle.atlas._atlas_fans import charts_at
-from subbundle.atlas._atlas_quadrics import quadratic_charts_at
+from subbundle.atlas._atlas_quadrics import quadratic_charts_at, quadratic_radii
 from subbundle.atlas._blended import Blended, blend
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.orientation import Votes, blended_tangents, jacobians_at, normals_of, vote
@@ -35,7 +35,10 @@ __all__ = ["Atlas", "Blended"]
 # Radius of a chart unless given, in length scales: noise in the bundle gathers geodesics longer than 8; a local model
 # reaches no further than 3.
 _LONGEST = {"geodesic": 8.0, "quadratic": 3.0}
-# Threshold ε unless told otherwise, in noise levels; and never below this part of the length scale.
+# Fraction of the ridge that may be bent more than quadratic charts are spaced for; denser ones are added there. And
+# their spacing as a fraction of that of larger charts, since the sites leave holes not much smaller than such a chart.
+_MOST_BENT, _CLOSER = 0.1, 0.7
+# Threshold ε by default, in noise levels; and never below this fraction of the length scale.
 _LEVELS, _LEAST = 4.0, 0.5
 # Distance of the places on which charts compare their orientations, in radii.
 _PLACES_APART = 0.1
@@ -47,15 +50,15 @@ class Atlas:
     Parameters
     ----------
     base_points : array-like [m, dim] or "auto"
-        Where the charts are based. ``"auto"`` spreads points over the ridge, farthest first, until every part of it
-        lies in a chart.
+        Where the charts are based. ``"auto"`` spreads points over the ridge, farthest first, until all of it
+        lies in charts.
     radius : float, [m], or "auto"
         Largest distance from the base points. Along each direction a chart ends sooner where its geodesic leaves the
         support of the data or exp is no longer one-to-one; r_j of the weights is that distance. ``"auto"``: 8 length
         scales, 3 for quadratic charts.
     threshold : float or "auto"
-        ε: charts further from a point than this have no say. ``"auto"``: 4 noise levels of the cloud, measured across
-        the ridge at the base points, and at least half a length scale.
+        ε: charts further from a point than this do not contribute. ``"auto"``: 4 noise levels of the cloud, measured
+        across the ridge at the base points, and at least half a length scale.
     sigma : float or "auto"
         σ, how fast weights fall. ``"auto"``: the largest radius.
     closest : {"rescaled", "geodesic"}
@@ -68,7 +71,7 @@ class Atlas:
     ----------
     charts : list of Chart or QuadraticChart
     coverage : float
-        Part of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
+        Fraction of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
     threshold, sigma : float
 
     Examples
@@ -100,8 +103,14 @@ class Atlas:
             as_choice(base_points, "base_points", ("auto",))
             places = sites(bundle)
             reach = float(self._radii(radius, 1, spread=True)[0])
+            if self._kind == "quadratic":  # so that neighbours overlap where the cloud is bent most, too
+                limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
+                reach = float(np.quantile(limits, _MOST_BENT))
             self.threshold = _threshold(threshold, places.noise, bundle)
-            found = cover(places, reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near)
+            closer = _CLOSER if self._kind == "quadratic" else 1.0
+            found = cover(
+                places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
+            )
             self.charts, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
@@ -163,14 +172,14 @@ class Atlas:
         given = np.atleast_2d(as_points(points, "points", dim=self.bundle.ambient_dim, ndim=None))
         if given.ndim > 2:
             raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
-        rows, charts, coordinates, projections, radii = self._spoken(given)
+        rows, charts, coordinates, projections, radii = self._contributions(given)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
 
     @property
     def orientation(self) -> IntArray:
-        """1 or −1 for every chart [m]: whether its coordinates turn as those of the first chart of its part do."""
+        """1 or −1 for every chart [m]: whether it is oriented as the first chart of its connected component."""
         return self._votes.signs
 
     @property
@@ -181,7 +190,7 @@ class Atlas:
     def tangents(self, blended: Blended) -> FloatArray:
         """Orthonormal bases [batch, dim, rank] of the tangent spaces at ``blended`` points, of one `orientation`.
 
-        The mean of the charts that spoke, with their weights; NaN where none did. Where the submanifold is not
+        The mean over the contributing charts, with their weights; NaN where there is none. Where the submanifold is not
         `orientable`, the turn jumps along a seam.
         """
         signs = self.orientation[blended.charts]
@@ -212,12 +221,12 @@ class Atlas:
 
     @cached_property
     def _votes(self) -> Votes:
-        """What overlapping charts say about each other's orientation, at places spread over the atlas."""
+        """Relative orientations of overlapping charts, at places spread over the atlas."""
         nodes = self.nodes[0]
         places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
         return vote(places.rows, places.charts, jacobians_at(self.charts, places), len(self))
 
-    def _spoken(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
+    def _contributions(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
         """All pairs of a row and a chart in its B, by row and then by chart."""
         parts: list[tuple[Any, ...]] = []
         around = surroundings_of(self.bundle)

@@ -1,12 +1,12 @@
 """A triangle mesh of the blended surface of an atlas of rank 2.
 
-A fine grid in the coordinates of every chart, and the border of its domain, are carried to points and blended. Charts
+A fine grid in the coordinates of every chart, and the border of its domain, are mapped to points and blended. Charts
 reach a bandwidth or so beyond the cloud. On a straight border of it the local mean lies inward by
 
     |P (m − p)| = √(2/π) a,
 
 and points where it lies further are left out. Some of the others, spread evenly and first along the border, become the
-vertices; the tangent planes there, blended as well, tell which of them make triangles (`subbundle.triangles`).
+vertices; the tangent planes there, blended as well, decide which of them form triangles (`subbundle.triangles`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _grid(chart: InvertibleChart, side: float) -> FloatArray:
     """Points [n, dim] of ``chart`` on a square grid of its coordinates, and along the border of its domain."""
     line = np.arange(-np.ceil(chart.radius / side), np.ceil(chart.radius / side) + 1.0) * side
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    # Just inside: on the very border a chart has no more say.
+    # Just inside: on the very border the weight of a chart is zero.
     angles = np.linspace(0.0, 2.0 * np.pi, int(np.ceil(2.0 * np.pi * chart.radius / side)), endpoint=False)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     edge = circle * (0.999 * chart.extent_along(circle))[:, None]

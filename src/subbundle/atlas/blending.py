@@ -8,7 +8,7 @@ reach to r_j. Those further than ε from x are left out: B = {j : |x − x̂_j| 
     w_j   = exp(−(d̃_j − d̃_{j*})² / 2σ²)      j* the nearest of B
     x̂     = Σ_B w_j x̂_j / Σ_B w_j
 
-so that a submanifold has no more say when its border is reached, and the blend is continuous there.
+so that the weight of a submanifold vanishes at its border, and the blend is continuous there.
 
 Two readings differ from the letter of the paper. It prints 2σ, and calls σ a standard deviation; with 2σ the weights
 would depend on the unit of length. (Its 2σ is had by passing √σ.) And it takes j* as the nearest in d_j. That of
@@ -50,7 +50,7 @@ def weights(
 ) -> FloatArray:
     """w_j [pairs] before normalisation; pair p belongs to the point ``rows[p]`` of ``n_rows``.
 
-    ``closest`` says in which distance j* is nearest: ``"rescaled"``, or ``"geodesic"``, the paper's. A submanifold at
+    ``closest`` is the distance in which j* is nearest: ``"rescaled"``, or ``"geodesic"``, the paper's. A submanifold at
     its very border has no weight, unless it is alone.
     """
     as_choice(closest, "closest", CLOSEST)

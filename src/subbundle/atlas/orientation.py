@@ -1,13 +1,13 @@
 """Which way round charts are: one orientation for a whole atlas, where there is one.
 
 A chart carries the orientation of its coordinates along its geodesics: ∂exp/∂v is continuous on the domain and never
-singular there, since the domain ends before the first fold. At a point x that charts i and j both speak on, with
+singular there, since the domain ends before the first fold. At a point x that charts i and j both cover, with
 Jacobians J_i, J_j [D, k], they agree if
 
     det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ½ det J_iᵀ J_i det J_jᵀ J_j.
 
-Signs s_i are carried along the tree of the pairs with most agreement; a pair that then contradicts over a good part of
-its overlap shows that the submanifold has no orientation.
+Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over a large
+fraction of its overlap shows that the submanifold has no orientation.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from subbundle.charts.base import InvertibleChart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
-# A contradiction counts with so many places and such a part of those the two charts share.
+# A contradiction counts at so many places and at such a fraction of those the two charts share.
 _LEAST_PLACES, _LEAST_PART = 5, 0.3
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What pairs of charts say about each other.
+    """Relative orientations of pairs of charts.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Votes:
 
     @cached_property
     def signs(self) -> IntArray:
-        """1 or −1 for every chart; the first of each connected part has 1."""
+        """1 or −1 for every chart; the first of each connected component has 1."""
         n = self.n_charts
         margin = self.alike - self.opposed
         strength = np.abs(margin) / (1.0 + np.abs(margin).max(initial=0))
@@ -80,7 +80,7 @@ class Votes:
 
 
 def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:
-    """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that spoke on ``blended`` points."""
+    """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that contribute to ``blended`` points."""
     jacobians = np.empty((*blended.projections.shape, blended.coordinates.shape[1]))
     for j, chart in enumerate(charts):
         here = np.flatnonzero(blended.charts == j)
@@ -90,7 +90,7 @@ def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:
 
 
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
-    """Votes of ``charts`` [p] that speak on places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
+    """Votes of ``charts`` [p] that cover places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
     first, second = _pairs_in_rows(rows)
     product = np.linalg.det(jacobians[first].transpose(0, 2, 1) @ jacobians[second])
     square = np.linalg.det(jacobians.transpose(0, 2, 1) @ jacobians)
@@ -119,10 +119,10 @@ def _pairs_in_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
 def blended_tangents(
     rows: IntArray, n_rows: int, weights: FloatArray, signs: IntArray, jacobians: FloatArray
 ) -> FloatArray:
-    """Orthonormal bases [n_rows, D, k] of the mean tangent spaces; NaN for a row on which no chart speaks.
+    """Orthonormal bases [n_rows, D, k] of the mean tangent spaces; NaN for a row that no chart covers.
 
     The leading k eigenvectors of Σ w_j P_j, P_j the projector on the tangent space of chart j, turned as the chart of
-    the greatest weight (times its sign) is: its orthonormal frame is carried to that space by projection.
+    the greatest weight (times its sign) is: its orthonormal frame is projected to that space.
     """
     known = np.isfinite(jacobians).all(axis=(1, 2))
     rows, weights, signs, jacobians = rows[known], weights[known], signs[known], jacobians[known]
@@ -138,8 +138,8 @@ def blended_tangents(
         inner = frames.transpose(0, 2, 1) @ lead[rows] * weights[:, None, None]
         total = np.zeros((n_rows, dim, k))
         np.add.at(total, rows, frames @ inner)
-        spoken = np.bincount(rows, minlength=n_rows) > 0
-        lead[spoken] = _nearest_frame(total[spoken])
+        covered = np.bincount(rows, minlength=n_rows) > 0
+        lead[covered] = _nearest_frame(total[covered])
     return lead
 
 
