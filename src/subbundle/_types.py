@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 StatusArray = NDArray[np.int8]
+BoolArray = NDArray[np.bool_]
 
 
 class Status(IntEnum):

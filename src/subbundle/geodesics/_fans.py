@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._elementwise import cos, sin
-from subbundle._types import FloatArray, IntArray, Status, all_finite
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
@@ -50,52 +50,85 @@ class FanDistances:
         NaN where no ray came near the target.
     nearest : [n, m]
         The ray that came nearest; −1 where there was none.
-    rays : int
-        Rays of a fan; 0 where no source has a frame.
-    longest : float
+    rays : [n, m]
+        Rays of the fan that was sent; 0 where there was none.
+    longest : [n, m]
         How far they ran.
     """
 
     lengths: FloatArray
     nearest: IntArray
-    rays: int
-    longest: float
+    rays: IntArray
+    longest: FloatArray
 
 
 def fan_distances(
-    bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: np.ndarray, tol: float
+    bundle: Subbundle, sources: FloatArray, targets: FloatArray, apart: BoolArray, tol: float
 ) -> FanDistances:
-    """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out."""
+    """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out.
+
+    How long and how dense a fan is follows from the bundle, or without data from the pair, never from what else is
+    asked for.
+    """
     shape = (len(sources), len(targets))
-    lengths, nearest = np.full(shape, np.nan), np.full(shape, -1)
-    usable = np.flatnonzero(bundle.frame(sources).status == Status.OK)
+    found = FanDistances(np.full(shape, np.nan), np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape))
+    usable = bundle.frame(sources).status == Status.OK
+    asked = ~apart & usable[:, None]
+    if asked.any():
+        found.longest[asked] = _longest(bundle, sources, targets)[asked]
+    for longest in np.unique(found.longest[asked]):
+        _fill(bundle, sources, targets, asked & (found.longest == longest), float(longest), found, tol)
+    return found
+
+
+def _fill(
+    bundle: Subbundle,
+    sources: FloatArray,
+    targets: FloatArray,
+    asked: BoolArray,
+    longest: float,
+    found: FanDistances,
+    tol: float,
+) -> None:
+    """Put the distances of the pairs ``asked`` [n, m] for into ``found``, from fans that run as far as ``longest``."""
     around = surroundings_of(bundle)
-    if usable.size == 0:
-        return FanDistances(lengths, nearest, 0, 0.0)
-    longest = _longest(bundle, sources[usable], targets)
     across = 2.0 * np.pi * longest / (_ACROSS * bundle.length_scale)
     rays = 2 if bundle.rank == 1 else int(np.clip(across, _FEWEST_RAYS, _MOST_RAYS))
     angles = 2.0 * np.pi * np.arange(rays) / rays
-    for start in range(0, usable.size, max(_ROWS // rays, 1)):
-        rows = usable[start : start + max(_ROWS // rays, 1)]
+    leaving = np.flatnonzero(asked.any(axis=1))
+    count = max(_ROWS // rays, 1)
+    for start in range(0, leaving.size, count):
+        rows = leaving[start : start + count]
         times, nodes = _fans(bundle, sources[rows], np.tile(angles, (len(rows), 1)), longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
-            wanted = np.flatnonzero(~apart[row])
-            lengths[row, wanted], nearest[row, wanted] = _place(
+            wanted = np.flatnonzero(asked[row])
+            found.lengths[row, wanted], found.nearest[row, wanted] = _place(
                 around, fan, times, targets[wanted], bundle.length_scale
             )
-    return FanDistances(lengths, nearest, rays, longest)
+    found.rays[asked] = rays
 
 
 def narrow_fan_distances(
-    bundle: Subbundle, sources: FloatArray, targets: FloatArray, nearest: IntArray, found: FanDistances, tol: float
+    bundle: Subbundle,
+    sources: FloatArray,
+    targets: FloatArray,
+    pairs: tuple[IntArray, IntArray],
+    found: FanDistances,
+    tol: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Distances [n] from each source to the target in the same row, given its ``nearest`` ray [n] of the full fan; NaN
-    where a narrow one misses it too. Also the coordinates [n, 2] of the geodesic that came nearest.
+    """Distances [n] from each source to the target in the same row, which are the ``pairs`` (i, j) of the full fans.
+
+    NaN where a narrow fan misses the target too. Also the coordinates [n, 2] of the geodesic that came nearest.
     """
-    spacing = 2.0 * np.pi / found.rays
-    middles: FloatArray = nearest.astype(np.float64) * spacing
-    return aimed_fan_distances(bundle, sources, targets, middles, spacing, found.longest, tol)
+    lengths, starts = np.empty(len(sources)), np.empty((len(sources), 2))
+    spacing, longest = 2.0 * np.pi / found.rays[pairs], found.longest[pairs]
+    middles: FloatArray = found.nearest[pairs] * spacing
+    for far in np.unique(longest):
+        rows = np.flatnonzero(longest == far)
+        lengths[rows], starts[rows] = aimed_fan_distances(
+            bundle, sources[rows], targets[rows], middles[rows], float(spacing[rows[0]]), float(far), tol
+        )
+    return lengths, starts
 
 
 def aimed_fan_distances(
@@ -139,17 +172,18 @@ def _fans(
     return times, run.points.reshape(len(sources), rays, len(times), -1)
 
 
-def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> float:
-    """An upper estimate of the distances: the longest shortest path through the landmarks."""
-    if not isinstance(bundle, HasLandmarks):
-        # Half a great circle is π/2 times its chord.
-        return float(np.pi * np.linalg.norm(targets.max(axis=0) - targets.min(axis=0)))
-    graph = path_graph(bundle)
-    some = sources[:: max(len(sources) // 16, 1)]
-    lengths = np.concatenate([graph.lengths(source, targets) for source in some])
-    finite = lengths[np.isfinite(lengths)]
-    # Any other source is nearer than the sum of two of these; a quarter more is ample for evenly spread ones.
-    return float(1.25 * finite.max() + 2.0 * bundle.length_scale)
+def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> FloatArray:
+    """Upper estimates [n, m] of the distances, of few different values.
+
+    With data, 1.25 times the longest shortest path through the landmarks: any two points are nearer than the sum of two
+    such paths. Without, π times the chord (half a great circle is π/2 times its chord), rounded up to a power of two.
+    """
+    scale = float(bundle.length_scale)
+    if isinstance(bundle, HasLandmarks):
+        return np.full((len(sources), len(targets)), 1.25 * path_graph(bundle).diameter + 2.0 * scale)
+    offsets = sources[:, None, :] - targets[None, :, :]
+    chords = np.sqrt(np.einsum("nmd,nmd->nm", offsets, offsets))
+    return np.asarray(scale * np.ldexp(1.0, np.frexp(np.maximum(np.pi * chords / scale, 1.0))[1]))
 
 
 def _place(

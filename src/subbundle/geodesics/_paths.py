@@ -9,6 +9,7 @@ manifold.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -78,6 +79,13 @@ class PathGraph:
         offset = self.around.distance(base[None], self.points[[source]])[0]
         beside = self.around.distance(targets, self.points[goal])
         return np.asarray(dijkstra(self.graph, directed=False, indices=source)[goal] + offset + beside)
+
+    @cached_property
+    def diameter(self) -> float:
+        """Length of a longest shortest path, seen from sixteen landmarks spread over the cloud."""
+        some = np.arange(0, len(self.points), max(len(self.points) // 16, 1))
+        lengths = dijkstra(self.graph, directed=False, indices=some)
+        return float(lengths[np.isfinite(lengths)].max())
 
     def _nearest(self, points: FloatArray) -> IntArray:
         """The landmark next to each point [n, dim]; any, where the point has no picture."""
