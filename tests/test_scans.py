@@ -112,19 +112,24 @@ def test_rows_that_are_not_finite_are_left_out(tmp_path):
         read_scan(tmp_path / "none.npy")
 
 
-def test_las(tmp_path):
+@pytest.mark.parametrize("name", ["scan.las", "scan.laz"])
+def test_las(tmp_path, name):
     laspy = pytest.importorskip("laspy")
     file = laspy.create(point_format=2, file_version="1.2")
     file.header.scales, file.header.offsets = [1e-4] * 3, POINTS.min(axis=0)
     file.x, file.y, file.z = POINTS.T
     file.red, file.green, file.blue = COLORS.T.astype(np.uint16) * 257
     file.intensity = np.arange(60, dtype=np.uint16)
-    file.write(tmp_path / "scan.las")
-    scan = read_scan(tmp_path / "scan.las")
+    file.write(tmp_path / name)
+    scan = read_scan(tmp_path / name)
     # LAS stores multiples of the scale.
     assert np.abs(scan.points - POINTS).max() < 1e-4
     assert np.array_equal(scan.attributes["colors"], COLORS)
     assert np.array_equal(scan.attributes["intensity"], np.arange(60))
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content[:-300])
+    with pytest.raises(ValueError, match=rf"{name} could not be read as"):
+        read_scan(tmp_path / name)
 
 
 def test_meshes_and_their_colours(tmp_path):

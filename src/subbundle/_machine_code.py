@@ -46,6 +46,8 @@ from subbundle._types import SubbundleWarning
 _FORGOTTEN = 30 * 86400.0
 # A process that was killed while writing leaves its unfinished file; after so many seconds (an hour) nobody writes it.
 _ABANDONED = 3600.0
+# The layout of the files, one more with every change of it.
+_LAYOUT = 1
 _DIGEST_BYTES = sha256().digest_size
 
 
@@ -158,7 +160,7 @@ def _user_folder() -> list[Path]:
 @cache
 def _translators() -> str:
     """Everything besides the sources and the processor that machine code depends on."""
-    versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.platform)
+    versions = (str(_LAYOUT), numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.platform)
     return " ".join(versions)
 
 

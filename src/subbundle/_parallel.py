@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -18,8 +19,12 @@ from threadpoolctl import ThreadpoolController
 
 from subbundle._validation import as_integer
 
-# Chunks per thread: enough that rows of unequal cost even out, few enough that starting them costs nothing.
+# Chunks per thread at least: enough that rows of unequal cost even out.
 _CHUNKS = 4
+# Seconds that a chunk should take: an interrupt waits no longer, and beside them starting a chunk costs nothing.
+_CHUNK_SECONDS = 0.2
+# A chunk is at most so many times as large as the one before, whose cost may have been that of the cheapest rows.
+_GROWTH = 8.0
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
@@ -42,35 +47,74 @@ def run_rows(
     if n_rows == 0:
         return
     with _announce_compiling(), _one_blas_thread() if calls_blas else nullcontext():
-        n_chunks = max(min(n_jobs * _CHUNKS, n_rows // grain), 1)
-        if n_jobs == 1 or n_chunks == 1:
-            work(0, n_rows)
-            return
-        edges = [n_rows * i // n_chunks for i in range(n_chunks + 1)]
-        _share_out([(edges[i], edges[i + 1]) for i in range(n_chunks)], work, min(n_jobs, n_chunks))
+        rows = _Rows(n_rows, grain, most=max(n_rows // (n_jobs * _CHUNKS) if n_jobs > 1 else n_rows, grain))
+        _share_out(rows, work, min(n_jobs, max(n_rows // grain, 1)))
 
 
-def _share_out(chunks: list[tuple[int, int]], work: Callable[[int, int], None], n_threads: int) -> None:
-    waiting = iter(chunks)  # taking the next item of a list iterator is atomic
+class _Rows:
+    """Rows that are still to be done, given out in chunks that take about `_CHUNK_SECONDS`.
+
+    Ctrl-C is seen between chunks, so none should take long; and what a row costs is known only when some are done.
+    """
+
+    def __init__(self, n_rows: int, least: int, most: int) -> None:
+        self._next, self._end, self._least, self._most = 0, n_rows, least, most
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> tuple[int, int]:
+        """The next ``size`` rows; all that are left where fewer than a grain would remain. Empty at the end."""
+        with self._lock:
+            start = self._next
+            left = self._end - start
+            self._next += left if left < size + self._least else size
+            return start, self._next
+
+    def do(self, work: Callable[[int, int], None], failures: list[BaseException]) -> None:
+        """Do rows until none is left or another thread has failed."""
+        size = self._least
+        while not failures:
+            start, stop = self.take(size)
+            if start == stop:
+                return
+            begin = time.perf_counter()
+            work(start, stop)
+            seconds = max(time.perf_counter() - begin, 1e-9)
+            fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
+            size = min(max(fitting, self._least), self._most)
+
+
+def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) -> None:
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            for start, stop in waiting:
-                if failures:
-                    return
-                work(start, stop)
+            rows.do(work, failures)
         except BaseException as failure:
             failures.append(failure)
 
     threads = [threading.Thread(target=run) for _ in range(n_threads - 1)]
-    for thread in threads:
-        thread.start()
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:
+        pass  # the system gives no more threads; those that run do all rows
+    except BaseException as failure:
+        failures.append(failure)
     run()
-    for thread in threads:
-        thread.join()
+    _join([thread for thread in threads if thread.ident is not None], failures)
     if failures:
         raise failures[0]
+
+
+def _join(threads: list[threading.Thread], failures: list[BaseException]) -> None:
+    """Wait for the threads. An interrupt meanwhile is a failure like others: they end with the chunk they are at."""
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException as failure:
+        failures.append(failure)
+        for thread in threads:
+            thread.join()
 
 
 @contextmanager
@@ -85,6 +129,9 @@ def _one_blas_thread() -> Iterator[None]:
 
 
 _BLAS_TURN = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # A child has none of the threads that may hold the lock at that moment.
+    os.register_at_fork(after_in_child=_BLAS_TURN._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 @cache

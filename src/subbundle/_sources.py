@@ -15,6 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+# Where code is kept has no part in what it is.
+_NO_SOURCE = PACKAGE / "_machine_code.py"
 # `from subbundle.x import a, b` with the names in one line or in brackets, and `import subbundle.x`.
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+subbundle([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+subbundle([\w.]*))", re.M
@@ -45,7 +47,11 @@ def made_of(path: Path) -> set[Path]:
 def _seen(file: Path) -> tuple[bytes, tuple[Path, ...]]:
     """The hash of a file and the files that it imports, read once: code that runs stays what it was when imported."""
     text = file.read_bytes()
-    return sha256(text).digest(), tuple(place for place in dict.fromkeys(_places(text)) if place.is_file())
+    return sha256(text).digest(), tuple(place for place in dict.fromkeys(_places(text)) if _is_source(place))
+
+
+def _is_source(place: Path) -> bool:
+    return place != _NO_SOURCE and place.is_file()
 
 
 def _places(text: bytes) -> Iterator[Path]:

@@ -7,8 +7,11 @@ happen inside the commands, so ``--help`` and ``--version`` answer at once.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
@@ -28,7 +31,10 @@ _EXPERIMENTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code (0 done, 2 wrong input, 130 interrupted)."""
+    """Run the command line; return the exit code.
+
+    0 done, 1 nobody reads the results, 2 wrong input or too large, 3 a fault of this library, 130 interrupted.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal without σ or ± shows a question mark rather than a traceback.
@@ -36,14 +42,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (ValueError, OSError, ImportError) as error:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the results has gone, as `head` does; what the interpreter writes at its end must go somewhere.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, TypeError, OSError, ImportError) as error:
         # The library's own messages say what was required, what came and what to write instead.
-        print("subbundle: error:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
+        return _say(str(error), 2)
+    except MemoryError as error:
+        return _say(f"there is not enough memory: {str(error) or 'no more can be had'}. Take fewer points.", 2)
     except KeyboardInterrupt:
         print("\nsubbundle: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get("SUBBUNDLE_TRACEBACK"):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        said = f"{type(error).__name__} at {place}: {error}. This is a fault of subbundle; please report it"
+        return _say(f"{said}, with what SUBBUNDLE_TRACEBACK=1 shows.", 3)
     return 0
+
+
+def _say(message: str, code: int) -> int:
+    print("subbundle: error:", " ".join(message.split()), file=sys.stderr)
+    return code
 
 
 class _Parser(argparse.ArgumentParser):

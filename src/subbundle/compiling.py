@@ -34,13 +34,17 @@ def compile_part(name: str) -> None:
 def compile_parts(names: Sequence[str], n_jobs: int | None = None) -> dict[str, int]:
     """Compile ``names`` in up to ``n_jobs`` processes at a time; the exit code of each."""
     waiting, running, codes = list(names), dict[str, subprocess.Popen[bytes]](), dict[str, int]()
-    while waiting or running:
-        while waiting and len(running) < resolve_jobs(n_jobs):
-            name = waiting.pop(0)
-            running[name] = _process(name)
-        time.sleep(_PAUSE)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            codes[name] = running.pop(name).wait()
+    try:
+        while waiting or running:
+            while waiting and len(running) < resolve_jobs(n_jobs):
+                name = waiting.pop(0)
+                running[name] = _process(name)
+            time.sleep(_PAUSE)
+            for name in [name for name, process in running.items() if process.poll() is not None]:
+                codes[name] = running.pop(name).wait()
+    finally:
+        for process in running.values():
+            _end(process)
     return codes
 
 
@@ -53,9 +57,18 @@ def compiled_beside(name: str, kernel: Any) -> Iterator[None]:
     process = _process(name) if resolve_jobs(None) > 1 and _is_missing(kernel) else None
     try:
         yield
-    finally:
         if process is not None:
             process.wait()
+    finally:
+        if process is not None:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that may still run, because the caller was interrupted or failed."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
 
 
 def _process(name: str) -> subprocess.Popen[bytes]:

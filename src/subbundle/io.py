@@ -6,15 +6,16 @@ sees half a file and a failure leaves nothing behind.
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subbundle._atomic import atomic_path as atomic_path
+from subbundle._mesh_files import mesh_parts
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_real
 
@@ -40,12 +41,8 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
         raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
     try:
         points = _read_mesh(path) if suffix in MESH_SUFFIXES else _read_table(path)
-    except OSError:
-        raise
     except Exception as error:
-        # Parsers fail in many ways on a damaged file; the user needs the file's name and one line of cause.
-        cause = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} could not be read as {suffix}: {cause}") from error
+        raise unreadable(path, error) from error
     points = as_points(points, path.name)
     if len(points) == 0:
         raise ValueError(f"{path} must hold at least one point; it holds none.")
@@ -160,6 +157,31 @@ def write_mesh(
     return path
 
 
+def unreadable(path: Path, error: Exception) -> Exception:
+    """What to raise when ``error`` came up in reading ``path``: the file's name and one line of cause.
+
+    Parsers fail in many ways on a damaged file. What the system refuses (permissions, a disk that fails) stays itself.
+    """
+    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+        return error
+    suffix = path.suffix.lower()
+    said = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
+    if isinstance(error, ImportError | UnicodeError):
+        said = "it is no text"  # for text that is none trimesh asks for a package that guesses encodings
+    elif suffix == ".npy" and "pickle" in said:
+        said = "it holds no plain array of numbers"
+    elif suffix == ".npy" and "mmap" in said:
+        said = "it is cut off: its header announces more numbers than it holds"
+    elif suffix in MESH_SUFFIXES:
+        said = f"it is cut off, damaged or something else ({said})"
+    return ValueError(f"{path} could not be read as {suffix}: {said}")
+
+
+def check_npy(path: Path) -> None:
+    """Raise when a .npy file announces more numbers than it holds; nothing is read but the header."""
+    np.load(path, mmap_mode="r", allow_pickle=False)
+
+
 def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:
     """Raise when the format of ``path`` cannot hold vertices of ``dim`` coordinates."""
     path = Path(path)
@@ -182,33 +204,8 @@ def _write_npz(path: Path, vertices: FloatArray, faces: Any, normals: Any, attri
     return path
 
 
-@contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name beside ``path``; move it to ``path`` when the block succeeds, delete it when it fails."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        # mkstemp makes files private; give the result the permissions any other new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _read_mesh(path: Path) -> Any:
-    import trimesh
-
-    loaded: Any = trimesh.load(path, process=False)
-    parts = loaded.geometry.values() if isinstance(loaded, trimesh.Scene) else [loaded]
-    vertices = [np.asarray(part.vertices, dtype=np.float64) for part in parts if len(part.vertices)]
+    vertices = [np.asarray(part.vertices, dtype=np.float64) for part in mesh_parts(path)]
     points = np.concatenate(vertices) if vertices else np.empty((0, 3))
     return np.unique(points, axis=0) if path.suffix.lower() == ".stl" else points
 
@@ -216,6 +213,7 @@ def _read_mesh(path: Path) -> Any:
 def _read_table(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".npy":
+        check_npy(path)
         return np.load(path, allow_pickle=False)
     if suffix == ".xyz":
         return np.loadtxt(path, ndmin=2)[:, :3]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle import estimators
+from subbundle._archives import DamagedError, read_arrays
 from subbundle.estimators._state import HasState
 from subbundle.io import atomic_path
 from subbundle.spaces.base import Space
@@ -73,8 +73,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     description = _describe(path, arrays)
     try:
         return _restore(description, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: {error}. Save the model again.") from error
+    except Exception as error:  # every part of a model may be missing, or of any other kind
+        said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} is damaged: {said.rstrip('.')}. Save the model again.") from error
 
 
 def _plain(value: Any) -> Any:
@@ -85,19 +86,14 @@ def _plain(value: Any) -> Any:
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:
-    foreign = f"{path} must be a file written by sb.save; it is not one"
-    # NumPy leaves a file it cannot read open; a stream of our own is closed whatever happens.
-    with open(path, "rb") as stream:
-        if not zipfile.is_zipfile(stream):
-            raise ValueError(f"{foreign}, or it was cut off.")
-        stream.seek(0)
-        try:
-            with np.load(stream, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}. Save the model again.") from error
+    try:
+        arrays = read_arrays(path)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path} must be a file written by sb.save; it is not one, or it was cut off.") from error
+    except DamagedError as error:
+        raise ValueError(f"{path} is damaged: {error}. Save the model again.") from error
     if _DESCRIPTION not in arrays:
-        raise ValueError(f"{foreign}: it has no description.")
+        raise ValueError(f"{path} must be a file written by sb.save; it is not one: it has no description.")
     return arrays
 
 
@@ -105,7 +101,7 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """What the file says of itself, checked as far as the version."""
     try:
         description = json.loads(arrays[_DESCRIPTION].tobytes().decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be a file written by sb.save; its description is no JSON.") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError(f"{path} must be a file written by sb.save; it is another kind of file.")

@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._las import read_las
+from subbundle._mesh_files import mesh_parts
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.io import MESH_SUFFIXES
+from subbundle.io import MESH_SUFFIXES, check_npy, unreadable
 
 SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy", ".las", ".laz")
 _COLOUR_NAMES = (("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"))
@@ -67,12 +69,10 @@ def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
         if np.asarray(columns).dtype.kind not in "fiub":
             raise ValueError(f"points must be real numbers; it holds {np.asarray(columns).dtype}")
         points = np.ascontiguousarray(columns, dtype=np.float64)
-    except OSError:
-        raise
     except Exception as error:
         if isinstance(error, ImportError) and suffix not in MESH_SUFFIXES:
             raise
-        raise ValueError(f"{path} could not be read as {suffix}: {_cause(error, suffix)}") from error
+        raise unreadable(path, error) from error
     if points.ndim != 2 or points.shape[1] < 3:
         raise ValueError(
             f"{path} must hold points of 3 coordinates or more; it holds an array of shape {points.shape}."
@@ -85,17 +85,6 @@ def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
     return Scan(points[good], kept, int(np.sum(~good)))
 
 
-def _cause(error: Exception, suffix: str) -> str:
-    """One line on why a file could not be read. Parsers fail in many ways on a damaged one."""
-    # For text that is no text trimesh asks for a package that guesses encodings.
-    if isinstance(error, ImportError | UnicodeError):
-        return "it is no text"
-    said = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
-    if suffix == ".npy" and "pickle" in said:
-        return "it holds no plain array of numbers"
-    return f"it is cut off, damaged or something else ({said})" if suffix in MESH_SUFFIXES else said
-
-
 def _read_solid(path: Path, suffix: str, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Formats whose points have three coordinates whatever is wanted."""
     if dim not in (None, 3):
@@ -104,11 +93,7 @@ def _read_solid(path: Path, suffix: str, dim: int | None) -> tuple[Any, dict[str
 
 
 def _read_mesh(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
-    import trimesh
-
-    loaded: Any = trimesh.load(path, process=False)
-    parts = list(loaded.geometry.values()) if isinstance(loaded, trimesh.Scene) else [loaded]
-    parts = [part for part in parts if len(part.vertices)]
+    parts = mesh_parts(path)
     if not parts:
         return np.empty((0, 3)), {}
     points = np.concatenate([np.asarray(part.vertices, dtype=np.float64) for part in parts])
@@ -200,21 +185,21 @@ def _is_number(entry: str) -> bool:
 
 
 def _read_npy(path: Path, dim: int | None) -> tuple[Any, dict[str, NDArray[Any]]]:
+    check_npy(path)
     table = np.load(path, allow_pickle=False)
     return (table, {}) if dim is None or table.ndim != 2 else _split(table, dim)
 
 
 def _read_las(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    missing = '.las and .laz files need laspy with lazrs, which is not installed. Write: pip install "subbundle[las]"'
     try:
         laspy = import_module("laspy")
     except ImportError as error:
-        raise ImportError(
-            '.las and .laz files need laspy, which is not installed. Write: pip install "subbundle[las]"'
-        ) from error
-    file = laspy.read(path)
-    columns = {name: np.asarray(file[name]) for name in ("red", "green", "blue", "intensity", "classification")
-               if name in set(file.point_format.dimension_names)}  # fmt: skip
-    return np.column_stack([np.asarray(file.x), np.asarray(file.y), np.asarray(file.z)]), _named(columns, "")
+        raise ImportError(missing) from error
+    if path.suffix.lower() == ".laz" and not laspy.LazBackend.detect_available():
+        raise ImportError(missing)
+    columns = read_las(path)
+    return np.column_stack([columns.pop(axis) for axis in "xyz"]), _named(columns, "")
 
 
 _READERS = {".xyz": _read_xyz, ".csv": _read_csv, ".npy": _read_npy}

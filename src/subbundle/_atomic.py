@@ -1,0 +1,74 @@
+"""`atomic_path`: a file is there as a whole or not at all, whenever the writer stops.
+
+A file is written under a temporary name in the target's own folder and moved into place when complete. A writer that
+fails removes its temporary file; one that was killed cannot, so the next writer of the same file does it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# Seconds (a day) after which a temporary file of a writer elsewhere, whose process cannot be looked up, is given up.
+_ABANDONED = 86400.0
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name beside ``path``; move it to ``path`` when the block succeeds, delete it when it fails."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} must be the name of a file; it is a folder. Write {path / 'name'} instead.")
+    _remove_abandoned(path)
+    prefix = f".{path.stem}-{_here()}-{os.getpid()}-"
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; give the result the permissions any other new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _here() -> str:
+    """Name of this computer, as a file name can hold it."""
+    return re.sub(r"\W", "_", socket.gethostname())
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files for ``path`` whose writers have ended."""
+    pattern = re.compile(rf"\.{re.escape(path.stem)}-(\w+)-(\d+)-\w+{re.escape(path.suffix)}")
+    for name in os.listdir(path.parent):
+        match = pattern.fullmatch(name)
+        if match is None:
+            continue
+        file = path.parent / name
+        with suppress(OSError):  # another process has removed it, or may
+            elsewhere = match[1] != _here() or sys.platform == "win32"
+            if time.time() - file.stat().st_mtime > _ABANDONED if elsewhere else not _is_running(int(match[2])):
+                file.unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
