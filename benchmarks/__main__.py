@@ -1,4 +1,7 @@
-"""``python -m benchmarks [name ...]``: run all or the named benchmarks, print their tables, write ``results/``."""
+"""``python -m benchmarks [name ...]``: run all or the named benchmarks, print their tables, write ``results/``.
+
+``python -m benchmarks fuzz --minutes 30 --seed 1`` runs the fuzzer for longer, or with other cases.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from benchmarks._report import markdown, write, write_summary
 NAMES = (
     "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves",
-    "bandwidth", "local_bandwidth", "rank", "integrability",
+    "bandwidth", "local_bandwidth", "rank", "integrability", "fuzz",
 )  # fmt: skip
 
 
@@ -22,7 +25,13 @@ def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"any of: {', '.join(NAMES)} (default: all)")
-    names = parser.parse_args().names or NAMES
+    parser.add_argument("--minutes", type=float, help="how long the fuzzer runs (default: 2)")
+    parser.add_argument("--seed", type=int, help="which cases it tries (default: 0)")
+    given = parser.parse_args()
+    names = given.names or NAMES
+    options = {key: value for key in ("minutes", "seed") if (value := getattr(given, key)) is not None}
+    if options and list(names) != ["fuzz"]:
+        parser.error("--minutes and --seed go with fuzz alone: python -m benchmarks fuzz --minutes 30")
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}. Choose from: {', '.join(NAMES)}")
@@ -31,7 +40,7 @@ def main() -> None:
         print(f"\n--- {name} ---", flush=True)
         start = time.perf_counter()
         try:
-            result = import_module(f"benchmarks.{name}").run()
+            result = import_module(f"benchmarks.{name}").run(**options)
         except MissingExtraError as missing:
             print(f"left out: {missing}")
             continue

@@ -33,6 +33,7 @@ _HOME = {
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
+    "SubbundleError": "subbundle._types",
     "SubbundleWarning": "subbundle._types",
     "Submanifold": "subbundle.geodesics.submanifold",
     "SurfaceReconstructor": "subbundle.estimators.surface_reconstructor",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from subbundle import spaces as spaces
     from subbundle import testing as testing
     from subbundle._types import Status as Status
+    from subbundle._types import SubbundleError as SubbundleError
     from subbundle._types import SubbundleWarning as SubbundleWarning
     from subbundle.atlas.atlas import Atlas as Atlas
     from subbundle.atlas.atlas import Blended as Blended

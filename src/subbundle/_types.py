@@ -60,5 +60,9 @@ def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
     return finite
 
 
+class SubbundleError(ValueError):
+    """Base of the errors that have a name of their own here: the data cannot give what was asked for."""
+
+
 class SubbundleWarning(UserWarning):
     """A result is usable but something about it should be known."""

@@ -10,6 +10,9 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
+# One result of more float64 numbers than this (4 GiB) is a slip of the pen rather than a wish.
+MOST_NUMBERS = 2**29
+
 
 def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None = 2) -> FloatArray:
     """Return ``value`` as a C-ordered float64 array of finite numbers, or raise.
@@ -64,6 +67,25 @@ def as_real(value: Any, name: str) -> FloatArray:
     return np.asarray(array, dtype=np.float64, order="C")
 
 
+def as_bundle(value: Any) -> Any:
+    """Return ``value`` if it offers what the protocol `Subbundle` asks for, or raise."""
+    missing = [name for name in ("ambient_dim", "rank", "length_scale", "frame", "field") if not hasattr(value, name)]
+    if missing or isinstance(value, type):
+        raise TypeError(
+            f"bundle must be a subbundle, such as sb.PrincipalSubbundle(points, rank, bandwidth); got {value!r:.80}."
+        )
+    return value
+
+
+def check_room(numbers: float, what: str, hint: str) -> None:
+    """Raise a MemoryError, before anything is allocated, if a result of so many ``numbers`` cannot be meant."""
+    if not numbers <= MOST_NUMBERS:
+        raise MemoryError(
+            f"{what} would hold {numbers:.3g} numbers, {8 * numbers / 2**30:.3g} GiB; at most {MOST_NUMBERS:.3g} are "
+            f"allowed. {hint}"
+        )
+
+
 def as_integer(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
     """Return ``value`` as an int in ``low..high``, or raise."""
     wanted = f"an integer >= {low}" if high is None else f"an integer in {low}..{high}"
@@ -88,7 +110,7 @@ def as_positive(value: Any, name: str, *, hint: str = "") -> float:
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return str(value)

@@ -74,6 +74,10 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
     good = np.isfinite(gram).all(axis=(1, 2))
     gram[~good] = np.eye(space.dim)
     gram = 0.5 * (gram + np.swapaxes(gram, 1, 2))
+    # Nor must one where rounding has left the metric no smallest eigenvalue.
+    values = np.linalg.eigvalsh(gram)
+    good &= values[:, 0] > 1e-14 * values[:, -1]
+    gram[~good] = np.eye(space.dim)
     factor = np.linalg.cholesky(gram)
     vectors = np.einsum("bij,bjd->bid", np.linalg.inv(factor), basis)
     covectors = np.einsum("bji,bjd->bid", factor, basis)

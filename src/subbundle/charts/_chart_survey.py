@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, SubbundleWarning
-from subbundle._validation import as_integer, as_points, as_positive
+from subbundle._types import FloatArray, SubbundleWarning, all_finite
+from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts._chart_data import ChartData
 from subbundle.charts._fan_build import Tracer, build, most_scattered
@@ -18,6 +20,7 @@ from subbundle.charts._interpolant import Interpolant
 from subbundle.charts._scattered import n_coefficients
 from subbundle.geodesics._paths import HasLandmarks
 from subbundle.geodesics._start import defined_frame
+from subbundle.geodesics.connected_components import connected_parts
 
 # Nodes per length scale at a tolerance of _TOL: fourth order, and below the tolerance by a factor of ten.
 _NODES = 3.0
@@ -45,7 +48,7 @@ def survey(
     max_radius: float | None,
 ) -> ChartData:
     """Trace the fan of a chart; the arguments are those of `Chart`."""
-    base = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
+    base = as_points(base_point, "base_point", dim=as_bundle(bundle).ambient_dim, ndim=1)
     base = surroundings_of(bundle).validate(base, "base_point")
     rank, scale = bundle.rank, float(bundle.length_scale)
     extent = _extent(bundle, base)
@@ -55,6 +58,11 @@ def survey(
     found = defined_frame(bundle, base[None])
     frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
     finest = scale / _NODES * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
+    check_room(
+        limit / finest * (count or _MOST_GEODESICS) * bundle.ambient_dim,
+        "The fan of a chart of this radius",
+        f"Pass a radius of fewer length scales; one is {scale:.3g} here.",
+    )
     n_steps = max(4, int(np.ceil(limit / finest)))
     size = limit if extent is None else min(extent, limit)
     stage = 0.25 * limit if extent is None else size
@@ -90,11 +98,23 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
 
 
 def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
-    """Diagonal of the box around the data (in its picture), None for a bundle without data."""
+    """Diagonal of the box around the data (in its picture), None for a bundle without data.
+
+    Only the connected part that the base point lies in counts: no geodesic comes to an outlier.
+    """
     if not isinstance(bundle, HasLandmarks):
         return None
-    landmarks = surroundings_of(bundle).picture(base).enter(bundle.landmarks(_LANDMARKS))
-    return float(np.linalg.norm(np.nanmax(landmarks, axis=0) - np.nanmin(landmarks, axis=0)))
+    landmarks = bundle.landmarks(_LANDMARKS)
+    landmarks = landmarks[all_finite(landmarks)]
+    if isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
+        parts = connected_parts(bundle)
+        here = parts.label(landmarks) == parts.label(base[None])[0]
+        landmarks = landmarks[here] if here.any() else landmarks
+    seen = surroundings_of(bundle).picture(base).enter(landmarks)
+    seen = seen[all_finite(seen)]
+    diagonal = float(np.linalg.norm(np.ptp(seen, axis=0))) if len(seen) else 0.0
+    # Landmarks gathered in one place stand for data that reaches about a length scale around them.
+    return max(diagonal, float(bundle.length_scale))
 
 
 def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
@@ -105,14 +125,14 @@ def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
     bounds = [] if isinstance(radius, str) else [as_positive(radius, "radius", hint=hint)]
     if max_radius is not None:
         bounds.append(as_positive(max_radius, "max_radius"))
-    if bounds:
+    if bounds and extent is None:
         return min(bounds)
     if extent is None:
         raise ValueError(
             "radius='auto' needs data to end at, and this bundle has none; got neither radius nor max_radius. Pass a "
             "number, for example radius=2.0, or max_radius= as an upper bound."
         )
-    return _FARTHEST * extent
+    return min([*bounds, _FARTHEST * extent])
 
 
 def _count(n_geodesics: int | None, rank: int) -> int | None:

@@ -172,8 +172,12 @@ def _step(jacobian, point, target, damping, longest, step):
         length = abs(step[0])
     else:
         determinant = n00 * n11 - n01 * n01
-        step[0] = (n11 * g0 - n01 * g1) / determinant
-        step[1] = (n00 * g1 - n01 * g0) / determinant
+        if determinant > 1e-300:
+            step[0] = (n11 * g0 - n01 * g1) / determinant
+            step[1] = (n00 * g1 - n01 * g0) / determinant
+        else:
+            # A chart so small, or so flat, that its Jacobian vanishes: down the slope.
+            step[0], step[1] = g0 / max(n00, n11), g1 / max(n00, n11)
         length = np.hypot(step[0], step[1])
     if length > longest:
         for m in range(rank):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, SubbundleError
 from subbundle.embedding.alignment import Alignment, align
 from subbundle.embedding.chart_graph import ChartGraph
 from subbundle.embedding.chart_links import Links, link_charts, one_component_each
@@ -41,7 +41,7 @@ _ENOUGH = 12.0
 _ALONE_DIM = 8
 
 
-class ThinDataError(ValueError):
+class ThinDataError(SubbundleError):
     """No chart has enough points at this bandwidth."""
 
 

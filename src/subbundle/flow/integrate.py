@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle._validation import as_choice, as_integer, as_points, as_positive
+from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
@@ -111,7 +111,7 @@ def integrate(
     >>> np.round(run.points[0], 5) + 0.0
     array([[0., 1., 0.]])
     """
-    points = as_points(points, "points", dim=bundle.ambient_dim)
+    points = as_points(points, "points", dim=as_bundle(bundle).ambient_dim)
     covectors = as_points(covectors, "covectors", dim=bundle.ambient_dim)
     if points.shape != covectors.shape:
         raise ValueError(
@@ -120,6 +120,9 @@ def integrate(
         )
     times = _as_times(times)
     max_steps = as_integer(max_steps, "max_steps", low=1)
+    check_room(
+        4.0 * points.size * times.size, "Geodesics at so many times", "Pass fewer times, or fewer geodesics at once."
+    )
     solve = _solver(bundle, method, tol, step)
     with np.errstate(all="ignore"):
         if isinstance(bundle, Projecting):

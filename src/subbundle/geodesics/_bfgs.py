@@ -28,7 +28,8 @@ def bfgs(
     """
     n, m = start.shape
     unknowns, residuals, status = start.copy(), np.full(n, np.inf), np.zeros(n, np.int8)
-    ends, iterations = [], np.zeros(n, np.int64)
+    dim = fire(np.arange(0), start[:0]).ends.shape[1]
+    ends, iterations = np.full((n, dim), np.nan), np.zeros(n, np.int64)
     weight = np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     for row in range(n):
@@ -48,9 +49,9 @@ def bfgs(
         )  # fmt: skip
         shots = fire(index, result.x[None])
         unknowns[row], iterations[row], status[row] = result.x, result.nfev, shots.status[0]
-        ends.append(np.where(shots.status[0] == Status.OK, shots.ends[0], np.nan))
         if shots.status[0] == Status.OK:
+            ends[row] = shots.ends[0]
             residuals[row] = float(np.linalg.norm(shots.misses[0]))
             # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
             status[row] = Status.OK if result.status in (0, 2) else Status.NOT_CONVERGED
-    return Search(unknowns, np.stack(ends), residuals, iterations, status)
+    return Search(unknowns, ends, residuals, iterations, status)

@@ -169,7 +169,7 @@ def _fans(
     step = _ALONG * bundle.length_scale
     times: FloatArray = np.arange(0.0, longest + step, step, dtype=np.float64)
     run = integrate(bundle, np.repeat(sources, rays, axis=0), covectors, times, unit_speed=True, tol=tol)
-    return times, run.points.reshape(len(sources), rays, len(times), -1)
+    return times, run.points.reshape(len(sources), rays, len(times), bundle.ambient_dim)
 
 
 def _longest(bundle: Subbundle, sources: FloatArray, targets: FloatArray) -> FloatArray:

@@ -84,12 +84,18 @@ class PathGraph:
     def diameter(self) -> float:
         """Length of a longest shortest path, seen from sixteen landmarks spread over the cloud."""
         some = np.arange(0, len(self.points), max(len(self.points) // 16, 1))
-        lengths = dijkstra(self.graph, directed=False, indices=some)
+        crossable = self.graph.copy()
+        # The edge to an outlier may be longer than all the data is wide, and no geodesic goes there.
+        crossable.data[crossable.data > _LONGEST_BRIDGE * float(self.widths.max())] = 0.0
+        crossable.eliminate_zeros()
+        lengths = dijkstra(crossable, directed=False, indices=some)
         return float(lengths[np.isfinite(lengths)].max())
 
     def _nearest(self, points: FloatArray) -> IntArray:
         """The landmark next to each point [n, dim]; any, where the point has no picture."""
-        return np.asarray(self.tree.query(np.nan_to_num(self.picture.enter(points)))[1], dtype=np.int64)
+        nearest = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
+        # The tree answers with its size where the square of the distance overflows.
+        return np.asarray(np.minimum(nearest, self.tree.n - 1), dtype=np.int64)
 
     def _first_leg(self, before: IntArray, node: int, length: FloatArray, leg: float) -> FloatArray:
         """The point of the path to ``node`` that lies about one first ``leg`` away from its start."""

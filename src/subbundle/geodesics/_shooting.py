@@ -24,6 +24,9 @@ from subbundle.flow import integrate
 _TURN = 1e-3
 # Part of a Jacobian's column by which an end is moved to see how its log changes.
 _NUDGE = 1e-5
+# Steps after which a trial geodesic counts as ended early. Those that find their target take fewer than 200; one whose
+# covector has grown out of all proportion turns so fast that it would take all the time in the world.
+_MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +87,19 @@ def shoot(
     run = integrate(
         bundle,
         np.repeat(bases, count, axis=0),
-        covectors.reshape(n * count, -1),
+        covectors.reshape(n * count, bundle.ambient_dim),
         np.array([1.0]),
         tol=tol,
+        max_steps=_MOST_STEPS,
     )
-    ends = run.points[:, 0].reshape(n, count, -1)
+    ends = run.points[:, 0].reshape(n, count, bundle.ambient_dim)
     reached = run.reached.reshape(n, count)
     status = run.status.reshape(n, count)[:, 0]
     columns = np.empty((n, m, bundle.ambient_dim))
     if radial:
         good = np.flatnonzero(status == Status.OK)
         velocity = np.full((n, bundle.ambient_dim), np.nan)
-        velocity[good] = bundle.field(ends[good, 0], run.end_covectors.reshape(n, count, -1)[good, 0]).velocity
+        velocity[good] = bundle.field(ends[good, 0], run.end_covectors.reshape(ends.shape)[good, 0]).velocity
         columns[:, 0] = velocity / length[:, None]
     for i in range(first, m):
         plus, minus = ends[:, 2 * (i - first) + 1], ends[:, 2 * (i - first) + 2]

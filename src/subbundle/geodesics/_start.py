@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_points
+from subbundle._validation import as_bundle, as_points
 from subbundle.bundles.base import Frame, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 
@@ -40,7 +40,7 @@ class Start:
 
 def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
     """Read ``base_point`` ([dim] or [batch, dim]) and ``covectors`` ([dim] or [rank], with or without a batch axis)."""
-    dim, rank = bundle.ambient_dim, bundle.rank
+    dim, rank = as_bundle(bundle).ambient_dim, bundle.rank
     points = _at_most_2d(as_points(base_point, "base_point", dim=dim, ndim=None), "base_point")
     points = surroundings_of(bundle).validate(points, "base_point")
     given = _at_most_2d(as_points(covectors, "covectors", ndim=None), "covectors")
@@ -96,7 +96,8 @@ def covectors_from_coordinates(
     if duals is None:
         gram = np.einsum("bdi,bdj->bij", vectors, vectors)
         duals = np.einsum("bdi,bij->bdj", vectors, np.linalg.inv(gram))
-    covectors = np.zeros((max(len(vectors), len(coordinates)), vectors.shape[1]))
+    batch = len(coordinates) if len(vectors) == 1 else len(vectors)
+    covectors = np.zeros((batch, vectors.shape[1]))
     # Column by column, in this order for every row, so that a row's bits do not depend on the batch.
     for i in range(vectors.shape[2]):
         covectors += coordinates[:, i, None] * duals[:, :, i]

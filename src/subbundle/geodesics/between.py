@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import all_finite
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.geodesics.geodesic import Geodesics, geodesic
 from subbundle.geodesics.log import log
@@ -22,6 +22,7 @@ def geodesic_between(
     of the search comes; `log` gives the residual. Rows without a geodesic are NaN with the status of their search.
     """
     n_points = as_integer(n_points, "n_points", low=2)
+    check_room(4.0 * n_points, "Geodesics of so many points", "Pass a smaller n_points.")
     found = log(bundle, x, y, search=search, tol=tol)
     covectors = np.atleast_2d(found.covectors)
     single = found.covectors.ndim == 1

@@ -9,6 +9,7 @@ On a manifold that is a distance there; neighbours are first looked for in a pic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -17,6 +18,7 @@ from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
 from subbundle._types import FloatArray, IntArray, all_finite
+from subbundle._validation import as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
@@ -49,8 +51,9 @@ class Parts:
     reach: float | FloatArray
     around: Surroundings
 
-    def label(self, points: FloatArray) -> IntArray:
+    def label(self, points: Any) -> IntArray:
         """Part of each point [n, dim]; −1 for points further from the data than the reach."""
+        points = as_points(points, "points", dim=self.representatives.shape[1])
         picture = self.around.picture(self.representatives[0])
         nearest = _nearest(picture, cKDTree(picture.enter(self.representatives)), points)
         distance = self.around.distance(points, self.representatives[nearest])
@@ -65,6 +68,11 @@ def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     noise of a high dimension parts any two observations, and with a bandwidth that varies, landmarks in the middle of
     the cloud stand for it.
     """
+    if not isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
+        raise TypeError(
+            "bundle must be learned from data, a PrincipalSubbundle or RiemannianSubbundle, to have connected parts; "
+            f"got {bundle!r:.80}."
+        )
     if "parts" not in bundle.kept:
         bundle.kept["parts"] = _find_parts(bundle)
     parts: Parts = bundle.kept["parts"]
@@ -113,7 +121,9 @@ def flat_observations(bundle: RiemannianSubbundle) -> FloatArray:
 
 def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:
     """The entry of the tree next to each point; any, where a point has no picture."""
-    return np.asarray(tree.query(np.nan_to_num(picture.enter(points)))[1], dtype=np.int64)
+    nearest = tree.query(np.nan_to_num(picture.enter(points)))[1]
+    # The tree answers with its size where the square of the distance overflows: all entries are equally far then.
+    return np.asarray(np.minimum(nearest, tree.n - 1), dtype=np.int64)
 
 
 def _box_means(points: FloatArray, side: float) -> FloatArray:

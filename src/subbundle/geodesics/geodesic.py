@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle._validation import as_integer, as_positive
+from subbundle._validation import as_integer, as_positive, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.flow import integrate
 from subbundle.geodesics._start import as_start
@@ -120,6 +120,7 @@ def geodesic(
         )
     if by_length:
         number = 101 if n_points is None else as_integer(n_points, "n_points", low=2)
+        check_room(4.0 * number, "Geodesics of so many points", "Pass a smaller n_points.")
         times = np.linspace(0.0, as_positive(length, "length"), number)
     elif n_points is not None:
         raise ValueError("n_points goes with length=; with times= there is one point per time. Leave n_points out.")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle._validation import as_choice, as_integer, as_points, as_positive
+from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
@@ -94,6 +94,13 @@ def log(
     max_iterations : int
         Steps per start.
 
+    Notes
+    -----
+    A step follows 2k − 1 geodesics per target with the dual search, 2d + 1 with the full one, and there are at most
+    four times ``max_iterations`` (two accuracies, two starts). In a cloud of 1000 points on a torus in R³ ten targets
+    took 3 to 6 s of one processor with the dual search and 6 to 12 s with the full one; the time grows with the number
+    of targets.
+
     Examples
     --------
     >>> import numpy as np
@@ -128,7 +135,7 @@ def log(
 
 
 def _as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatArray, FloatArray, bool]:
-    around = surroundings_of(bundle)
+    around = surroundings_of(as_bundle(bundle))
     bases = around.validate(as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=None), "base_point")
     goals = around.validate(as_points(targets, "targets", dim=bundle.ambient_dim, ndim=None), "targets")
     single = bases.ndim == 1 and goals.ndim == 1
@@ -176,7 +183,7 @@ class _Problem:
         directions = np.stack(dual, axis=1)
         if self.search == "dual":
             return directions
-        complement = np.stack([np.linalg.svd(frame, full_matrices=True)[0][:, rank:].T for frame in self.frames])
+        complement = np.swapaxes(np.linalg.svd(self.frames, full_matrices=True)[0][:, :, rank:], 1, 2)
         return np.concatenate([directions, complement], axis=1)
 
     def chords(self) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray, StatusArray
-from subbundle._validation import as_integer, as_points, as_positive
+from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.geodesics._start import covectors_from_coordinates, defined_frame
 from subbundle.geodesics.directions import directions
@@ -125,7 +125,7 @@ def submanifold(
     >>> bool(np.allclose(half.points[:, 2], np.cos(half.distances), atol=1e-3))
     True
     """
-    base_point = as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=1)
+    base_point = as_points(base_point, "base_point", dim=as_bundle(bundle).ambient_dim, ndim=1)
     radius = as_positive(radius, "radius")
     step = as_positive(step, "step")
     if step > radius:
@@ -139,8 +139,13 @@ def submanifold(
         as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
     else:
         as_integer(n_geodesics, "n_geodesics", low=1)
-    unit = directions(bundle.rank, n_geodesics)
     frame = defined_frame(bundle, base_point[None])
+    check_room(
+        4.0 * radius / step * n_geodesics * bundle.ambient_dim,
+        "A submanifold sampled like this",
+        "Pass a larger step, a smaller radius, or fewer geodesics.",
+    )
+    unit = directions(bundle.rank, n_geodesics)
     # 0.3 / 0.1 is a little less than 3 and means 3.
     n_steps = int(np.floor(radius / step * (1.0 + 1e-9)))
     distances = step * np.arange(n_steps + 1)
