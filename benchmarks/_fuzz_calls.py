@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks._fuzz_rows import ALLOWED, BARE, OUTCOMES, Row
 from benchmarks._fuzz_subjects import SUBJECTS
 from benchmarks._fuzz_worker import Worker
+from subbundle.compiling import PARTS, compile_parts
 
 
 def subject_of(seed: int, number: int) -> str:
@@ -24,7 +25,8 @@ def subject_of(seed: int, number: int) -> str:
 
 
 def odd_calls(minutes: float, seed: int, *, first: int = 0, most: int | None = None) -> list[Row]:
-    """Run cases for ``minutes``, or until ``most`` have run, and count how they ended."""
+    """Run cases for ``minutes``, or until ``most`` have run, and count how they ended; kernels are compiled before."""
+    compile_parts(list(PARTS))
     counts: dict[str, Counter[str]] = {name: Counter() for name in SUBJECTS}
     worst: dict[str, list[str]] = {name: [] for name in SUBJECTS}
     end, number, worker = time.monotonic() + 60.0 * minutes, first, Worker()
