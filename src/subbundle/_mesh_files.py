@@ -6,18 +6,22 @@ ends, and nothing here needs them.
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 from typing import Any
 
 # A header ends within so many bytes, or the file is something else.
 _LONGEST_HEADER = 1 << 20
+_SILENT = logging.NullHandler()
 
 
 def mesh_parts(path: Path) -> list[Any]:
     """The meshes and clouds with at least one vertex in a .ply, .obj, .stl or .off file, as trimesh gives them."""
     import trimesh
 
+    # What trimesh notes about a damaged file is for those who ask for its log; the reason is in the error.
+    logging.getLogger("trimesh").addHandler(_SILENT)
     others: Any = _NoOtherFiles()
     announced = _announced_vertices(path) if path.suffix.lower() == ".ply" else None
     with open(path, "rb") as stream:

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
+
+from subbundle import __version__
 
 # Name: module, keyword for the number of data sets (if it repeats), how many usually, help.
 _EXPERIMENTS = {
@@ -80,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="subbundle", description="Learn the geometry of a point cloud.")
-    parser.add_argument("--version", action="version", version=f"subbundle {version('subbundle')}")
+    parser.add_argument("--version", action="version", version=f"subbundle {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
 
     demo = commands.add_parser(

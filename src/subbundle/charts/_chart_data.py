@@ -19,6 +19,8 @@ from subbundle.charts._scattered import Scattered
 
 Model = Interpolant | Scattered | Searched
 
+# The square of a coordinate must not overflow.
+_LARGEST = 1e150
 _AXES = {
     "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmp",
     "velocities": "lmp", "counts": "l", "border": "l2",
@@ -120,4 +122,20 @@ def from_arrays(arrays: Mapping[str, Any]) -> ChartData:
                 )
         kind = {"endings": np.int8, "counts": np.int64}.get(name, np.float64)
         values[name] = np.ascontiguousarray(value, dtype=kind) if axes else float(value)
-    return ChartData(**values)
+    data = ChartData(**values)
+    _check_numbers(data)
+    return data
+
+
+def _check_numbers(data: ChartData) -> None:
+    """Raise for numbers that no chart has: the kernels follow the counts without looking, and divide by the steps."""
+    nodes = data.points.shape[1]
+    if data.counts.size == 0 or data.counts.min() < 0 or data.counts.max() > nodes:
+        raise ValueError(f"arrays['counts'] must lie in 0..{nodes}, the number of nodes. The arrays are damaged.")
+    for name in ("step", "length_scale"):
+        if not 0.0 < getattr(data, name) < np.inf:
+            raise ValueError(f"arrays[{name!r}] must be positive; got {getattr(data, name)}. The arrays are damaged.")
+    reached = np.arange(nodes) < data.counts[:, None]
+    parts = [data.base_point, data.frame, data.directions, data.extents, data.border]
+    if not all((np.abs(part) < _LARGEST).all() for part in (*parts, data.points[reached], data.velocities[reached])):
+        raise ValueError(f"arrays must hold numbers below {_LARGEST:g} wherever rays reached. The arrays are damaged.")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_points
-from subbundle.io import atomic_path, read_points
+from subbundle.io import atomic_path, read_points, unreadable
 
 OUTPUTS = (".csv", ".npy", ".parquet")
 
@@ -82,8 +82,11 @@ def check_output(path: Path) -> None:
 
 
 def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        rows = [row for row in csv.reader(stream) if row]
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            rows = [row for row in csv.reader(stream) if row]
+    except (UnicodeError, csv.Error) as error:
+        raise unreadable(path, error) from error
     if not rows:
         raise ValueError(f"{path} must hold at least one row; it is empty.")
     width = len(rows[0])

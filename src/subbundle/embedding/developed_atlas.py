@@ -20,6 +20,8 @@ _REACH = 1.7
 _GRAIN = 256
 # Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
 _ROUNDS = 4
+# The square of a coordinate must not overflow.
+_LARGEST = 1e150
 _ARRAYS = (
     "bases", "frames", "forms", "boxes", "radii", "spacings", "maps", "shifts", "stretches", "labels", "link_starts",
     "links",
@@ -94,12 +96,34 @@ class DevelopedAtlas:
         for name in _ARRAYS:
             setattr(atlas, name, np.ascontiguousarray(arrays[name]))
         atlas.n_jobs = n_jobs
+        atlas._check()
         atlas._prepare()
         return atlas
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that the atlas consists of."""
         return {name: getattr(self, name) for name in _ARRAYS}
+
+    def _check(self) -> None:
+        """Raise when the arrays are not those of an atlas: the kernels follow their indices without looking."""
+        count, dim, rank = self.frames.shape
+        pairs = rank * (rank + 1) // 2
+        shapes = {
+            "bases": (count, dim), "forms": (count, pairs, dim), "maps": (count, rank, rank), "shifts": (count, rank),
+            "radii": (count,), "spacings": (count,), "stretches": (count,), "labels": (count,),
+            "link_starts": (count + 1,), "boxes": tree_of(self.bases)[1].shape,
+        }  # fmt: skip
+        odd = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
+        whole = ("labels", "link_starts", "links")
+        odd += [name for name in _ARRAYS if getattr(self, name).dtype != (np.int64 if name in whole else np.float64)]
+        if odd or count == 0:
+            raise ValueError(f"{', '.join(odd) or 'frames'} must fit the other arrays of the atlas")
+        starts = self.link_starts
+        ordered = starts[0] == 0 and starts[-1] == self.links.size and (np.diff(starts) >= 0).all()
+        if not ordered or not _within(self.links, count) or not _within(self.labels, count):
+            raise ValueError("links and labels must be numbers of charts")
+        if not all((np.abs(getattr(self, name)) < _LARGEST).all() for name in _ARRAYS) or self.spacings.min() <= 0.0:
+            raise ValueError(f"all numbers of an atlas must be below {_LARGEST:g}, and spacings positive")
 
     def _prepare(self) -> None:
         """What follows from the arrays."""
@@ -185,3 +209,7 @@ class DevelopedAtlas:
             ahead, behind = self.points_at(coordinates + step)[0], self.points_at(coordinates - step)[0]
             columns.append((ahead - behind) / (2.0 * width))
         return np.stack(columns, axis=2)
+
+
+def _within(indices: IntArray, count: int) -> bool:
+    return indices.size == 0 or bool(indices.min() >= 0 and indices.max() < count)

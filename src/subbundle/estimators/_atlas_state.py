@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle.embedding.developed_atlas import DevelopedAtlas
-from subbundle.estimators._state import State
+from subbundle.estimators._state import State, check_components
 from subbundle.selection.components import Components
 
 _VALUES = ("bandwidth_", "n_neighbors_", "reason_", "alignment_residual_", "cut_", "n_parts_", "noise_")
@@ -38,6 +38,12 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
         if name in arrays:
             setattr(model, name, arrays[name])
     model.mean_, model.axes_ = arrays["mean"], arrays["axes"]
+    joined, count = arrays["joined"], len(arrays["cloud"])
+    if joined.dtype != np.int64 or joined.ndim != 2 or (joined.size and not 0 <= joined.min() <= joined.max() < count):
+        raise ValueError(f"joined must hold pairs of the {count} training points")
+    check_components(arrays["mean"], arrays["axes"])
+    if not np.isfinite(arrays["cloud"]).all():
+        raise ValueError("cloud must be finite")
     model._components = Components(model.mean_, model.axes_, float(values["noise_"]))
     model._cloud, model._joined, model._bundle = arrays["cloud"], arrays["joined"], None
     atlas = {name[len(_ATLAS) :]: value for name, value in arrays.items() if name.startswith(_ATLAS)}

@@ -50,11 +50,18 @@ def state_of(learned: Prepared) -> State:
     return values, arrays
 
 
+def check_components(mean: NDArray[Any], axes: NDArray[Any]) -> None:
+    """Raise when squares of ``mean`` would overflow, or ``axes`` are longer than unit vectors up to rounding."""
+    if not (np.abs(mean) < 1e150).all() or not (np.abs(axes) < 1.001).all():
+        raise ValueError("mean must be finite and axes unit vectors")
+
+
 def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None) -> Prepared:
     """What `state_of` described."""
     mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
     if axes.shape != (len(mean), cloud.shape[1]):
         raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
+    check_components(mean, axes)
     own = dict(values["bundle"])
     local = None
     if "landmarks" in arrays:
