@@ -96,21 +96,13 @@ def _geodesics() -> None:
 
 
 def _ridge() -> None:
-    import numpy as np
-
-    from subbundle.bundles._blocked import Blocked
     from subbundle.cloud import Cloud
     from subbundle.datasets import bumpy_sphere
-    from subbundle.kernels import CODES
-    from subbundle.local.settings import CENTERINGS, Settings, Walks, constant_widths
+    from subbundle.local.model import fit_local
 
     # Without a bundle, whose typical mass and frames are the job of another part.
     points = bumpy_sphere(1000, noise=0.02, seed=0).points
-    settings = Settings(
-        2, constant_widths(0.3, 0.0, 3), CODES["gaussian"], CENTERINGS["local"], log_share=-np.inf, min_gap=1e-3
-    )
-    walks = Walks(order=2, tol=1e-3, max_steps=3, reach=12.0, spared=0.0, ladder=np.empty(0), wanted=0.0)
-    Blocked(Cloud(points), 1).ridge(settings, walks, 1, points[:2].copy())
+    fit_local(Cloud(points), points[:2].copy(), 0.3, 2, steps=3)
 
 
 def _many_dimensions() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from subbundle import datasets
-from subbundle.local._leading import leading
 from subbundle.local.quadrics import QuadricFitter
 
 
@@ -52,17 +51,3 @@ def test_too_few_neighbours_are_said():
     fits = QuadricFitter(points, 2).fit(points[:1] + 0.0, 1e-6, steps=3)
     assert fits.status[0] == 1
     np.testing.assert_allclose(fits.points, points[:1])
-
-
-@pytest.mark.parametrize("dim", [4, 12])
-def test_leading_eigenpairs(dim):
-    rng = np.random.default_rng(1)
-    root = rng.standard_normal((dim, dim)) * np.geomspace(1.0, 0.05, dim)
-    matrix = root @ root.T
-    values, frame = np.empty(4), np.empty((dim, 3))
-    leading(matrix.copy(), 3, values, frame)
-    exact = np.linalg.eigh(matrix)
-    # Orthogonal iteration ends at relative changes of 1e-9 in the eigenvalues, 3e-5 in the directions.
-    np.testing.assert_allclose(values, exact[0][::-1][:4], rtol=1e-6)
-    space = exact[1][:, ::-1][:, :3]
-    np.testing.assert_allclose(frame @ frame.T, space @ space.T, atol=2e-4)

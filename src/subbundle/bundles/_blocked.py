@@ -8,8 +8,7 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _pointwise
 from subbundle.cloud import Cloud
-from subbundle.local import ridge_steps
-from subbundle.local.settings import Rest, Settings, Walks
+from subbundle.local.settings import Settings
 
 # A row takes some ten microseconds.
 _GRAIN = 16
@@ -56,26 +55,6 @@ class Blocked:
 
         run_rows(work, n_rows, self._n_jobs, grain=_GRAIN, calls_blas=False)
         return values, vectors, mean, log_mass, status
-
-    def ridge(self, settings: Settings, walks: Walks, codimension: int, points: FloatArray) -> Rest:
-        """Carry ``points`` [batch, d] onto the ridge."""
-        (n_rows, dim), k = points.shape, settings.rank
-        ends, vectors = points.copy(), np.full((n_rows, dim, dim), np.nan)
-        forms = np.full((n_rows, k * (k + 1) // 2, dim), np.nan)
-        log_mass, variance, effective, offsets = np.full((4, n_rows), np.nan)
-        steps, status = np.empty(n_rows, np.int64), np.empty(n_rows, np.int8)
-        s, w = settings, walks
-
-        def work(i: int, j: int) -> None:
-            ridge_steps.ridge_batch(
-                self._tree, s.widths, s.kernel, s.rank, codimension, w.order, w.reach, w.ladder, w.wanted, w.tol,
-                w.max_steps, s.log_share, s.min_gap, ends[i:j], vectors[i:j], forms[i:j], log_mass[i:j], variance[i:j],
-                effective[i:j], offsets[i:j], steps[i:j], status[i:j],
-            )  # fmt: skip
-
-        run_rows(work, n_rows, self._n_jobs, grain=_GRAIN, calls_blas=False)
-        tangents = np.ascontiguousarray(vectors[:, :, :k])
-        return Rest(ends, tangents, forms, log_mass, variance, effective, offsets, steps, status)
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""

@@ -8,7 +8,6 @@ n) and k.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,8 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.local.krylov import FULL, leading, partners
-from subbundle.local.ridge_rows import RidgeRows
 from subbundle.local.rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.local.settings import LOCAL, NONE, RECENTRED, Rest, Settings, Walks
+from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
 
@@ -91,29 +89,6 @@ class Dense:
 
         run_rows(work, n_rows, self._n_jobs, grain=1)
         return values, vectors, mean, log_mass, status
-
-    def ridge(self, settings: Settings, walks: Walks, codimension: int, points: FloatArray) -> Rest:
-        """Carry ``points`` [batch, d] onto the ridge."""
-        walker = RidgeRows(self._rows, self._boxes, self._start, settings, walks, codimension)
-        ends: list[Any] = [None] * len(points)
-
-        def work(start: int, stop: int) -> None:
-            for b in range(start, stop):
-                ends[b] = walker.walk(points[b])
-
-        run_rows(work, points.shape[0], self._n_jobs, grain=1)
-        (n_rows, dim), k = points.shape, settings.rank
-        return Rest(
-            np.array([end.point for end in ends]).reshape(n_rows, dim),
-            np.array([end.tangents for end in ends]).reshape(n_rows, dim, k),
-            np.array([end.forms for end in ends]).reshape(n_rows, k * (k + 1) // 2, dim),
-            np.array([end.log_mass for end in ends], float),
-            np.array([end.variance for end in ends], float),
-            np.array([end.effective for end in ends], float),
-            np.array([end.offset for end in ends], float),
-            np.array([end.steps for end in ends], np.int64),
-            np.array([end.status for end in ends], np.int8),
-        )
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""

@@ -19,22 +19,26 @@ import numpy as np
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles.base import Frame, Subbundle
 from subbundle.bundles.surroundings import Surroundings, surroundings_of
-from subbundle.local.settings import Rest, Walks, pairs
+from subbundle.local.model import LocalModel
+from subbundle.local.settings import Plan, pairs
+from subbundle.local.standard_errors import widened
 
 # Half-width of the differences, in length scales: their error is its square, 1e-4 of the correction.
 _DIFFERENCE = 1e-2
 
 
-def rest_by_frames(bundle: Subbundle, points: FloatArray, walks: Walks) -> Rest:
+def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
     """Carry ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
     n, dim, k = *points.shape, bundle.rank
     around = surroundings_of(bundle)
+    codimension = max(surrounding_dim(bundle) - k, 1)
     current = points.copy()
     status = np.full(n, Status.NOT_CONVERGED, np.int8)
     offsets, steps = np.full(n, np.inf), np.zeros(n, np.int64)
     tangents, forms = np.full((n, dim, k), np.nan), np.full((n, k * (k + 1) // 2, dim), np.nan)
     log_mass, variance = np.full(n, -np.inf), np.full(n, np.nan)
-    for _ in range(walks.max_steps):
+    mean, values = np.full((n, dim), np.nan), np.full((n, dim), np.nan)
+    for _ in range(plan.max_steps):
         rows = np.flatnonzero(status == Status.NOT_CONVERGED)
         if rows.size == 0:
             break
@@ -48,15 +52,23 @@ def rest_by_frames(bundle: Subbundle, points: FloatArray, walks: Walks) -> Rest:
         forms[rows] = _second_form(bundle, around, current[rows], frame)
         shift = around.displacement(current[rows], frame.mean)
         step = _across(frame, shift)
-        if walks.order == 2:
+        if plan.order == 2:
             step = step - 0.5 * _bending(frame, forms[rows], _along(frame, shift))
         tangents[rows], variance[rows] = frame.vectors, _variance(bundle, frame)
+        mean[rows], values[rows] = frame.mean, frame.eigenvalues
         moved = around.move(current[rows], step)
         offsets[rows] = around.distance(current[rows], moved)
         current[rows] = moved
         steps[rows] += 1
-        status[rows[offsets[rows] <= walks.tol]] = Status.OK
-    return Rest(current, tangents, forms, log_mass, variance, np.full(n, np.nan), offsets, steps, status)
+        status[rows[offsets[rows] <= plan.tol]] = Status.OK
+    # Bundles in closed form have no noise; others narrow it about as Gaussian weights do.
+    widths, unknown = np.full(n, bundle.length_scale), np.full(n, np.nan)
+    return LocalModel(
+        points=current, mean=mean, eigenvalues=values, tangents=tangents, forms=forms, widths=widths,
+        log_mass=log_mass, n_effective=unknown, residual=variance * codimension,
+        noise=np.sqrt(widened(variance, widths**2)), height_gain=unknown, gain=unknown,
+        position_error=unknown, tangent_error=unknown, bias=unknown, offsets=offsets, steps=steps, status=status,
+    )  # fmt: skip
 
 
 def _across(frame: Frame, vectors: FloatArray) -> FloatArray:

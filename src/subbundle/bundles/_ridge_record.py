@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, StatusArray
+from subbundle.local.frames import completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,9 @@ class Ridge:
         √Σ_ab |II(t_a, t_b)|²: on a surface in R³, √(κ₁² + κ₂²).
     noise : [batch]
         Standard deviation of the observations about the ridge, along one normal direction.
+    position_error : [batch]
+        Standard error of the point across the manifold, from noise and bias: the true offset is at most 1.96 of it
+        long at 95 % of the points. NaN for bundles known only by their frames.
     outlier_scores : [batch]
         Distance moved over the noise times √(d − k): about one for observations, large for outliers.
     shifts, offsets : [batch]
@@ -45,6 +49,7 @@ class Ridge:
     density: FloatArray
     curvature: FloatArray
     noise: FloatArray
+    position_error: FloatArray
     outlier_scores: FloatArray
     shifts: FloatArray
     offsets: FloatArray
@@ -59,7 +64,8 @@ class Ridge:
         Its memory grows with d²; where that is too much, use (I − T Tᵀ) v with T = ``tangents`` instead. A hypersurface
         has one normal, up to a sign that is chosen row by row: they are not oriented.
         """
-        return _complement(self.tangents)
+        k = self.tangents.shape[2]
+        return completed(self.tangents)[:, :, k:]
 
     @property
     def mean_curvature(self) -> FloatArray:
@@ -80,14 +86,3 @@ class Ridge:
         values = np.full(shape.shape[:2], np.nan)
         values[known] = np.linalg.eigvalsh(shape[known])[:, ::-1]
         return values
-
-
-def _complement(tangents: FloatArray) -> FloatArray:
-    """Orthonormal basis [batch, d, d − k] of what is orthogonal to ``tangents`` [batch, d, k]; NaN rows stay NaN."""
-    batch, dim, k = tangents.shape
-    if (dim, k) == (3, 2):
-        return np.asarray(np.cross(tangents[:, :, 0], tangents[:, :, 1])[:, :, None])
-    normals = np.full((batch, dim, dim - k), np.nan)
-    known = np.isfinite(tangents).all(axis=(1, 2))
-    normals[known] = np.linalg.qr(tangents[known], mode="complete")[0][:, :, k:]
-    return normals

@@ -18,7 +18,9 @@ from subbundle.bundles.base import Field, Frame
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
-from subbundle.local.settings import CENTERINGS, Rest, Settings, Walks, constant_widths
+from subbundle.local.backends import walk_few, walk_many
+from subbundle.local.model import LocalModel
+from subbundle.local.settings import CENTERINGS, Plan, Settings, constant_widths
 from subbundle.local.widths import widths_batch
 
 # Observations at which the typical kernel mass is taken; its median settles long before.
@@ -228,22 +230,30 @@ class PrincipalSubbundle:
             velocity[overflowed], force[overflowed], status[overflowed] = np.nan, np.nan, Status.NOT_FINITE
         return Field(velocity, force, status)
 
-    def rest(self, points: FloatArray, walks: Walks) -> Rest:
-        """Carry ``points`` [batch, d] onto the ridge; see `subbundle.ridge_project`.
+    def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
+        """The local model at ``points`` [batch, d], carried onto the ridge; see `subbundle.ridge_project`.
 
-        The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric. The variance
-        is per normal direction, the density relative to its typical value.
+        The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
+        relative to the typical one.
         """
         working, _, directions = self._coordinates.enter(points)
-        codimension = max(self._coordinates.span - self.rank, 1)
-        found = self._evaluator.ridge(self._settings, walks, codimension, working)
-        leave = self._coordinates.leave
+        plan = replace(
+            plan,
+            kernel=self._settings.kernel,
+            codimension=max(self._coordinates.span - self.rank, 1),
+            log_share=self._settings.log_share,
+            min_gap=self.min_gap,
+        )
+        walk = walk_few if self._working.blocks.size else walk_many
+        found = walk(self._working, working, self._settings.widths, np.empty(0), plan, resolve_jobs(self.n_jobs))
+        leave, centre = self._coordinates.leave, self._coordinates.centre
         return replace(
             found,
-            points=leave(found.points, directions) + self._coordinates.centre,
+            points=leave(found.points, directions) + centre,
+            mean=leave(found.mean, directions) + centre,
             tangents=np.stack([leave(found.tangents[:, :, i], directions) for i in range(self.rank)], axis=2),
             forms=np.stack([leave(found.forms[:, i], directions) for i in range(found.forms.shape[1])], axis=1),
-            variance=found.variance / codimension,
+            basis=None,
         )
 
     def bandwidth_at(self, points: Any) -> FloatArray:

@@ -15,9 +15,10 @@ import numpy as np
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_points, as_positive
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.ridge_project import full_reach, rest
+from subbundle.bundles.ridge_project import codimension, full_reach, rest
 from subbundle.bundles.surroundings import surroundings_of
-from subbundle.local.settings import Walks
+from subbundle.kernels import GAUSSIAN
+from subbundle.local.settings import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,17 @@ def carry_to_ridge(
     if start.ndim > 2:
         raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
     start = surroundings_of(bundle).validate(start, "points")
-    walks = Walks(
+    plan = Plan(
+        kernel=GAUSSIAN,
+        rank=bundle.rank,
+        codimension=codimension(bundle),
         order=as_integer(order, "order", low=1, high=2),
-        tol=as_positive(tol, "tol") * bundle.length_scale,
-        max_steps=as_integer(max_steps, "max_steps", low=1),
         reach=full_reach(bundle),
-        spared=0.0,
-        ladder=np.empty(0),
-        wanted=0.0,
+        tol=as_positive(tol, "tol") * bundle.length_scale,
+        relative=False,
+        max_steps=as_integer(max_steps, "max_steps", low=1),
     )
-    found = rest(bundle, np.atleast_2d(start), walks)
+    found = rest(bundle, np.atleast_2d(start), plan)
     shifts = surroundings_of(bundle).distance(np.atleast_2d(start), found.points)
     if start.ndim == 1:
         return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]

@@ -27,8 +27,9 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.cloud.cloud import BLOCK_DIM
-from subbundle.kernels import gaussian_reach
-from subbundle.local.settings import Rest, Walks, pairs
+from subbundle.kernels import GAUSSIAN, gaussian_reach
+from subbundle.local.model import LocalModel, spread_form
+from subbundle.local.settings import Plan
 
 __all__ = ["Ridge", "ridge_project"]
 
@@ -36,8 +37,6 @@ __all__ = ["Ridge", "ridge_project"]
 _SPARED = 2e-3
 # Factors of the bandwidth at which a lonely point looks around, each a fifth narrower than the one before.
 _LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
-# Part of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
-_NARROWEST = 0.05
 # Noise below this part of the length scale is none.
 _FAINTEST = 1e-6
 
@@ -86,23 +85,28 @@ def ridge_project(
     if start.ndim > 2:
         raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
     ladder, wanted = _continuation(continuation, bundle)
-    walks = Walks(
+    plan = Plan(
+        kernel=GAUSSIAN,
+        rank=bundle.rank,
+        codimension=codimension(bundle),
         order=as_integer(order, "order", low=1, high=2),
-        tol=as_positive(tol, "tol") * bundle.length_scale,
-        max_steps=as_integer(max_steps, "max_steps", low=1),
         reach=_reach(reach, bundle),
-        spared=_SPARED if reach is None else 0.0,
+        tol=as_positive(tol, "tol") * bundle.length_scale,
+        relative=False,
+        max_steps=as_integer(max_steps, "max_steps", low=1),
         ladder=ladder,
         wanted=wanted,
+        spared=_SPARED if reach is None else 0.0,
+        errors=True,
     )
-    return _ridge(bundle, start, rest(bundle, start, walks))
+    return _ridge(bundle, start, rest(bundle, start, plan))
 
 
-def rest(bundle: Subbundle, points: FloatArray, walks: Walks) -> Rest:
+def rest(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
     """Carry ``points`` [batch, d] onto the ridge, the fast way where there is one."""
     if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
-        return bundle.rest(points, walks)
-    return rest_by_frames(bundle, points, walks)
+        return bundle.rest(points, plan)
+    return rest_by_frames(bundle, points, plan)
 
 
 def full_reach(bundle: Subbundle) -> float:
@@ -143,18 +147,16 @@ def _continuation(value: Any, bundle: Subbundle) -> tuple[FloatArray, float]:
     return np.array(factors), np.inf
 
 
-def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
+def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
     k = bundle.rank
     arrived = (found.status == Status.OK) | (found.status == Status.NOT_CONVERGED)
     forms, tangents = found.forms, found.tangents
     forms[~arrived], tangents[~arrived] = np.nan, np.nan
-    second_form = np.empty((len(start), k, k, start.shape[1]))
-    for pair, (a, b) in enumerate(pairs(k)):
-        second_form[:, a, b] = second_form[:, b, a] = forms[:, pair]
+    second_form = spread_form(forms, k)
     points = np.where(arrived[:, None], found.points, start)
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
-    noise = np.where(arrived, _noise(found.variance, bundle, points), np.nan)
+    noise = np.where(arrived, found.noise, np.nan)
     # Without noise the shifts are rounding, and so should be the scores.
     level = np.maximum(noise, _FAINTEST * bundle.length_scale)
     return Ridge(
@@ -164,24 +166,14 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: Rest) -> Ridge:
         density=np.exp(found.log_mass),
         curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
         noise=noise,
+        position_error=np.where(arrived, found.position_error, np.nan),
         outlier_scores=_scores(shifts, level * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,
-        neighbours=np.where(arrived, found.effective, np.nan),
+        neighbours=np.where(arrived, found.n_effective, np.nan),
         steps=found.steps,
         status=found.status,
     )
-
-
-def _noise(variance: FloatArray, bundle: Subbundle, points: FloatArray) -> FloatArray:
-    """Noise of variance σ² has, under Gaussian weights, the variance v = σ²a²/(a² + σ²); this solves for σ.
-
-    The compact kernel, which narrows it a little less, is treated alike; bundles in closed form have none.
-    """
-    area: Any = bundle.length_scale**2
-    if isinstance(bundle, PrincipalSubbundle) and bundle.local_bandwidth is not None:
-        area = bundle.bandwidth_at(points) ** 2
-    return np.asarray(np.sqrt(variance * area / np.maximum(area - variance, _NARROWEST * area)))
 
 
 def codimension(bundle: Subbundle) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle._validation import as_points
+from subbundle._validation import as_points, as_real
 from subbundle.cloud._build import LEAF, blocks_of, build
 
 # Up to here a leaf's coordinates are stored one after the other, for vector code over the points of a leaf. Above it
@@ -29,6 +29,8 @@ class Cloud:
     ----------
     points : array-like [N, d]
         Finite real numbers; float32, read-only and memory-mapped arrays are fine. They are copied.
+    weights : array-like [N], optional
+        v_n > 0: how many observations each row stands for, for the local model; 1 by default.
 
     Attributes
     ----------
@@ -46,11 +48,13 @@ class Cloud:
         Centred coordinates row by row, in leaf order (empty up to `BLOCK_DIM` dimensions).
     order : [N]
         Row of the input at each place of the leaf order.
+    weights : [leaves, LEAF]
+        v_n in leaf order, zero at the empty places of the last leaf.
     """
 
-    __slots__ = ("blocks", "boxes", "centre", "dim", "n_points", "order", "rows", "size")
+    __slots__ = ("blocks", "boxes", "centre", "dim", "n_points", "order", "rows", "size", "weights")
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: Any, weights: Any = None) -> None:
         array = as_points(points, "points")
         if array.shape[0] < 2 or array.shape[1] < 1:
             raise ValueError(f"points must hold at least 2 observations of at least 1 coordinate; got {array.shape}.")
@@ -79,6 +83,13 @@ class Cloud:
         blocked = self.dim <= BLOCK_DIM
         self.blocks: FloatArray = blocks_of(rows) if blocked else np.empty((0, self.dim, LEAF))
         self.rows: FloatArray = np.empty((0, self.dim)) if blocked else rows
+        self.weights: FloatArray = np.zeros((n_leaves, LEAF))
+        self.weights.ravel()[: self.n_points] = 1.0 if weights is None else _as_weights(weights, self.n_points)[order]
+
+    @property
+    def tree(self) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+        """What compiled searches read: blocks, weights, boxes, N."""
+        return self.blocks, self.weights, self.boxes, self.n_points
 
     def sample(self, count: int) -> IntArray:
         """Places in leaf order of ``count`` observations spread evenly over the tree, the same on every call."""
@@ -102,4 +113,15 @@ class Cloud:
     @property
     def nbytes(self) -> int:
         """Bytes held by the cloud and its tree."""
-        return self.boxes.nbytes + self.blocks.nbytes + self.rows.nbytes + self.order.nbytes
+        return self.boxes.nbytes + self.blocks.nbytes + self.rows.nbytes + self.order.nbytes + self.weights.nbytes
+
+
+def _as_weights(weights: Any, n_points: int) -> FloatArray:
+    found = as_real(weights, "weights")
+    if found.shape != (n_points,):
+        raise ValueError(f"weights must hold one number per point, shape ({n_points},); got shape {found.shape}.")
+    if not (np.isfinite(found).all() and (found > 0.0).all()):
+        raise ValueError(
+            f"weights must be finite and above 0; the smallest is {found.min():g}. Drop such points instead."
+        )
+    return found

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._parallel import resolve_jobs, run_rows
-from subbundle._types import FloatArray, StatusArray
+from subbundle._parallel import resolve_jobs
+from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.cloud import Cloud
-from subbundle.local._quadric_kernels import settle
+from subbundle.local.model import fit_local
 
-# Every row costs a search and two passes over its neighbours, tens of microseconds.
-_GRAIN = 64
+# Bandwidths here were chosen for weights (1 − t/12)⁶, which see as much as a Gaussian √(6/7) as wide.
+GAUSSIAN_WIDTH = 0.9258
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +77,20 @@ class QuadricFitter:
         ``without_self`` leaves observations equal to the starting point out of the first step: in high dimension an
         observation stands alone on its own noise, and would stay there.
         """
-        count, dim = points.shape
-        k = self.rank
-        moved = np.ascontiguousarray(points - self.cloud.centre)
-        frames, forms = np.empty((count, dim, k)), np.empty((count, k * (k + 1) // 2, dim))
-        gaps, effective, noise = np.empty(count), np.empty(count), np.empty(count)
-        status = np.empty(count, np.int8)
-        apart = 0.0 if without_self else -1.0
-
-        def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            settle(
-                self.rows, self.cloud.boxes, bandwidth, k, steps, tol, apart, moved[part], frames[part], forms[part],
-                gaps[part], effective[part], noise[part], status[part],
-            )  # fmt: skip
-
-        run_rows(work, count, self._jobs, grain=_GRAIN, calls_blas=False)
-        return Quadrics(moved + self.cloud.centre, frames, forms, gaps, effective, noise, status)
+        model = fit_local(
+            self.cloud, points, GAUSSIAN_WIDTH * bandwidth, self.rank, steps=steps, tol=tol / GAUSSIAN_WIDTH,
+            without_self=without_self, errors=False, n_jobs=self._jobs,
+        )  # fmt: skip
+        few = (model.status != Status.OK) & (model.status != Status.NOT_CONVERGED)
+        codimension = max(self.cloud.dim - self.rank, 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gaps = model.eigenvalues[:, self.rank] / model.eigenvalues[:, self.rank - 1]
+        return Quadrics(
+            points=np.where(few[:, None], points, model.points),
+            frames=np.where(few[:, None, None], 0.0, model.tangents),
+            forms=np.where(few[:, None, None], 0.0, model.forms),
+            gaps=np.where(few, 1.0, gaps),
+            effective=np.where(few, 0.0, model.n_effective),
+            noise=np.where(few, 0.0, model.residual / codimension),
+            status=np.where(few, Status.LEFT_SUPPORT, Status.OK).astype(np.int8),
+        )

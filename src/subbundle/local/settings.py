@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray, StatusArray
+from subbundle._types import FloatArray
 
 # What `_widths.width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
@@ -62,57 +62,54 @@ def pairs(rank: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walks:
-    """How points are carried onto the ridge.
+class Plan:
+    """How a local model is fitted, in the form that the back ends read.
 
     Attributes
     ----------
+    kernel : int
+        Code of `subbundle.kernels.CODES`.
+    rank, codimension : int
+        k, and the number of normal directions that the data has.
     order : int
-        1 for the normal part of the mean shift, 2 for the height of the fitted quadric.
-    tol : float
-        Length of a step that ends a walk.
-    max_steps : int
+        0, 1 or 2; see `fit_local`.
     reach : float
         t beyond the nearest observation at which the Gaussian is cut.
+    tol, relative : float, bool
+        Length of a step that ends a walk, in bandwidths if ``relative``.
+    max_steps : int
+    apart : float
+        0 leaves observations equal to the starting point out of the first step; −1 keeps all.
+    ladder, wanted : [m], float
+        Falling factors of the bandwidth for the continuation, empty for none, and the effective number of neighbours
+        below which a point takes it; inf for all points.
     spared : float
         Part of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest observations first.
-    ladder : [m]
-        Falling factors of the bandwidth for the continuation; empty for none.
-    wanted : float
-        Effective number of neighbours below which a point takes the ladder; inf for all points.
+    log_share, min_gap : float
+        Log of the part of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
+    noise : float or None
+        Known standard deviation of the observations.
+    errors : bool
+        Whether standard errors are wanted.
     """
 
+    kernel: int
+    rank: int
+    codimension: int
     order: int
-    tol: float
-    max_steps: int
     reach: float
-    spared: float
-    ladder: FloatArray
-    wanted: float
+    tol: float
+    relative: bool
+    max_steps: int
+    apart: float = -1.0
+    ladder: FloatArray = field(default_factory=lambda: np.empty(0))
+    wanted: float = 0.0
+    spared: float = 0.0
+    log_share: float = -np.inf
+    min_gap: float = 0.0
+    noise: float | None = None
+    errors: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """Where walks came to rest, [batch, ..] in working coordinates, and what was seen where the last step began.
-
-    Attributes
-    ----------
-    points : [batch, d]
-    tangents : [batch, d, k]
-    forms : [batch, k (k + 1)/2, d]
-        II(t_a, t_b), a ≤ b, as vectors.
-    log_mass, variance, effective, offsets : [batch]
-        Log kernel mass relative to the typical one there, variance about the fit summed over normal directions,
-        effective number of neighbours, length of the last step.
-    steps, status : [batch]
-    """
-
-    points: FloatArray
-    tangents: FloatArray
-    forms: FloatArray
-    log_mass: FloatArray
-    variance: FloatArray
-    effective: FloatArray
-    offsets: FloatArray
-    steps: IntArray
-    status: StatusArray
+    def look(self) -> Plan:
+        """The same window, order 1, no steps."""
+        return replace(self, order=1, max_steps=0, errors=False)

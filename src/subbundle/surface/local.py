@@ -6,15 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._parallel import run_rows
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-from subbundle.cloud._build import LEAF
-from subbundle.surface._fit_kernels import COLUMNS, fit_rows
-from subbundle.surface._quadric_kernels import COLUMNS as QUADRIC_COLUMNS
-from subbundle.surface._quadric_kernels import quadric_rows
-
-_GRAIN = 64
+from subbundle.local.frames import beside
+from subbundle.local.model import fit_local
+from subbundle.local.standard_errors import PLANE_GAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +27,21 @@ class LocalFit:
         Of the local second moment, descending.
     mass : [n]
         Σ w; zero where no observation was in reach.
-    heights : [n]
-        Height of the surface over the point along the normal, before the last step.
     drift : [n]
         |P (m − p)|: how far the local mean lies to the side.
     second_form : [n, 3]
         II_11, II_12, II_22 in the frame of the eigenvectors.
-    share : [n]
-        Σ w² / Σ w: the weight of a typical observation, for the effective number Σ w / share.
+    n_effective : [n]
+        Effective number of neighbours.
     """
 
     points: FloatArray
     normals: FloatArray
     eigenvalues: FloatArray
     mass: FloatArray
-    heights: FloatArray
     drift: FloatArray
     second_form: FloatArray
-    share: FloatArray
+    n_effective: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,8 @@ class QuadricFit:
     mass : [n]
         Σ w.
     gain : [n]
-        (M⁻¹)_00 of the normal equations: noise in the observations comes into the height with 5/8 of it as variance.
+        8/5 of the variance with which noise in the observations comes into the height: (M⁻¹)_00 of the normal equations
+        on an evenly sampled plane.
         Infinite where the neighbourhood determines no quadric: such a point stays where it was.
     bend : [n]
         II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
@@ -88,38 +82,34 @@ class WeightedCloud:
         How many observations each row stands for; 1 by default.
     """
 
-    __slots__ = ("_cloud", "centre", "n_jobs", "n_points", "size", "tree")
+    __slots__ = ("centre", "cloud", "n_jobs", "n_points", "size")
 
     def __init__(self, points: FloatArray, weights: FloatArray | None = None, *, n_jobs: int = 1) -> None:
-        cloud = Cloud(points)
-        self._cloud = cloud
-        self.centre, self.size, self.n_points, self.n_jobs = cloud.centre, cloud.size, cloud.n_points, n_jobs
-        stored = np.zeros(cloud.blocks.shape[0] * LEAF)  # the empty places of the last leaf have no weight
-        stored[: cloud.n_points] = 1.0 if weights is None else weights[cloud.order]
-        self.tree = (cloud.blocks, stored.reshape(-1, LEAF), cloud.boxes)
+        cloud = Cloud(points, weights)
+        self.cloud, self.n_jobs = cloud, n_jobs
+        self.centre, self.size, self.n_points = cloud.centre, cloud.size, cloud.n_points
 
     def sample(self, count: int) -> FloatArray:
         """At most ``count`` observations [n, 3], spread evenly over the cloud; the same on every call."""
-        return self._cloud.at(self._cloud.sample(count)) + self.centre
+        return self.cloud.at(self.cloud.sample(count)) + self.centre
 
     def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0) -> LocalFit:
         """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; carry them ``rounds`` steps."""
-        here = np.ascontiguousarray(points - self.centre)
-        n = len(here)
-        widths = np.empty(n)
-        widths[:] = bandwidth
-        moved, normals, values = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-        numbers = np.empty((n, COLUMNS))
-
-        def work(start: int, stop: int) -> None:
-            fit_rows(self.tree, here, widths, rounds, start, stop, moved, normals, values, numbers)
-
-        run_rows(work, n, self.n_jobs, grain=_GRAIN, calls_blas=False)
-        moved += self.centre
-        mass, heights, drift, form, share = (
-            numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3:6], numbers[:, 6]
-        )  # fmt: skip
-        return LocalFit(moved, normals, values, mass, heights, drift, form, share)
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors=False, n_jobs=self.n_jobs)
+        normals = model.normals[:, :, 0]
+        across = np.einsum("nd,nd->n", model.mean - model.points, normals)
+        drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
+        form = np.einsum("npd,nd->np", model.forms, normals)
+        seen = model.mass > 0.0
+        return LocalFit(
+            points=model.points,
+            normals=np.where(seen[:, None], normals, 0.0),
+            eigenvalues=np.where(seen[:, None], model.eigenvalues, 0.0),
+            mass=model.mass,
+            drift=np.where(seen, drift, 0.0),
+            second_form=np.where(seen[:, None], form, 0.0),
+            n_effective=np.where(seen, model.n_effective, 0.0),
+        )
 
     def quadric(
         self,
@@ -134,16 +124,17 @@ class WeightedCloud:
 
         Observations whose height differs by more than ``cut`` from the quadric have no weight.
         """
-        here = np.ascontiguousarray(points - self.centre)
-        across = np.array(normals, dtype=np.float64, order="C")
-        n = len(here)
-        widths, cuts = np.empty(n), np.empty(n)
-        widths[:], cuts[:] = bandwidth, cut
-        moved, tilted, numbers = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, QUADRIC_COLUMNS))
-
-        def work(start: int, stop: int) -> None:
-            quadric_rows(self.tree, here, across, widths, cuts, rounds, start, stop, moved, tilted, numbers)
-
-        run_rows(work, n, self.n_jobs, grain=_GRAIN, calls_blas=False)
-        mass, gain, bend, residual = numbers.T
-        return QuadricFit(moved + self.centre, tilted, mass, gain, bend, residual)
+        model = fit_local(
+            self.cloud, points, bandwidth, 2, robust=cut, tangents=beside(normals), steps=rounds, n_jobs=self.n_jobs
+        )
+        solved = model.status == 0
+        across = model.normals[:, :, 0]
+        bend = np.einsum("nd,nd->n", model.forms[:, 0] + model.forms[:, 2], across)
+        return QuadricFit(
+            points=model.points,
+            normals=across,
+            mass=model.mass,
+            gain=np.where(solved, model.height_gain / PLANE_GAIN, np.inf),
+            bend=np.where(solved, bend, 0.0),
+            residual=np.where(solved, model.residual, np.inf),
+        )

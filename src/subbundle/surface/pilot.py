@@ -107,7 +107,7 @@ def _first_width(cloud: WeightedCloud) -> float:
 def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
     """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
     fit = cloud.fit(cloud.sample(_MANY), window, rounds=3)
-    effective = np.median(np.divide(fit.mass, fit.share, out=np.zeros(len(fit.mass)), where=fit.share > 0.0))
+    effective = np.median(fit.n_effective)
     if effective < 4.0:
         raise ValueError(
             f"bandwidth must reach a few neighbours; with {window:.3g} a typical point has {effective:.1f}. "
@@ -139,7 +139,7 @@ def _bending(fit: LocalFit) -> FloatArray:
 
 def _flatness(fit: LocalFit) -> tuple[float, float]:
     """Typical number of effective neighbours, and λ_3/λ_2; infinite where λ_2 is that of a curve."""
-    effective = np.divide(fit.mass, fit.share, out=np.zeros(len(fit.mass)), where=fit.share > 0.0)
+    effective = fit.n_effective
     if not effective.any():
         return 0.0, np.inf
     first, second, third = np.median(fit.eigenvalues[effective > 0.0], axis=0)

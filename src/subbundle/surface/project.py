@@ -1,6 +1,6 @@
 """Moving mesh vertices onto the surface, each with the bandwidth that suits its surroundings.
 
-A vertex is first carried to the second-order ridge, then onto a robust quadric (`_quadric_kernels`) whose bandwidth
+A vertex is first carried to the second-order ridge, then onto a robust quadric (`local.tangential`) whose bandwidth
 `widths` has chosen. Noise moves observations sideways as well, so the middle of the cloud around a curved surface f is
 not f but f smoothed by a Gaussian of variance σ², which lies
 

@@ -1,7 +1,7 @@
 """The parts of a step onto the ridge at one point: plain and corrected, Newton's division, and what the fit says.
 
 ``basis`` [d, d] holds the eigenvectors of the local second moment as columns, the bundle first; ``fit`` [q, d − k] the
-coefficients of the quadric in bandwidths, see `quadric_sums`.
+coefficients of the quadric in bandwidths, see `regression`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.local.quadric_sums import n_features
-
-# Beyond this the division is no longer Newton's: noise as wide as the kernel leaves little to tell offsets from.
-LEAST_SLOPE = 0.4
-# Longest correction for curvature, in bandwidths: a cloud that bends by more than this within one has no quadric.
-LONGEST_BEND = 0.5
-# Longest mean shift of a point on the cloud, in bandwidths.
-FURTHEST = 1.0
-# Mean shifts longer than this, in bandwidths, should lead across the bundle.
-ASTRAY = 0.4
+from subbundle.local.regression import n_features
+from subbundle.local.tuning import ASTRAY, FURTHEST, LEAST_SLOPE, LONGEST_BEND
 
 
 @kernel
@@ -127,6 +119,17 @@ def settle(step, before, length_before):
             step[i] *= 0.5
         length *= 0.5
     return length
+
+
+@kernel
+def shorten(step, longest):
+    """Cut a step to the length ``longest``: beyond the window that it was seen in nothing is known."""
+    total = 0.0
+    for i in range(step.size):
+        total += step[i] * step[i]
+    if total > longest * longest:
+        for i in range(step.size):
+            step[i] *= longest / np.sqrt(total)
 
 
 @kernel

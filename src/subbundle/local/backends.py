@@ -1,0 +1,153 @@
+"""Back ends of the local model: rows handed to compiled walks, or to BLAS in many dimensions, and read into the record.
+
+Points are in the cloud's centred coordinates here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray
+from subbundle.cloud import Cloud
+from subbundle.kernels import GAUSSIAN
+from subbundle.local import standard_errors, walk
+from subbundle.local.many import ManyDimensions
+from subbundle.local.model import LocalModel
+from subbundle.local.regression import used_up
+from subbundle.local.settings import Plan, Widths
+from subbundle.local.tangential import robust_rows
+from subbundle.local.tuning import LEAST_SLOPE
+from subbundle.local.walk import walk_rows
+
+# A row takes some ten microseconds.
+_GRAIN = 16
+
+
+class _Written:
+    """Arrays that a compiled walk writes into."""
+
+    def __init__(self, points: FloatArray, plan: Plan, *, normals: bool = True) -> None:
+        n, dim = points.shape
+        self.points = points.copy()
+        # Every normal direction by itself is listed only in few dimensions.
+        self.basis = np.full((n, dim, dim if normals else plan.rank), np.nan)
+        self.values, self.means = np.full((n, dim), np.nan), np.full((n, dim), np.nan)
+        self.forms = np.full((n, plan.rank * (plan.rank + 1) // 2, dim), np.nan)
+        self.numbers = np.full((n, walk.COLUMNS), np.nan)
+        self.steps, self.status = np.empty(n, np.int64), np.empty(n, np.int8)
+
+
+def walk_few(
+    cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
+) -> LocalModel:
+    """The local model by the ball, in up to `BLOCK_DIM` dimensions; ``own_widths`` [n], or [0] for ``widths``."""
+    out = _Written(points, plan)
+    numbers = (
+        plan.kernel, plan.rank, plan.codimension, plan.order, plan.reach, plan.tol, plan.relative, plan.max_steps,
+        plan.apart, plan.wanted, plan.log_share, plan.min_gap,
+    )  # fmt: skip
+
+    def work(i: int, j: int) -> None:
+        walk_rows(
+            cloud.tree, widths, own_widths[i:j], numbers, plan.ladder, plan.errors, out.points[i:j], out.basis[i:j],
+            out.values[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+        )  # fmt: skip
+
+    run_rows(work, len(points), n_jobs, grain=_GRAIN, calls_blas=False)
+    return _model(out, plan, None)
+
+
+def walk_many(
+    cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
+) -> LocalModel:
+    """The local model by the ball, above `BLOCK_DIM` dimensions."""
+    walker = ManyDimensions(cloud, widths, plan)
+    ends: list[Any] = [None] * len(points)
+
+    def work(start: int, stop: int) -> None:
+        for b in range(start, stop):
+            ends[b] = walker.walk(points[b], own_widths[b] if own_widths.size else np.nan)
+
+    run_rows(work, len(points), n_jobs, grain=1)
+    out = _Written(points, plan, normals=False)
+    for b, end in enumerate(ends):
+        out.points[b], out.means[b], out.values[b] = end.point, end.mean, end.values
+        out.basis[b], out.forms[b], out.numbers[b] = end.tangents, end.forms, end.numbers
+        out.steps[b], out.status[b] = end.steps, end.status
+    return _model(out, plan, None)
+
+
+def walk_robust(
+    cloud: Cloud,
+    points: FloatArray,
+    widths: FloatArray,
+    cuts: FloatArray,
+    basis: FloatArray,
+    plan: Plan,
+    n_jobs: int,
+) -> LocalModel:
+    """The local model by robust windows over the tangent spaces that ``basis`` [n, d, d] begins with."""
+    out = _Written(points, plan)
+    out.basis[:] = basis
+    rounds = max(plan.max_steps, 1)
+
+    def work(i: int, j: int) -> None:
+        robust_rows(
+            cloud.tree, widths[i:j], cuts[i:j], plan.rank, rounds, plan.errors, out.points[i:j], out.basis[i:j],
+            out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+        )  # fmt: skip
+
+    run_rows(work, len(points), n_jobs, grain=_GRAIN, calls_blas=False)
+    return _model(out, plan, cuts)
+
+
+def _model(out: _Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
+    columns = out.numbers.T
+    known = errors_of(columns, plan, cuts)
+    return LocalModel(
+        points=out.points,
+        mean=out.means,
+        eigenvalues=out.values,
+        tangents=np.ascontiguousarray(out.basis[:, :, : plan.rank]),
+        forms=out.forms,
+        widths=columns[walk.WIDTH],
+        log_mass=columns[walk.LOG_MASS],
+        n_effective=columns[walk.EFFECTIVE],
+        residual=columns[walk.RESIDUAL],
+        offsets=columns[walk.OFFSET],
+        steps=out.steps,
+        status=out.status,
+        basis=out.basis if out.basis.shape[2] > plan.rank else None,
+        **known,
+    )
+
+
+def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
+    """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
+    m = plan.codimension
+    area = columns[walk.WIDTH] ** 2
+    share = np.maximum(1.0 - used_up(plan.rank) / columns[walk.EFFECTIVE], 0.1)
+    variance = columns[walk.RESIDUAL] / m / share
+    if cuts is not None:
+        squared, slope = standard_errors.cut_noise(variance, cuts, m)
+        if plan.noise is not None:
+            variance, slope = standard_errors.cut_variance(plan.noise**2, cuts, m)
+    else:
+        squared = standard_errors.widened(variance, area)
+        if plan.noise is not None:
+            variance = standard_errors.narrowed(np.full_like(area, plan.noise**2), area)
+        slope = np.maximum(1.0 - variance / area, LEAST_SLOPE) if plan.kernel == GAUSSIAN else np.ones_like(area)
+    gain = columns[walk.HEIGHT] / slope**2
+    bias = np.maximum(columns[walk.BIAS] - m * variance * columns[walk.BEYOND], 0.0) / slope**2
+    radius = standard_errors.radius95(variance * gain, bias, m)
+    return {
+        "noise": np.sqrt(squared),
+        "height_gain": columns[walk.HEIGHT],
+        "gain": gain,
+        "bias": np.sqrt(bias),
+        "position_error": radius / 1.959964,
+        "tangent_error": np.sqrt(m * variance * columns[walk.SLOPES] / area),
+    }

@@ -1,0 +1,193 @@
+"""What noise and the next order of the cloud's shape do to a local quadric: the sums for its standard errors.
+
+The coefficients are linear in the normal coordinates, ĉ = Σ ℓ_n u_n with ℓ_n = w_n e_0ᵀG⁻¹f_n, so noise of variance v
+gives ĉ the variance v Σ ℓ_n²; likewise for the slopes b. The bias comes from what the quadric leaves out. Of a quartic,
+a window that looks the same in all directions lets only the part β |τ|⁴ into the height, so one more feature h = |τ|⁴
+is enough in any dimension: with x = G⁻¹ Σ w f h,
+
+    β̂_j = Σ w h e_j / (Σ w h² − xᵀ Σ w f h),        e the residuals of the quadric,
+
+and ĉ_j is off by β̂_j x_0. That estimate has the variance v x_0² Σ w² (h − x·f)² / (Σ w h² − ..)², 0.15 of that of ĉ
+for surfaces, since both are fitted to the same observations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._compiled import kernel
+from subbundle.local.moments import FAST
+from subbundle.local.regression import fill_features, solve
+
+
+@kernel
+def deviations(near, count, rank, factor, fit, tile, out, bias):
+    """Write what enters the standard errors of a fit, in units of the bandwidth.
+
+    ``factor`` is that of the normal equations. ``out`` [5]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
+    variance factor of the bias; Σ ℓ_n² |e_n|²; Σ w². ``bias`` [d − k]: β̂_j x_0.
+    """
+    size, columns = fit.shape
+    ends = np.zeros((size, 1 + rank))
+    for a in range(1 + rank):
+        ends[a, a] = 1.0
+    solve(factor, ends)
+    right, own = np.zeros((size, 1)), np.zeros(columns)
+    surface = rank == 2 and near.shape[0] == 4
+    whole = _quartic3(near, count, fit, right, own) if surface else _quartic(near, count, rank, fit, tile, right, own)
+    inner = right.copy()
+    solve(factor, inner)
+    for f in range(size):
+        whole -= inner[f, 0] * right[f, 0]
+    # A quartic that the neighbours do not show beside the quadric has no estimate, and no bias.
+    lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
+    for j in range(columns):
+        bias[j] = own[j] * lever
+    if surface:
+        _squares3(near, count, fit, ends, inner, out)
+    else:
+        _squares(near, count, rank, fit, tile, ends, inner, out)
+    out[2] *= lever * lever
+
+
+@kernel(fastmath=FAST)
+def _residual(near, start, width, rank, fit, tile, j, out):
+    """e_j of a tile of neighbours."""
+    for n in range(width):
+        out[n] = near[rank + j, start + n]
+    for f in range(fit.shape[0]):
+        factor = fit[f, j]
+        for n in range(width):
+            out[n] -= factor * tile[f, n]
+
+
+@kernel(fastmath=FAST)
+def _radii(near, start, width, rank, out):
+    """|τ|⁴ of a tile of neighbours."""
+    for n in range(width):
+        out[n] = 0.0
+    for a in range(rank):
+        for n in range(width):
+            out[n] += near[a, start + n] * near[a, start + n]
+    for n in range(width):
+        out[n] *= out[n]
+
+
+@kernel(fastmath=FAST)
+def _quartic(near, count, rank, fit, tile, right, own):
+    """Σ w h f and Σ w h e_j; returns Σ w h²."""
+    size, columns = fit.shape
+    last = near.shape[0] - 1
+    length = tile.shape[1]
+    h, e = np.empty(length), np.empty(length)
+    whole = 0.0
+    for start in range(0, count, length):
+        width = min(length, count - start)
+        fill_features(near, start, width, rank, tile)
+        _radii(near, start, width, rank, h)
+        for n in range(width):
+            whole += near[last, start + n] * h[n] * h[n]
+        for f in range(size):
+            total = 0.0
+            for n in range(width):
+                total += near[last, start + n] * h[n] * tile[f, n]
+            right[f, 0] += total
+        for j in range(columns):
+            _residual(near, start, width, rank, fit, tile, j, e)
+            total = 0.0
+            for n in range(width):
+                total += near[last, start + n] * h[n] * e[n]
+            own[j] += total
+    return whole
+
+
+@kernel(fastmath=FAST)
+def _squares(near, count, rank, fit, tile, ends, inner, out):
+    """Σ w² (g·f)² for the height and the slopes, Σ w² (h − x·f)², and Σ w² (g_0·f)² |e|²."""
+    size, columns = fit.shape
+    last = near.shape[0] - 1
+    length = tile.shape[1]
+    h, e, lever, square = np.empty(length), np.empty(length), np.empty(length), np.empty(length)
+    height = slopes = beyond = mixed = own = 0.0
+    for start in range(0, count, length):
+        width = min(length, count - start)
+        fill_features(near, start, width, rank, tile)
+        _radii(near, start, width, rank, h)
+        for f in range(size):
+            factor = inner[f, 0]
+            for n in range(width):
+                h[n] -= factor * tile[f, n]
+        for n in range(width):
+            beyond += (near[last, start + n] * h[n]) ** 2
+            own += near[last, start + n] ** 2
+            square[n] = 0.0
+        for a in range(rank, -1, -1):
+            for n in range(width):
+                lever[n] = 0.0
+            for f in range(size):
+                factor = ends[f, a]
+                for n in range(width):
+                    lever[n] += factor * tile[f, n]
+            total = 0.0
+            for n in range(width):
+                lever[n] *= near[last, start + n]
+                total += lever[n] * lever[n]
+            if a > 0:
+                slopes += total
+            else:
+                height += total
+        for j in range(columns):
+            _residual(near, start, width, rank, fit, tile, j, e)
+            for n in range(width):
+                square[n] += e[n] * e[n]
+        for n in range(width):
+            mixed += lever[n] * lever[n] * square[n]
+    out[0], out[1], out[2], out[3], out[4] = height, slopes, beyond, mixed, own
+
+
+@kernel(fastmath=FAST)
+def _quartic3(near, count, fit, right, own):
+    """`_quartic` of a surface in R³."""
+    c0, c1, c2, c3, c4, c5 = fit[0, 0], fit[1, 0], fit[2, 0], fit[3, 0], fit[4, 0], fit[5, 0]
+    s = s1 = s2 = s3 = s4 = s5 = whole = e = 0.0
+    for n in range(count):
+        u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        uu, uv, vv = u * u, u * v, v * v
+        h = (uu + vv) * (uu + vv)
+        wh = w * h
+        whole += wh * h
+        s += wh
+        s1 += wh * u
+        s2 += wh * v
+        s3 += wh * uu
+        s4 += wh * uv
+        s5 += wh * vv
+        e += wh * (z - c0 - c1 * u - c2 * v - c3 * uu - c4 * uv - c5 * vv)
+    right[0, 0], right[1, 0], right[2, 0], right[3, 0], right[4, 0], right[5, 0] = s, s1, s2, s3, s4, s5
+    own[0] = e
+    return whole
+
+
+@kernel(fastmath=FAST)
+def _squares3(near, count, fit, ends, inner, out):
+    """`_squares` of a surface in R³."""
+    c0, c1, c2, c3, c4, c5 = fit[0, 0], fit[1, 0], fit[2, 0], fit[3, 0], fit[4, 0], fit[5, 0]
+    x0, x1, x2, x3, x4, x5 = inner[0, 0], inner[1, 0], inner[2, 0], inner[3, 0], inner[4, 0], inner[5, 0]
+    g0, g1, g2, g3, g4, g5 = ends[0, 0], ends[1, 0], ends[2, 0], ends[3, 0], ends[4, 0], ends[5, 0]
+    a0, a1, a2, a3, a4, a5 = ends[0, 1], ends[1, 1], ends[2, 1], ends[3, 1], ends[4, 1], ends[5, 1]
+    b0, b1, b2, b3, b4, b5 = ends[0, 2], ends[1, 2], ends[2, 2], ends[3, 2], ends[4, 2], ends[5, 2]
+    height = slopes = beyond = mixed = own = 0.0
+    for n in range(count):
+        u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        uu, uv, vv = u * u, u * v, v * v
+        e = z - c0 - c1 * u - c2 * v - c3 * uu - c4 * uv - c5 * vv
+        h = (uu + vv) * (uu + vv) - x0 - x1 * u - x2 * v - x3 * uu - x4 * uv - x5 * vv
+        g = w * (g0 + g1 * u + g2 * v + g3 * uu + g4 * uv + g5 * vv)
+        a = w * (a0 + a1 * u + a2 * v + a3 * uu + a4 * uv + a5 * vv)
+        b = w * (b0 + b1 * u + b2 * v + b3 * uu + b4 * uv + b5 * vv)
+        own += w * w
+        beyond += w * w * h * h
+        height += g * g
+        mixed += g * g * e * e
+        slopes += a * a + b * b
+    out[0], out[1], out[2], out[3], out[4] = height, slopes, beyond, mixed, own

@@ -1,0 +1,193 @@
+"""The neighbours of a point, packed for the passes that follow: offsets y_n = x_n − p [d, n] and weights w_n [n].
+
+A ball is gathered leaf by leaf in vector code; what has no weight is then squeezed out, so that moments, regression and
+standard errors run over neighbours only.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from subbundle._compiled import kernel
+from subbundle.cloud._build import LEAF
+from subbundle.cloud._search import leaves_within, nearest_sq
+from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus
+from subbundle.local.tuning import NEAREST
+
+# φ of the nearest observation below which it counts as far.
+_FAINT = math.exp(-0.5 * NEAREST)
+
+
+@kernel
+def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
+    """Gather the ball around ``point`` with weights v_n φ(|x_n − p|²/a²).
+
+    Parameters
+    ----------
+    tree : (blocks [leaves, d, LEAF], weights [leaves, LEAF], boxes, n_points)
+        Weights v_n are zero at the empty places of the last leaf.
+    reach : float
+        t beyond that of the nearest observation at which the Gaussian is cut; the compact kernel has its own.
+    apart : float
+        Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
+    found : [leaves] int64
+        Scratch.
+    near : [d + 1, capacity]
+        Written: y_n, and w_n in the last row. Grown when it is too small.
+
+    Returns
+    -------
+    near, count, shift, squares : array, int, float, float
+        ``shift`` is the t that the Gaussian's weights are relative to: that of the nearest observation where it is far.
+        ``squares`` is Σ w_n²/v_n: an observation of weight v counts as v observations.
+    """
+    blocks, weights, boxes, n_points = tree
+    area = bandwidth * bandwidth
+    limit = reach if kernel == GAUSSIAN else COMPACT_REACH
+    count = leaves_within(boxes, blocks.shape[0], point, limit * area, found)
+    near = _room(near, count)
+    if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
+        mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, limit, near)
+        # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
+        if squares > _FAINT * mass:
+            return near, count * LEAF, 0.0, squares
+    least = _distances(blocks, found, count, point, apart, n_points, near)
+    shift = 0.0
+    if not least < NEAREST * area:
+        least = nearest_sq(blocks, boxes, n_points, point, apart)
+        if not least < TOO_FAR * area:
+            return near, 0, 0.0, 0.0
+        if kernel == GAUSSIAN:
+            shift = least / area
+            count = leaves_within(boxes, blocks.shape[0], point, least + limit * area, found)
+            near = _room(near, count)
+            _distances(blocks, found, count, point, apart, n_points, near)
+    if kernel == GAUSSIAN:
+        squares = _gaussian(weights, found, count, 1.0 / area, shift, limit, near)
+    else:
+        squares = _compact(weights, found, count, 1.0 / area, near)
+    return near, squeeze(near, count * LEAF), shift, squares
+
+
+@kernel
+def _room(near, count):
+    if count * LEAF > near.shape[1]:
+        return np.empty((near.shape[0], 2 * count * LEAF))
+    return near
+
+
+# Only finite numbers reach these loops, so the compiler may assume it; that is what lets it vectorise the comparisons.
+
+
+@kernel(fastmath=True)
+def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
+    """Offsets and weights in one pass; return Σ w and Σ w²/v.
+
+    What has no weight is not squeezed out: the passes that follow are too short in three dimensions for that to pay.
+    """
+    p0, p1, p2 = point[0], point[1], point[2]
+    squares, mass = 0.0, 0.0
+    for c in range(count):
+        leaf, base = found[c], c * LEAF
+        for i in range(LEAF):
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            t = (y0 * y0 + y1 * y1 + y2 * y2) * scale
+            value = exp_minus(0.5 * min(t, reach))
+            value = value if t < reach else 0.0
+            weighted = value * weights[leaf, i]
+            near[0, base + i] = y0
+            near[1, base + i] = y1
+            near[2, base + i] = y2
+            near[3, base + i] = weighted
+            mass += weighted
+            squares += value * weighted
+    return mass, squares
+
+
+@kernel(fastmath=True)
+def _distances(blocks, found, count, point, apart, n_points, near):
+    """Offsets and squared distances of the leaves found, those to leave out very far; returns the least."""
+    dim = point.size
+    if dim == 3:
+        p0, p1, p2 = point[0], point[1], point[2]
+        for c in range(count):
+            leaf, base = found[c], c * LEAF
+            for i in range(LEAF):
+                y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+                near[0, base + i], near[1, base + i], near[2, base + i] = y0, y1, y2
+                near[3, base + i] = y0 * y0 + y1 * y1 + y2 * y2
+    else:
+        for c in range(count):
+            leaf, base = found[c], c * LEAF
+            for i in range(LEAF):
+                near[dim, base + i] = 0.0
+            for j in range(dim):
+                for i in range(LEAF):
+                    offset = blocks[leaf, j, i] - point[j]
+                    near[j, base + i] = offset
+                    near[dim, base + i] += offset * offset
+    last = blocks.shape[0] - 1
+    if count > 0 and found[count - 1] == last:
+        for i in range(n_points - last * LEAF, LEAF):  # the empty places of the last leaf
+            near[dim, (count - 1) * LEAF + i] = 1e300
+    least = 1e300
+    if apart >= 0.0:
+        for n in range(count * LEAF):
+            if near[dim, n] <= apart:
+                near[dim, n] = 1e300
+    for n in range(count * LEAF):
+        least = min(least, near[dim, n])
+    return least
+
+
+@kernel(fastmath=True)
+def _gaussian(weights, found, count, scale, shift, reach, near):
+    """Turn squared distances into w = v exp(−(t − shift)/2), zero beyond the reach; return Σ w²/v."""
+    row = near.shape[0] - 1
+    squares = 0.0
+    for c in range(count):
+        leaf, base = found[c], c * LEAF
+        for i in range(LEAF):
+            t = near[row, base + i] * scale - shift
+            value = exp_minus(0.5 * max(min(t, reach), 0.0))
+            value = value if t < reach else 0.0
+            near[row, base + i] = value * weights[leaf, i]
+            squares += value * value * weights[leaf, i]
+    return squares
+
+
+@kernel(fastmath=True)
+def _compact(weights, found, count, scale, near):
+    """Turn squared distances into w = v (1 − t/8)⁴₊; return Σ w²/v."""
+    row = near.shape[0] - 1
+    squares = 0.0
+    for c in range(count):
+        leaf, base = found[c], c * LEAF
+        for i in range(LEAF):
+            u = max(1.0 - near[row, base + i] * scale * (1.0 / COMPACT_REACH), 0.0)
+            value = u * u * (u * u)
+            near[row, base + i] = value * weights[leaf, i]
+            squares += value * value * weights[leaf, i]
+    return squares
+
+
+@kernel
+def squeeze(near, total):
+    """Move the columns of ``near`` with a weight (last row) to the front, in order; return how many there are."""
+    rows = near.shape[0]
+    kept = 0
+    if rows == 4:
+        for n in range(total):
+            w = near[3, n]
+            near[0, kept], near[1, kept], near[2, kept], near[3, kept] = near[0, n], near[1, n], near[2, n], w
+            kept += 1 if w > 0.0 else 0
+        return kept
+    for n in range(total):
+        if near[rows - 1, n] > 0.0:
+            if kept < n:
+                for j in range(rows):
+                    near[j, kept] = near[j, n]
+            kept += 1
+    return kept

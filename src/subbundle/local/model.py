@@ -1,0 +1,199 @@
+"""THE local model: what a cloud looks like around a point, seen through a window.
+
+`fit_local` is its front door. Everything that looks at neighbours reads it: bundles, projections onto the ridge, small
+charts, the vertices of a mesh, the choice of bandwidths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from subbundle._parallel import resolve_jobs
+from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle.cloud import Cloud
+from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.kernels import CODES
+from subbundle.local.frames import completed
+from subbundle.local.settings import Plan, constant_widths, pairs
+from subbundle.local.tuning import REACH
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """What the cloud is like around points of R^d, one row per query, where the last step began.
+
+    Attributes
+    ----------
+    points : [n, d]
+        Where the points came to rest; the queries themselves when no steps were taken.
+    mean, eigenvalues : [n, d]
+        Local mean m and eigenvalues of the second moment about it, descending (the leading k + 1, then NaN, in many
+        dimensions; NaN throughout for robust fits, which have none).
+    tangents : [n, d, k]
+        Orthonormal basis of the tangent space: leading eigenvectors, for order 2 tilted to those of the quadric.
+    forms : [n, k (k + 1)/2, d]
+        II(t_a, t_b), a ≤ b, vectors of the normal space (1/length). NaN for order 0.
+    widths : [n]
+        The bandwidth a at the row.
+    log_mass : [n]
+        Log of Σ w, relative to the typical one where one was given.
+    n_effective : [n]
+        (Σ w)²/Σ (w²/v): effective number of neighbours.
+    residual : [n]
+        Σ w |e|²/Σ w of the residuals e of the quadric, summed over normal directions.
+    noise : [n]
+        Standard deviation σ of the observations along one normal direction, corrected for window and fit.
+    height_gain, gain : [n]
+        Variance of the quadric's height, and of the position where steps end, along one normal direction, in units of
+        the variance of an observation's residual.
+    position_error : [n]
+        Standard error of the position across the manifold, from noise and bias: the true offset is at most 1.96 of it
+        long at 95 % of the points. NaN where it was not asked for.
+    tangent_error : [n]
+        Standard error of the tangent space: root mean square of the angle's sine, from noise.
+    bias : [n]
+        Length of the estimated bias of the position.
+    offsets : [n]
+        Length of the last step (the one that would be taken, when none was).
+    steps, status : [n]
+    basis : [n, d, d] or None
+        Tangents and normals, in up to `BLOCK_DIM` dimensions.
+    """
+
+    points: FloatArray
+    mean: FloatArray
+    eigenvalues: FloatArray
+    tangents: FloatArray
+    forms: FloatArray
+    widths: FloatArray
+    log_mass: FloatArray
+    n_effective: FloatArray
+    residual: FloatArray
+    noise: FloatArray
+    height_gain: FloatArray
+    gain: FloatArray
+    position_error: FloatArray
+    tangent_error: FloatArray
+    bias: FloatArray
+    offsets: FloatArray
+    steps: IntArray
+    status: StatusArray
+    basis: FloatArray | None = None
+
+    @property
+    def mass(self) -> FloatArray:
+        """Σ w [n]; 0 where no observation was in reach."""
+        return np.asarray(np.exp(self.log_mass))
+
+    @property
+    def normals(self) -> FloatArray:
+        """Orthonormal basis [n, d, d − k] of the normal space, signs arbitrary; made anew where it is not stored."""
+        k = self.tangents.shape[2]
+        return self.basis[:, :, k:] if self.basis is not None else completed(self.tangents)[:, :, k:]
+
+    @property
+    def second_form(self) -> FloatArray:
+        """II(t_a, t_b) [n, k, k, d]."""
+        return spread_form(self.forms, self.tangents.shape[2])
+
+
+def spread_form(forms: FloatArray, rank: int) -> FloatArray:
+    """II [n, k, k, d] from its pairs [n, k (k + 1)/2, d]."""
+    result = np.empty((len(forms), rank, rank, forms.shape[2]))
+    for pair, (a, b) in enumerate(pairs(rank)):
+        result[:, a, b] = result[:, b, a] = forms[:, pair]
+    return result
+
+
+def fit_local(
+    cloud: Cloud,
+    points: FloatArray,
+    width: float | FloatArray,
+    rank: int,
+    *,
+    order: int = 2,
+    robust: float | FloatArray | None = None,
+    tangents: FloatArray | None = None,
+    steps: int = 0,
+    tol: float = 0.0,
+    without_self: bool = False,
+    kernel: str = "gaussian",
+    reach: float = REACH,
+    noise: float | None = None,
+    errors: bool = True,
+    n_jobs: int | None = 1,
+) -> LocalModel:
+    """Fit the local model of ``cloud`` around ``points`` [n, d].
+
+    Parameters
+    ----------
+    cloud : Cloud
+        The observations, with weights v_n if it has some.
+    width : float or [n]
+        Bandwidth a, one for all rows or one each.
+    rank : int
+        Dimension k of the tangent spaces.
+    order : {0, 1, 2}
+        0: mass, mean and eigenvalues only. 1: the ridge, where the mean lies in the tangent space. 2: the ridge
+        corrected for curvature by a quadric.
+    robust : float, [n] or None
+        Height above which an observation has no weight: a biweight on the residuals, over a window that looks at
+        tangential coordinates only. None for the ball.
+    tangents : [n, d, k], optional
+        Tangent spaces to begin a robust fit with; by default those of a look with the ball.
+    steps : int
+        Steps towards the ridge; 0 fits around the points as they are.
+    tol : float
+        Steps shorter than this part of the bandwidth end a walk; rows that are still moving after ``steps`` have the
+        status NOT_CONVERGED then. 0: all steps are taken.
+    without_self : bool
+        Leave observations equal to the starting point out of the first step.
+    reach : float
+        Bandwidths at which the Gaussian ends.
+    noise : float or None
+        Standard deviation of the observations, if known, for the standard errors.
+    errors : bool
+        Whether standard errors are wanted; they take about as long as one step.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> noisy = sb.datasets.sphere(4000, noise=0.05)
+    >>> model = fit_local(sb.Cloud(noisy.points), noisy.points, 0.2, 2, steps=5)
+    >>> off = np.abs(np.linalg.norm(model.points, axis=1) - 1.0)
+    >>> bool(0.9 < np.mean(off < 1.96 * model.position_error) < 0.98)
+    True
+    """
+    from subbundle.local.backends import walk_few, walk_many, walk_robust
+
+    jobs = resolve_jobs(n_jobs)
+    start = np.array(points - cloud.centre, dtype=np.float64, order="C")
+    widths = np.empty(len(start))
+    widths[:] = width
+    plan = Plan(
+        kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order, reach=reach * reach,
+        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise, errors=errors,
+    )  # fmt: skip
+    everywhere = constant_widths(1.0, 0.0, cloud.dim)
+    if robust is not None:
+        cuts = np.empty(len(start))
+        cuts[:] = robust
+        if tangents is None:
+            first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)
+            tangents = first.tangents
+        found = walk_robust(cloud, start, widths, cuts, completed(tangents), plan, jobs)
+    else:
+        walk = walk_few if cloud.dim <= BLOCK_DIM else walk_many
+        found = walk(cloud, start, everywhere, widths, plan, jobs)
+    return at_home(found, cloud.centre, fixed=tol == 0.0)
+
+
+def at_home(found: LocalModel, centre: FloatArray, *, fixed: bool) -> LocalModel:
+    """The model in the coordinates of the observations; ``fixed`` numbers of steps need not converge."""
+    changes: dict[str, Any] = {"points": found.points + centre, "mean": found.mean + centre}
+    if fixed:
+        changes["status"] = np.where(found.status == Status.NOT_CONVERGED, Status.OK, found.status).astype(np.int8)
+    return replace(found, **changes)

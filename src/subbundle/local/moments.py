@@ -1,0 +1,102 @@
+"""Weighted moments of gathered neighbours about their point."""
+
+from __future__ import annotations
+
+from subbundle._compiled import kernel
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@kernel
+def moments(near, count, shift, sigma):
+    """Write m − p into ``shift`` [d] and the second moment about m into ``sigma`` [d, d]; return Σ w."""
+    dim = shift.size
+    mass = _sums3(near, count, shift, sigma) if dim == 3 else _sums(near, count, shift, sigma)
+    if not mass > 0.0:
+        return 0.0
+    for i in range(dim):
+        shift[i] /= mass
+    for i in range(dim):
+        for j in range(i + 1):
+            sigma[i, j] = sigma[i, j] / mass - shift[i] * shift[j]
+            sigma[j, i] = sigma[i, j]
+    return mass
+
+
+@kernel(fastmath=FAST)
+def _sums3(near, count, first, second):
+    s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
+    for n in range(count):
+        y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        w0, w1, w2 = w * y0, w * y1, w * y2
+        s += w
+        s0 += w0
+        s1 += w1
+        s2 += w2
+        s00 += w0 * y0
+        s01 += w0 * y1
+        s02 += w0 * y2
+        s11 += w1 * y1
+        s12 += w1 * y2
+        s22 += w2 * y2
+    first[0], first[1], first[2] = s0, s1, s2
+    second[0, 0], second[1, 0], second[1, 1] = s00, s01, s11
+    second[2, 0], second[2, 1], second[2, 2] = s02, s12, s22
+    return s
+
+
+# Columns that are worked on at a time: few enough to stay in the first cache for all pairs of coordinates.
+_TILE = 128
+
+
+@kernel(fastmath=FAST)
+def _sums(near, count, first, second):
+    dim = first.size
+    mass = 0.0
+    for i in range(dim):
+        first[i] = 0.0
+        for j in range(dim):
+            second[i, j] = 0.0
+    for start in range(0, count, _TILE):
+        stop = min(start + _TILE, count)
+        for n in range(start, stop):
+            mass += near[dim, n]
+        for i in range(dim):
+            total = 0.0
+            for n in range(start, stop):
+                total += near[dim, n] * near[i, n]
+            first[i] += total
+            for j in range(i + 1):
+                total = 0.0
+                for n in range(start, stop):
+                    total += near[dim, n] * near[i, n] * near[j, n]
+                second[i, j] += total
+    return mass
+
+
+@kernel(fastmath=FAST)
+def to_frame(near, count, basis, scale, tile):
+    """Turn the offsets y_n into Eᵀ y_n · ``scale``, in place; ``basis`` [d, d] is E, ``tile`` [d, TILE] scratch."""
+    dim = basis.shape[0]
+    if dim == 3:
+        e00, e01, e02 = scale * basis[0, 0], scale * basis[0, 1], scale * basis[0, 2]
+        e10, e11, e12 = scale * basis[1, 0], scale * basis[1, 1], scale * basis[1, 2]
+        e20, e21, e22 = scale * basis[2, 0], scale * basis[2, 1], scale * basis[2, 2]
+        for n in range(count):
+            y0, y1, y2 = near[0, n], near[1, n], near[2, n]
+            near[0, n] = e00 * y0 + e10 * y1 + e20 * y2
+            near[1, n] = e01 * y0 + e11 * y1 + e21 * y2
+            near[2, n] = e02 * y0 + e12 * y1 + e22 * y2
+        return
+    for start in range(0, count, tile.shape[1]):
+        size = min(tile.shape[1], count - start)
+        for m in range(dim):
+            for n in range(size):
+                tile[m, n] = 0.0
+            for j in range(dim):
+                factor = scale * basis[j, m]
+                for n in range(size):
+                    tile[m, n] += factor * near[j, start + n]
+        for m in range(dim):
+            for n in range(size):
+                near[m, start + n] = tile[m, n]

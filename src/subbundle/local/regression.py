@@ -1,0 +1,227 @@
+"""Weighted least squares of the normal coordinates on 1, τ and ττ: the sums, solving, and what the fit reports.
+
+At a point p with orthonormal basis E = [e_1..e_d], the tangent space first, and u = Eᵀ(x − p)/a, the normal coordinates
+of the neighbours are fitted by
+
+    u_j ≈ c_j + Σ_a b_ja u_a + Σ_{a≤b} q_jab u_a u_b,        a, b ≤ k < j,
+
+with the window's weights. Then a c_j is the height of the cloud's middle over p, b the tilt of its tangent space
+against E, and its second fundamental form is II_j(e_a, e_a) = 2 q_jaa / a, II_j(e_a, e_b) = q_jab / a. The fit is exact
+where the middle is a quadric, whatever the density of the observations along it: near borders, too.
+
+Neighbours come as `gather` and `to_frame` leave them: u_n [d, n], w_n in the last row. The features f are ordered
+1, u_1..u_k, u_1u_1, u_1u_2, .., u_ku_k. Surfaces in three dimensions are unrolled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._compiled import kernel
+from subbundle.local.moments import FAST
+from subbundle.local.tuning import SINGULAR
+
+
+@kernel
+def n_features(rank):
+    """1 + k + k (k + 1) / 2."""
+    return 1 + rank + rank * (rank + 1) // 2
+
+
+@kernel
+def quadric_sums(near, count, rank, tile, gram, cross):
+    """Write Σ w f fᵀ into ``gram`` [q, q] (lower half), Σ w f u_j into ``cross`` [q, d − k]; return Σ w |u_normal|²."""
+    if rank == 2 and near.shape[0] == 4:
+        _low3(near, count, gram, cross)
+        return _high3(near, count, np.eye(3), gram, cross)
+    return _sums_any(near, count, rank, tile, gram, cross)
+
+
+@kernel
+def surface_sums(near, count, values, shift, basis, mass, scale, gram, cross):
+    """`quadric_sums` of a surface in R³ for a ball, from offsets y_n: degree up to two follows from λ and m − p."""
+    _high3(near, count, scale * basis, gram, cross)
+    along = scale * (shift[0] * basis[0, 0] + shift[1] * basis[1, 0] + shift[2] * basis[2, 0])
+    beside = scale * (shift[0] * basis[0, 1] + shift[1] * basis[1, 1] + shift[2] * basis[2, 1])
+    above = scale * (shift[0] * basis[0, 2] + shift[1] * basis[1, 2] + shift[2] * basis[2, 2])
+    square = scale * scale
+    gram[0, 0], gram[1, 0], gram[2, 0] = mass, mass * along, mass * beside
+    gram[1, 1], gram[2, 2] = mass * (square * values[0] + along * along), mass * (square * values[1] + beside * beside)
+    gram[2, 1] = mass * along * beside
+    gram[3, 0], gram[4, 0], gram[5, 0] = gram[1, 1], gram[2, 1], gram[2, 2]
+    cross[0, 0], cross[1, 0], cross[2, 0] = mass * above, mass * along * above, mass * beside * above
+    return mass * (square * values[2] + above * above)
+
+
+@kernel(fastmath=FAST)
+def _low3(near, count, gram, cross):
+    """Sums of degree up to two."""
+    s = s1 = s2 = s11 = s12 = s22 = z0 = z1 = z2 = 0.0
+    for n in range(count):
+        u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        wu, wv, wz = w * u, w * v, w * z
+        s += w
+        s1 += wu
+        s2 += wv
+        s11 += wu * u
+        s12 += wu * v
+        s22 += wv * v
+        z0 += wz
+        z1 += wz * u
+        z2 += wz * v
+    gram[0, 0], gram[1, 0], gram[2, 0], gram[1, 1], gram[2, 1], gram[2, 2] = s, s1, s2, s11, s12, s22
+    gram[3, 0], gram[4, 0], gram[5, 0] = s11, s12, s22
+    cross[0, 0], cross[1, 0], cross[2, 0] = z0, z1, z2
+
+
+@kernel(fastmath=FAST)
+def _high3(near, count, axes, gram, cross):
+    """Sums of degree three and four, and Σ w z², which is returned; ``axes`` [3, 3] holds the frame as columns."""
+    e00, e01, e02 = axes[0, 0], axes[0, 1], axes[0, 2]
+    e10, e11, e12 = axes[1, 0], axes[1, 1], axes[1, 2]
+    e20, e21, e22 = axes[2, 0], axes[2, 1], axes[2, 2]
+    squares = suuu = suuv = suvv = svvv = s40 = s31 = s22 = s13 = s04 = snuu = snuv = snvv = 0.0
+    for n in range(count):
+        y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        u = e00 * y0 + e10 * y1 + e20 * y2
+        v = e01 * y0 + e11 * y1 + e21 * y2
+        z = e02 * y0 + e12 * y1 + e22 * y2
+        uu, uv, vv = u * u, u * v, v * v
+        wuu, wuv, wvv = w * uu, w * uv, w * vv
+        squares += w * z * z
+        suuu += wuu * u
+        suuv += wuu * v
+        suvv += wvv * u
+        svvv += wvv * v
+        snuu += wuu * z
+        snuv += wuv * z
+        snvv += wvv * z
+        s40 += wuu * uu
+        s31 += wuu * uv
+        s22 += wuu * vv
+        s13 += wvv * uv
+        s04 += wvv * vv
+    gram[3, 1], gram[3, 2], gram[3, 3] = suuu, suuv, s40
+    gram[4, 1], gram[4, 2], gram[4, 3], gram[4, 4] = suuv, suvv, s31, s22
+    gram[5, 1], gram[5, 2], gram[5, 3], gram[5, 4], gram[5, 5] = suvv, svvv, s22, s13, s04
+    cross[3, 0], cross[4, 0], cross[5, 0] = snuu, snuv, snvv
+    return squares
+
+
+@kernel(fastmath=FAST)
+def _sums_any(near, count, rank, tile, gram, cross):
+    dim = near.shape[0] - 1
+    size, columns = cross.shape
+    for f in range(size):
+        for g in range(f + 1):
+            gram[f, g] = 0.0
+        for j in range(columns):
+            cross[f, j] = 0.0
+    spread = 0.0
+    length = tile.shape[1]
+    weighted = np.empty(length)
+    for start in range(0, count, length):
+        width = min(length, count - start)
+        fill_features(near, start, width, rank, tile)
+        for f in range(size):
+            for n in range(width):
+                weighted[n] = near[dim, start + n] * tile[f, n]
+            for g in range(f + 1):
+                total = 0.0
+                for n in range(width):
+                    total += weighted[n] * tile[g, n]
+                gram[f, g] += total
+            for j in range(columns):
+                total = 0.0
+                for n in range(width):
+                    total += weighted[n] * near[rank + j, start + n]
+                cross[f, j] += total
+        for j in range(columns):
+            for n in range(width):
+                spread += near[dim, start + n] * near[rank + j, start + n] * near[rank + j, start + n]
+    return spread
+
+
+@kernel(fastmath=FAST)
+def fill_features(near, start, width, rank, tile):
+    """The features of ``width`` neighbours from ``start`` on, as rows of ``tile`` [q, TILE]."""
+    place = 1 + rank
+    for n in range(width):
+        tile[0, n] = 1.0
+    for a in range(rank):
+        for n in range(width):
+            tile[1 + a, n] = near[a, start + n]
+        for b in range(a, rank):
+            for n in range(width):
+                tile[place, n] = near[a, start + n] * near[b, start + n]
+            place += 1
+
+
+@kernel
+def factorise(gram, penalty, first_penalised):
+    """Cholesky factor of G + penalty on the quadratic features, in place of the lower half of G.
+
+    Directions that the neighbours do not have get an infinite pivot, and with it a zero, as if left out.
+    """
+    size = gram.shape[0]
+    for f in range(size):
+        diagonal = gram[f, f]
+        if f >= first_penalised:
+            gram[f, f] += penalty
+        for g in range(f):
+            gram[f, f] -= gram[f, g] * gram[f, g]
+        if gram[f, f] <= SINGULAR * diagonal:
+            gram[f, f] = np.inf
+        gram[f, f] = np.sqrt(gram[f, f])
+        for h in range(f + 1, size):
+            for g in range(f):
+                gram[h, f] -= gram[h, g] * gram[f, g]
+            gram[h, f] /= gram[f, f]
+
+
+@kernel
+def solve(factor, columns):
+    """Solve G x = ``columns`` [q, m] in place, with the factor of `factorise`."""
+    size, count = columns.shape
+    for c in range(count):
+        for f in range(size):
+            for g in range(f):
+                columns[f, c] -= factor[f, g] * columns[g, c]
+            columns[f, c] /= factor[f, f]
+        for f in range(size - 1, -1, -1):
+            for g in range(f + 1, size):
+                columns[f, c] -= factor[g, f] * columns[g, c]
+            columns[f, c] /= factor[f, f]
+
+
+@kernel
+def used_up(rank):
+    """Observations that a quadric takes up under Gaussian weights on a plane, times n_eff: E fᵀG⁻¹f under w².
+
+    1 + k/2 + k (k − 1)/8 + 3k/8, a sum of squared Hermite polynomials.
+    """
+    return 1.0 + 0.5 * rank + 0.125 * rank * (rank - 1.0) + 0.375 * rank
+
+
+@kernel
+def freedom(rank, effective):
+    """Fraction of the noise's variance that residuals of a quadric keep, for n_eff ``effective`` neighbours."""
+    return max(1.0 - used_up(rank) / effective, 0.1)
+
+
+@kernel
+def fitted(gram, cross, fit, rank, mass, penalty, spread):
+    """Solve for the quadric; return Σ w |e|² / Σ w of its residuals, summed over normal directions.
+
+    ``gram`` becomes its factor, ``penalty`` is the weight of flatness.
+    """
+    size, columns = cross.shape
+    for f in range(size):
+        for c in range(columns):
+            fit[f, c] = cross[f, c]
+    factorise(gram, penalty, 1 + rank)
+    solve(gram, fit)
+    for f in range(size):
+        for c in range(columns):
+            spread -= fit[f, c] * (cross[f, c] + (penalty * fit[f, c] if f > rank else 0.0))
+    return max(spread, 0.0) / mass

@@ -1,0 +1,263 @@
+"""Robust local quadrics over a tangent space, one row at a time.
+
+Around p with the orthonormal basis E, tangents first, the observations have tangential coordinates τ, in bandwidths,
+and normal ones z. The quadric is fitted with the weights
+
+    w = v_n exp(−|τ|²/2) (1 − |e|²/cut²)²₊,       e the residual from the quadric of the round before.
+
+A window that looks at τ alone wastes no observation for being noisy, which a ball does; the biweight keeps out other
+sheets and outliers. Over its tangent space an arc is no parabola: with A the shape operators, a manifold whose
+curvature does not change has the height
+
+    ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)),
+
+exact for spheres and tubes. What that is beyond ½ II(τ, τ), with II from the round before, is taken from z, so that
+wide windows do not flatten round things. After every round p moves by c, and E is tilted to the quadric's tangents.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._compiled import kernel
+from subbundle._types import Status
+from subbundle.cloud._build import LEAF
+from subbundle.cloud._search import leaves_within
+from subbundle.kernels import exp_minus
+from subbundle.local.gather import squeeze
+from subbundle.local.moments import FAST
+from subbundle.local.regression import fitted, quadric_sums
+from subbundle.local.steps import second_form, shorten, tilt
+from subbundle.local.tuning import FIRST_CUT, STEEPEST, SWOLLEN, TANGENTIAL_REACH, UNDETERMINED
+from subbundle.local.walk import (
+    COLUMNS,
+    EFFECTIVE,
+    LOG_ABSOLUTE,
+    LOG_MASS,
+    OFFSET,
+    RESIDUAL,
+    WIDTH,
+    deviate,
+    scratch,
+)  # fmt: skip
+
+_LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
+_ROOM = 4096
+
+
+@kernel
+def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, forms, numbers, steps, status):
+    """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
+
+    ``widths``, ``cuts`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
+    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
+    """
+    blocks, _, boxes, _ = tree
+    dim = points.shape[1]
+    n_leaves = blocks.shape[0]
+    found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, _ROOM))
+    room = scratch(dim, rank)
+    gram, cross, fit, tile, _, _, _ = room
+    p, frame, step = np.empty(dim), np.empty((dim, dim)), np.empty(dim)
+    for b in range(points.shape[0]):
+        a, cut = widths[b], cuts[b]
+        for i in range(dim):
+            p[i] = points[b, i]
+            for j in range(dim):
+                frame[i, j] = basis[b, i, j]
+        for f in range(fit.shape[0]):
+            for j in range(dim - rank):
+                fit[f, j] = 0.0
+        for c in range(COLUMNS):
+            numbers[b, c] = np.nan
+        numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = -np.inf, -np.inf
+        numbers[b, WIDTH], numbers[b, OFFSET] = a, 0.0
+        status[b], steps[b] = _OK, 0
+        for turn in range(rounds):
+            wide = cut + FIRST_CUT * a if turn == 0 else cut
+            radius = TANGENTIAL_REACH * a
+            sag = min(a * _bent(fit, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
+            count = leaves_within(boxes, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
+            if count * LEAF > near.shape[1]:
+                near = np.empty((dim + 1, 2 * count * LEAF))
+            # Only a quadric whose arcs were not made parabolas bends too strongly.
+            shrink = _shrink(fit, rank) if turn == 1 else 1.0
+            squares = _window(tree, found, count, p, frame, rank, a, wide, fit, shrink, near)
+            count = squeeze(near, count * LEAF)
+            spread = quadric_sums(near, count, rank, tile, gram, cross)
+            mass = gram[0, 0]
+            if mass > 0.0:
+                _mean(cross, gram, p, frame, rank, a, means[b])
+                residual = fitted(gram, cross, fit, rank, mass, 0.0, spread)
+            if not mass > 0.0 or not _determined(gram, mass):
+                status[b] = _LEFT_SUPPORT
+                break
+            numbers[b, LOG_ABSOLUTE] = numbers[b, LOG_MASS] = np.log(mass)
+            numbers[b, RESIDUAL], numbers[b, EFFECTIVE] = residual * a * a, mass * mass / squares
+            if errors and turn == rounds - 1:
+                deviate(near, count, rank, room, a, squares, numbers[b])
+            steps[b] += 1
+            total = 0.0
+            for i in range(dim):
+                step[i] = 0.0
+                for j in range(dim - rank):
+                    step[i] += a * fit[0, j] * frame[i, rank + j]
+                total += step[i] * step[i]
+            numbers[b, OFFSET] = np.sqrt(total)
+            shorten(step, wide)
+            for i in range(dim):
+                p[i] += step[i]
+            tilt(fit, frame, rank)
+            for f in range(1 + rank):
+                for j in range(dim - rank):
+                    fit[f, j] = 0.0
+        if status[b] != _OK:
+            continue
+        second_form(fit, frame, rank, a, forms[b])
+        for i in range(dim):
+            points[b, i] = p[i]
+            for j in range(dim):
+                basis[b, i, j] = frame[i, j]
+
+
+@kernel
+def _bent(fit, rank):
+    """Σ |q| of the quadratic coefficients, in bandwidths."""
+    total = 0.0
+    for f in range(1 + rank, fit.shape[0]):
+        for j in range(fit.shape[1]):
+            total += abs(fit[f, j])
+    return total
+
+
+@kernel
+def _determined(factor, mass):
+    """Whether all pivots of the normal equations exceed `UNDETERMINED` of the mass."""
+    for f in range(factor.shape[0]):
+        if not (factor[f, f] * factor[f, f] > UNDETERMINED * mass and np.isfinite(factor[f, f])):
+            return False
+    return True
+
+
+@kernel
+def _mean(cross, gram, p, frame, rank, a, mean):
+    """The weighted mean of the observations, as far as arcs are taken for parabolas."""
+    dim = p.size
+    for i in range(dim):
+        mean[i] = p[i]
+        for j in range(dim):
+            along = gram[1 + j, 0] if j < rank else cross[0, j - rank]
+            mean[i] += a * frame[i, j] * along / gram[0, 0]
+
+
+@kernel
+def _shrink(fit, rank):
+    """1 / (1 + `SWOLLEN` (a |II|)²): by how much the second form of a quadric through arcs is too large."""
+    total = 0.0
+    place = 1 + rank
+    for i in range(rank):
+        for k in range(i, rank):
+            for j in range(fit.shape[1]):
+                total += (4.0 if i == k else 2.0) * fit[place, j] ** 2
+            place += 1
+    return 1.0 / (1.0 + SWOLLEN * total)
+
+
+@kernel
+def _window(tree, found, count, p, frame, rank, a, cut, fit, shrink, near):
+    """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; return Σ w²/v."""
+    blocks, weights, _, _ = tree
+    if rank == 2 and p.size == 3:
+        return _window3(blocks, weights, found, count, p, frame, a, cut / a, fit, shrink, near)
+    return _window_any(blocks, weights, found, count, p, frame, rank, a, cut / a, fit, shrink, near)
+
+
+@kernel(fastmath=FAST)
+def _window3(blocks, weights, found, count, p, frame, a, cut, fit, shrink, near):
+    p0, p1, p2 = p[0], p[1], p[2]
+    e0, e1, e2 = frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a
+    f0, f1, f2 = frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a
+    n0, n1, n2 = frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a
+    c3, c4, c5 = fit[3, 0], fit[4, 0], fit[5, 0]
+    reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
+    squares = 0.0
+    for k in range(count):
+        leaf, base = found[k], k * LEAF
+        for i in range(LEAF):
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
+            z = y0 * n0 + y1 * n1 + y2 * n2
+            t = 0.5 * (u * u + v * v)
+            q2 = c3 * u * u + c4 * u * v + c5 * v * v
+            g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
+            level = np.sqrt(1.0 - min((g0 * g0 + g1 * g1) * steep, STEEPEST))
+            z -= shrink * q2 * (1.0 - level) / (1.0 + level)
+            e = z - q2
+            q = max(1.0 - e * e * scale, 0.0)
+            w = exp_minus(min(t, reach)) * q * q
+            w = w if t < reach else 0.0
+            near[0, base + i] = u
+            near[1, base + i] = v
+            near[2, base + i] = z
+            near[3, base + i] = w * weights[leaf, i]
+            squares += w * w * weights[leaf, i]
+    return squares
+
+
+@kernel(fastmath=FAST)
+def _window_any(blocks, weights, found, count, p, frame, rank, a, cut, fit, shrink, near):
+    dim, columns = p.size, fit.shape[1]
+    reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
+    level, squared, bent, slope = np.empty(LEAF), np.empty(LEAF), np.empty((columns, LEAF)), np.empty(LEAF)
+    squares = 0.0
+    for k in range(count):
+        leaf, base = found[k], k * LEAF
+        for m in range(dim):
+            for i in range(LEAF):
+                near[m, base + i] = 0.0
+            for j in range(dim):
+                factor = frame[j, m] / a
+                for i in range(LEAF):
+                    near[m, base + i] += factor * (blocks[leaf, j, i] - p[j])
+        for i in range(LEAF):
+            level[i], squared[i] = 0.0, 0.0
+        for j in range(columns):
+            _quadratic(near, base, rank, fit, j, bent, slope)
+            for i in range(LEAF):
+                level[i] += slope[i] * steep
+        for i in range(LEAF):
+            root = np.sqrt(1.0 - min(level[i], STEEPEST))
+            level[i] = shrink * (1.0 - root) / (1.0 + root)
+        for j in range(columns):
+            for i in range(LEAF):
+                near[rank + j, base + i] -= level[i] * bent[j, i]
+                squared[i] += (near[rank + j, base + i] - bent[j, i]) ** 2
+        for i in range(LEAF):
+            t = 0.0
+            for m in range(rank):
+                t += 0.5 * near[m, base + i] ** 2
+            q = max(1.0 - squared[i] * scale, 0.0)
+            w = exp_minus(min(t, reach)) * q * q
+            w = w if t < reach else 0.0
+            near[dim, base + i] = w * weights[leaf, i]
+            squares += w * w * weights[leaf, i]
+    return squares
+
+
+@kernel(fastmath=FAST)
+def _quadratic(near, base, rank, fit, j, bent, slope):
+    """Write q_j(τ) into ``bent`` [j] and |∇q_j(τ)|² into ``slope``, for one leaf."""
+    for i in range(LEAF):
+        bent[j, i], slope[i] = 0.0, 0.0
+    for m in range(rank):
+        for i in range(LEAF):
+            total, place = 0.0, 1 + rank
+            for c in range(rank):
+                for d in range(c, rank):
+                    if c == m:
+                        total += fit[place, j] * near[d, base + i]
+                    if d == m:
+                        total += fit[place, j] * near[c, base + i]
+                    place += 1
+            slope[i] += total * total
+            bent[j, i] += 0.5 * total * near[m, base + i]

@@ -1,0 +1,238 @@
+"""The local model in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code: look, fit, step.
+
+A step of order 1 is the normal part of the mean shift; one of order 2 goes to the height c of the quadric that fits the
+neighbours (see `regression`). For Gaussian weights both shrink an offset along a normal direction e_j by 1 − λ_j/a²
+(the derivative of m is Cov/a²), so dividing by that makes the step one of Newton's. Where steps end is the ridge.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._compiled import kernel
+from subbundle._types import Status
+from subbundle.kernels import GAUSSIAN
+from subbundle.local.deviations import deviations
+from subbundle.local.eigen import eigh
+from subbundle.local.gather import ball
+from subbundle.local.moments import moments, to_frame
+from subbundle.local.regression import fitted, freedom, n_features, quadric_sums, surface_sums
+from subbundle.local.steps import (
+    beside,
+    corrected_step,
+    far,
+    newton,
+    plain_step,
+    press,
+    second_form,
+    settle,
+    shorten,
+    tilt,
+)  # fmt: skip
+from subbundle.local.tuning import FLATNESS
+from subbundle.local.verdicts import gap_verdict, mass_verdict
+from subbundle.local.widths import width_at
+
+_NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
+# Places in ``numbers`` of what is written for a row: log mass relative to the typical one, log mass, bandwidth, n_eff,
+# Σ w|e|²/Σ w, length of the last step, and what `deviations` gives: height, slopes, bias, mixed, Σ w², |bias|².
+LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, HEIGHT, SLOPES, BEYOND, MIXED, OWN, BIAS = range(12)
+COLUMNS = 12
+# Columns of neighbours that the general passes work on at a time; they stay in the first cache.
+TILE = 128
+# First room for neighbours.
+_ROOM = 1024
+
+
+@kernel
+def scratch(dim, rank):
+    """Arrays for one row's fit: gram, cross, fit, features, offsets, deviations, bias."""
+    size = n_features(rank)
+    return (
+        np.empty((size, size)),
+        np.empty((size, dim - rank)),
+        np.empty((size, dim - rank)),
+        np.empty((size, TILE)),
+        np.empty((dim, TILE)),
+        np.empty(5),
+        np.empty(dim - rank),
+    )
+
+
+@kernel
+def walk_rows(
+    tree, widths, own_widths, plan, ladder, errors, points, basis, values, means, forms, numbers, steps, status
+):
+    """Carry ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
+
+    Parameters
+    ----------
+    tree : (blocks, weights, boxes, n_points)
+    widths, own_widths : tuple, [batch] or [0]
+        The bandwidth as a function of the point (see `widths`), or one for each row.
+    plan : (kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap)
+        See `settings.Plan`. Without steps the model is that of the point itself.
+    ladder : [m]
+        Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
+        mean, takes a plain step at each of them first, from the smallest at which it is not alone.
+    errors : bool
+        Whether the sums for standard errors are wanted.
+    basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
+        Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
+        tangents.
+    numbers, steps, status : [batch, COLUMNS], [batch], [batch]
+    """
+    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
+    dim = points.shape[1]
+    found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, _ROOM))
+    room = scratch(dim, rank)
+    sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
+    before, slope = np.zeros(dim), np.empty(dim)
+    for b in range(points.shape[0]):
+        p = points[b]
+        status[b] = _NOT_CONVERGED
+        for c in range(COLUMNS):
+            numbers[b, c] = np.nan
+        numbers[b, OFFSET], numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = np.inf, -np.inf, -np.inf
+        climbed = ladder.size == 0
+        steps[b] = 0
+        while steps[b] < max(max_steps, 1):
+            bandwidth, typical = width_at(widths, p, slope)
+            if own_widths.size > 0:
+                bandwidth = own_widths[b]
+            limit = tol * bandwidth if relative else tol
+            numbers[b, WIDTH] = bandwidth
+            near, count, nearest, squares = ball(
+                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, found, near
+            )
+            mass = moments(near, count, shift, sigma)
+            if mass <= 0.0:
+                status[b] = _LEFT_SUPPORT
+                break
+            effective = mass * mass / squares
+            if not climbed:
+                climbed = True
+                few = effective < wanted
+                if few or far(shift, bandwidth):
+                    near, lower = _descend(
+                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, p,
+                        found, near, sigma, values[b], basis[b], shift, step,
+                    )  # fmt: skip
+                    if lower:
+                        continue
+                    if few:
+                        status[b] = _LEFT_SUPPORT
+                        break
+                    continue
+            numbers[b, LOG_ABSOLUTE] = np.log(mass) - 0.5 * nearest
+            numbers[b, LOG_MASS] = numbers[b, LOG_ABSOLUTE] - typical
+            numbers[b, EFFECTIVE] = effective
+            for i in range(dim):
+                means[b, i] = p[i] + shift[i]
+            eigh(sigma, values[b], basis[b])
+            status[b] = mass_verdict(numbers[b, LOG_MASS], log_share)
+            if status[b] == 0:
+                status[b] = gap_verdict(values[b], rank, min_gap)
+            if status[b] != 0:
+                break
+            steps[b] += 1
+            if order == 0:
+                numbers[b, OFFSET] = 0.0
+                break
+            status[b] = _NOT_CONVERGED
+            plain_step(shift, basis[b], rank, step)
+            residual = 0.0
+            if order == 2:
+                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
+                known = residual * bandwidth * bandwidth / freedom(rank, effective)
+                corrected_step(room[2], basis[b], rank, codimension, bandwidth, known, effective, step)
+            if kernel == GAUSSIAN:
+                newton(values[b], basis[b], rank, bandwidth, step)
+            numbers[b, OFFSET] = settle(step, before, numbers[b, OFFSET])
+            done = numbers[b, OFFSET] <= limit
+            if done or steps[b] >= max_steps:
+                if order == 1:
+                    residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
+                numbers[b, RESIDUAL] = residual * bandwidth * bandwidth
+                if errors:
+                    if rank == 2 and dim == 3:
+                        to_frame(near, count, basis[b], 1.0 / bandwidth, room[4])
+                    deviate(near, count, rank, room, bandwidth, squares, numbers[b])
+                second_form(room[2], basis[b], rank, bandwidth, forms[b])
+                if order == 2:
+                    tilt(room[2], basis[b], rank)
+                    press(basis[b], rank, forms[b])
+            if max_steps > 0:
+                shorten(step, bandwidth)
+                for i in range(dim):
+                    p[i] += step[i]
+                    before[i] = step[i]
+            if done or max_steps == 0:
+                status[b] = 0
+                break
+
+
+@kernel
+def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, room):
+    """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
+    gram, cross, fit, tile, spare, _, _ = room
+    if rank == 2 and shift.size == 3:
+        spread = surface_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, gram, cross)
+    else:
+        to_frame(near, count, basis, 1.0 / bandwidth, spare)
+        spread = quadric_sums(near, count, rank, tile, gram, cross)
+    return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
+
+
+@kernel
+def deviate(near, count, rank, room, bandwidth, squares, numbers):
+    """Write what `deviations` gives into the row ``numbers``, lengths in data units."""
+    gram, _, fit, tile, _, out, bias = room
+    deviations(near, count, rank, gram, fit, tile, out, bias)
+    # An observation of weight v has the noise of v observations averaged.
+    repeated = squares / out[4]
+    numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
+    numbers[MIXED], numbers[OWN] = out[3] * bandwidth * bandwidth, out[4]
+    total = 0.0
+    for j in range(bias.size):
+        total += bias[j] * bias[j]
+    numbers[BIAS] = total * bandwidth * bandwidth
+
+
+@kernel
+def _descend(
+    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, p,
+    found, near, sigma, values, basis, shift, step,
+):  # fmt: skip
+    """A plain step at each factor of the ladder; False if there is none to begin at.
+
+    That is the smallest at which ``p`` has neighbours enough and its mean lies across the tangent space.
+    """
+    top = 0
+    if np.isfinite(wanted):
+        top = -1
+        for level in range(ladder.size - 1, -1, -1):
+            width = ladder[level] * bandwidth
+            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
+            mass = moments(near, count, shift, sigma)
+            # Weights are relative to the nearest observation, however far that is.
+            if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
+                continue
+            if mass * mass / squares >= wanted:
+                eigh(sigma, values, basis)
+                plain_step(shift, basis, rank, step)
+                if not beside(shift, step, width):
+                    top = level
+                    break
+        if top < 0:
+            return near, False
+    for level in range(top, ladder.size):
+        near, count, _, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, found, near)
+        if moments(near, count, shift, sigma) <= 0.0:
+            return near, False
+        eigh(sigma, values, basis)
+        if gap_verdict(values, rank, min_gap) == 0:
+            plain_step(shift, basis, rank, step)
+            for i in range(p.size):
+                p[i] += step[i]
+    return near, True
