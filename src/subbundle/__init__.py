@@ -51,6 +51,7 @@ _HOME = {
     "reconstruct": "subbundle.surface.reconstruct",
     "save": "subbundle.saving",
     "submanifold": "subbundle.geodesics.submanifold",
+    "view": "subbundle.viewer.front",
 }
 _MODULES = (
     "bundles",
@@ -68,6 +69,7 @@ _MODULES = (
     "selection",
     "spaces",
     "testing",
+    "viewer",
 )
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from subbundle import selection as selection
     from subbundle import spaces as spaces
     from subbundle import testing as testing
+    from subbundle import viewer as viewer
     from subbundle._types import Status as Status
     from subbundle._types import SubbundleError as SubbundleError
     from subbundle._types import SubbundleWarning as SubbundleWarning
@@ -128,6 +131,7 @@ if TYPE_CHECKING:
     from subbundle.saving import save as save
     from subbundle.surface.reconstruct import reconstruct as reconstruct
     from subbundle.triangles.mesh import Mesh as Mesh
+    from subbundle.viewer.front import view as view
 
 
 def __getattr__(name: str) -> Any:

@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         experiment.set_defaults(run=partial(_paper, module, keyword), own=())
         _add_common(experiment, "subbundle-paper")
     _add_head(experiments.choices["head"])
-    for command in ("embed", "distance", "denoise", "reconstruct", "diagnose", "compile"):
+    for command in ("embed", "distance", "denoise", "reconstruct", "diagnose", "view", "compile"):
         own = import_module(f"subbundle.commands.{command}")
         own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
         own.add_arguments(own_parser)

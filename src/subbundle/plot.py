@@ -26,6 +26,7 @@ __all__ = [
     "draw_lines_of_bundle",
     "fit",
     "new_figure",
+    "png_of",
     "require_matplotlib",
     "save_png",
 ]
@@ -121,3 +122,12 @@ def draw_lines_of_bundle(panel: Any, points: Any, vectors: Any, *, length: float
         *points.T, *(length * vectors).T, angles="xy", scale_units="xy", scale=1.0, pivot="mid", color=color,
         headlength=0, headaxislength=0, headwidth=1, width=0.0035, zorder=2,
     )  # fmt: skip
+
+
+def png_of(figure: Any, *, dpi: int = 110) -> bytes:
+    """``figure`` as the bytes of a PNG file, in full colour."""
+    import io
+
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi)
+    return stream.getvalue()

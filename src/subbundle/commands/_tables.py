@@ -39,9 +39,7 @@ def read_table(path: Path) -> Table:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         return Table(read_points(path), [])
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
-    columns = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    columns = read_columns(path)
     numbers = {name: column for name, column in columns.items() if column.dtype.kind in "fiub"}
     if not numbers:
         raise ValueError(
@@ -49,6 +47,13 @@ def read_table(path: Path) -> Table:
         )
     left_out = [name for name in columns if name not in numbers]
     return Table(as_points(np.column_stack(list(numbers.values())), path.name), left_out)
+
+
+def read_columns(path: Path) -> dict[str, NDArray[Any]]:
+    """Every column of a ``.csv`` or ``.parquet`` file by its name, words included."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:

@@ -1,0 +1,157 @@
+"""Files as objects that can be viewed, and jobs that are done with their points first."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle._progress import Progress
+from subbundle._types import FloatArray
+from subbundle.commands._tables import read_columns
+from subbundle.io import MESH_SUFFIXES
+from subbundle.triangles.mesh import Mesh
+
+# Columns that are coordinates where a table has them; all others can colour.
+_COORDINATES = (
+    ("x", "y", "z"),
+    ("x", "y"),
+    ("coordinate_1", "coordinate_2", "coordinate_3"),
+    ("coordinate_1", "coordinate_2"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Named objects, the rows for a model among them, and columns that colour the first."""
+
+    named: dict[str, Any]
+    rows: FloatArray | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+
+def objects_in(files: Sequence[Path]) -> Objects:
+    """What ``files`` hold. A table beside one saved model is placed by that model."""
+    named: dict[str, Any] = {}
+    columns: dict[str, Mapping[str, Any]] = {}
+    for path in files:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+        name = path.name if path.name not in named else str(path)
+        named[name], columns[name] = _read(path)
+    models = [name for name, thing in named.items() if hasattr(thing, "get_params")]
+    tables = [name for name, thing in named.items() if isinstance(thing, np.ndarray)]
+    if len(models) == 1 and len(tables) == 1 and len(named) == 2:
+        rows, wanted = named[tables[0]], named[models[0]].n_features_in_
+        if rows.shape[1] != wanted:
+            raise ValueError(f"{tables[0]} must have the {wanted} features of {models[0]}; it has {rows.shape[1]}.")
+        return Objects({models[0]: named[models[0]]}, rows, columns[tables[0]])
+    first = next(iter(named))
+    return Objects(named, None, columns[first])
+
+
+def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
+    """``objects`` and what ``job`` makes of the first cloud among them."""
+    found = next((name for name, thing in objects.named.items() if isinstance(thing, np.ndarray)), None)
+    if found is None:
+        raise ValueError(f"--run {job} needs points; {', '.join(objects.named)} holds none.")
+    points = objects.named[found]
+    progress.stage(f"{job}: {len(points)} points")
+    if job == "embed":
+        from subbundle.estimators import AtlasEmbedding
+
+        model = AtlasEmbedding("auto", n_jobs=n_jobs).fit(points)
+        return replace(objects, named={found: model}, rows=points)
+    if job == "reconstruct":
+        from subbundle.surface.reconstruct import reconstruct
+
+        made: Any = reconstruct(points, progress=progress.stage, n_jobs=n_jobs)
+    elif job == "diagnose":
+        from subbundle.diagnostics import diagnose
+
+        made = diagnose(points, n_jobs=n_jobs)
+    else:
+        made = _denoised(points, n_jobs)
+    return replace(objects, named={**objects.named, job: made})
+
+
+def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:
+    from subbundle.bundles.principal import PrincipalSubbundle
+    from subbundle.bundles.ridge_project import ridge_project
+    from subbundle.cloud import Cloud
+    from subbundle.selection import choose_bandwidth
+
+    cloud = Cloud(points)
+    width = choose_bandwidth(cloud, 2, n_jobs=n_jobs).bandwidth
+    return ridge_project(PrincipalSubbundle(cloud, 2, width, n_jobs=n_jobs), points).points
+
+
+def _read(path: Path) -> tuple[Any, Mapping[str, Any]]:
+    """The object in a file, and columns that can colour it."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return _read_npz(path), {}
+    if suffix in (".csv", ".parquet"):
+        return _read_columns(path)
+    if suffix == ".npy":
+        from subbundle.io import read_points
+
+        return read_points(path), {}
+    if suffix in MESH_SUFFIXES:
+        mesh = _read_mesh(path)
+        if mesh is not None:
+            return mesh, {}
+    from subbundle.scans import read_scan
+
+    scan = read_scan(path)
+    return scan.points, scan.attributes
+
+
+def _read_npz(path: Path) -> Any:
+    """A saved mesh or a saved model."""
+    from subbundle import saving
+
+    with open(path, "rb") as stream:
+        is_mesh = zipfile.is_zipfile(stream) and {"vertices.npy", "faces.npy"} <= set(
+            zipfile.ZipFile(stream).namelist()
+        )
+    if not is_mesh:
+        return saving.load(path)
+    with np.load(path, allow_pickle=False) as held:
+        return Mesh(np.asarray(held["vertices"], dtype=np.float64), np.asarray(held["faces"], dtype=np.int64))
+
+
+def _read_mesh(path: Path) -> Mesh | None:
+    """The mesh in a file; None when it holds points without faces, or nothing that can be read here."""
+    import trimesh
+
+    try:
+        loaded: Any = trimesh.load(path, process=False, force="mesh")
+    except Exception:  # parsers fail in many ways; the reader of scans says in words what is wrong
+        return None
+    if not len(getattr(loaded, "faces", ())):
+        return None
+    colours = getattr(loaded.visual, "vertex_colors", None) if loaded.visual.kind == "vertex" else None
+    attributes = {} if colours is None else {"colours": np.asarray(colours, dtype=np.uint8)[:, :3]}
+    return Mesh(
+        np.asarray(loaded.vertices, dtype=np.float64), np.asarray(loaded.faces, dtype=np.int64), None, attributes
+    )
+
+
+def _read_columns(path: Path) -> tuple[FloatArray, Mapping[str, Any]]:
+    """Coordinates and the other columns of a table."""
+    columns = read_columns(path)
+    numbers = [name for name, column in columns.items() if column.dtype.kind in "fiub"]
+    lower = {name.strip().lower(): name for name in numbers}
+    chosen = next((names for names in _COORDINATES if all(name in lower for name in names)), None)
+    coordinates = [lower[name] for name in chosen] if chosen is not None else numbers
+    if not coordinates:
+        raise ValueError(
+            f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers."
+        )
+    others = {name: column for name, column in columns.items() if name not in coordinates}
+    return np.column_stack([columns[name].astype(np.float64) for name in coordinates]), others

@@ -1,0 +1,11 @@
+"""The viewer: point clouds, meshes, models and reports in a browser, a notebook, or one file that stands alone.
+
+    objects ─► `gathering` ─► Scene ─► `packing` ─► page (one file) | server (loopback) | widget (notebook)
+
+Drawing is done by three.js, which comes with the installed package ``k3d``; its code is put into the page when the page
+is written and is no part of this project. Our own modules, in ``static/``, do the linking, picking and colouring.
+"""
+
+from subbundle.viewer.front import View, view
+
+__all__ = ["View", "view"]

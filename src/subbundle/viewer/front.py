@@ -1,0 +1,173 @@
+"""`view`: look at anything that the library takes or makes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from subbundle.io import atomic_path
+from subbundle.viewer.gathering import Extras, Gathered, gather
+from subbundle.viewer.measuring import answer
+from subbundle.viewer.packing import pack
+from subbundle.viewer.page import page_of
+from subbundle.viewer.scene import Scene
+
+if TYPE_CHECKING:
+    from subbundle.viewer.server import Server
+
+_HEIGHT = 560
+
+
+def view(
+    obj: Any,
+    rows: Any = None,
+    *,
+    columns: Mapping[str, Any] | Any = None,
+    color: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+    title: str | None = None,
+) -> View:
+    """Look at ``obj`` in a browser, a notebook or a file.
+
+    Parameters
+    ----------
+    obj
+        Points [n, d] (an array, a data frame, a `Cloud`, anything with ``points``), a `Mesh` or anything with vertices
+        and faces, a `Chart`, `Atlas`, `Submanifold`, `Geodesics`, a subbundle, the `Report` of `diagnose`, a fitted
+        estimator; or a dict of such by name.
+    rows : [n, n_features], optional
+        With an estimator: the data to show. Without it the points of the shape stand for the training data.
+    columns : mapping of str to [n], or a data frame, optional
+        Further quantities to colour by: numbers, words, or colours [n, 3].
+    color : str, optional
+        The quantity that colours at first.
+    image_shape : (height, width), optional
+        When features are the pixels of grey pictures: hovering shows them.
+
+    Returns
+    -------
+    View
+        Shows itself in Jupyter; ``.show()`` opens the browser, ``.save("out.html")`` writes one file.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> page = sb.view(sb.datasets.torus(500).points, title="a torus")
+    >>> page
+    View('a torus': 500 points)
+    """
+    named = dict(obj) if isinstance(obj, Mapping) else {"points" if _is_array(obj) else _name(obj): obj}
+    if not named:
+        raise ValueError("view needs something to look at; got an empty dict.")
+    extras = Extras(rows, _columns(columns), color, image_shape)
+    gathered = gather(named, extras)
+    gathered.scene.title = title if title is not None else ", ".join(map(str, named))
+    return View(gathered)
+
+
+class View:
+    """Something to look at; made by `view`.
+
+    In Jupyter the last line of a cell shows it, with exact geodesics as long as the kernel runs.
+    """
+
+    def __init__(self, gathered: Gathered) -> None:
+        self._gathered = gathered
+
+    @property
+    def scene(self) -> Scene:
+        """What is shown."""
+        return self._gathered.scene
+
+    def answer(self, question: Any) -> dict[str, Any]:
+        """What a page asks for: exact geodesics between two rows."""
+        return answer(self._gathered.measures, question)
+
+    def html(self, *, address: str | None = None) -> str:
+        """The whole page. ``address``: where it asks for exact geodesics; without one it stands alone."""
+        return page_of(*self._packed(address))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one file, which must end in .html, that shows everything offline; return its path."""
+        path = Path(path)
+        if path.suffix.lower() != ".html":
+            raise ValueError(f"path must end in .html; got {path.name!r}.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+        text = self.html()
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return path
+
+    def serve(self, port: int = 0) -> Server:
+        """Serve the page on the loopback address, with exact geodesics; ``port`` 0 takes any free one."""
+        from subbundle.viewer.server import Server
+
+        return Server(self, port)
+
+    def show(self, *, port: int = 0, block: bool = False) -> Server:
+        """Open the page in the browser. The server ends with the process, with ``.close()``, or (``block``) Ctrl-C."""
+        server = self.serve(port)
+        server.open()
+        if block:
+            server.wait()
+        return server
+
+    def widget(self, *, height: int = _HEIGHT) -> Any:
+        """The view as a notebook widget of ``height`` pixels; needs anywidget."""
+        from subbundle.viewer.widget import ViewWidget
+
+        description, block = self._packed(None, exact=True)
+        return ViewWidget(description, block, self.answer, height)
+
+    def _packed(self, address: str | None, *, exact: bool = False) -> tuple[dict[str, Any], bytes]:
+        description, block = pack(self.scene)
+        if address is not None or exact:
+            description |= {"address": address, "exact": list(self._gathered.measures)}
+        return description, block
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """For notebooks: the live widget, and the page itself for those that run none."""
+        bundle = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        try:
+            live = self.widget()._repr_mimebundle_(**kwargs)
+        except ImportError:
+            return bundle
+        if isinstance(live, tuple):
+            return bundle | live[0], live[1]
+        return bundle | (live or {})
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own."""
+        return (
+            f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:{_HEIGHT}px;border:0" '
+            'sandbox="allow-scripts allow-downloads"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        from subbundle.viewer.packing import subtitle
+
+        return f"View({self.scene.title!r}: {subtitle(self.scene)})"
+
+
+def _is_array(obj: Any) -> bool:
+    return isinstance(obj, list | tuple) or hasattr(obj, "__array__")
+
+
+def _name(obj: Any) -> str:
+    return type(obj).__name__
+
+
+def _columns(columns: Any) -> dict[str, Any]:
+    if columns is None:
+        return {}
+    if hasattr(columns, "columns") and hasattr(columns, "to_numpy"):
+        return {str(name): columns[name].to_numpy() for name in columns.columns}
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            f"columns must be a dict or a data frame; got {type(columns).__name__}. Write {{'name': array}}."
+        )
+    return dict(columns)

@@ -1,0 +1,227 @@
+"""From objects to a `Scene`: one function for every kind of object, chosen by its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.viewer.measuring import Measure
+from subbundle.viewer.neighbours import page_graph
+from subbundle.viewer.quantities import quantities_of
+from subbundle.viewer.rows import shown_rows
+from subbundle.viewer.scene import Figure, Layer, Quantity, Scene, Table, joined_curves, point_size
+from subbundle.viewer.spaces import Spaces, feature_quantities, letters
+
+# Bytes of pictures that a page may carry.
+_MOST_PICTURE_BYTES = 8_000_000
+
+
+@dataclass(slots=True)
+class Gathered:
+    """A scene in the making, and what can be measured in it exactly, per table."""
+
+    scene: Scene = field(default_factory=Scene)
+    spaces: Spaces = field(default_factory=Spaces)
+    measures: dict[str, Measure] = field(default_factory=dict)
+
+    def new_key(self) -> str:
+        """A key for the next table."""
+        return f"table{len(self.scene.tables)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a user gives beside an object: rows of a model, columns to colour by, the shape of pictures."""
+
+    rows: Any = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    color: str | None = None
+    image_shape: tuple[int, int] | None = None
+
+
+def gather(named: Mapping[str, Any], extras: Extras) -> Gathered:
+    """Everything in ``named``; ``extras`` go with the first object that has rows of points."""
+    gathered = Gathered()
+    for name, thing in named.items():
+        add = _adder(thing)
+        add(gathered, str(name), thing, extras)
+        if gathered.scene.tables:
+            extras = Extras(color=extras.color)
+    _choose_colours(gathered.scene, extras.color)
+    return gathered
+
+
+def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
+    """The function that adds objects like ``thing``."""
+    from subbundle.viewer import models
+
+    kind = next((base.__name__ for base in type(thing).__mro__ if base.__name__ in models.ADDERS), None)
+    if kind is not None and type(thing).__module__.startswith("subbundle."):
+        return models.ADDERS[kind]
+    if hasattr(thing, "columns") and hasattr(thing, "to_numpy"):
+        return _add_frame
+    if hasattr(thing, "vertices") and hasattr(thing, "faces"):
+        return add_mesh
+    if hasattr(thing, "points") and np.ndim(thing.points) == 2:
+        return lambda gathered, name, thing, extras: add_points(gathered, name, thing.points, extras)
+    if hasattr(thing, "get_params") and hasattr(thing, "fit"):
+        raise ValueError(
+            f"{type(thing).__name__} is no estimator that the viewer knows. View its coordinates as an array instead."
+        )
+    if isinstance(thing, np.ndarray | list | tuple) or hasattr(thing, "__array__"):
+        return add_points
+    raise TypeError(
+        "view takes arrays of points, Mesh, Atlas, Chart, Submanifold, Geodesics, Report, subbundles, fitted "
+        f"estimators or a dict of such; got {type(thing).__name__}."
+    )
+
+
+def add_points(gathered: Gathered, name: str, points: Any, extras: Extras) -> None:
+    """A plain cloud [n, d]; exact geodesics are learned from it when they are first asked for."""
+    from subbundle.viewer.measuring import LearnedMeasure
+
+    key = gathered.new_key()
+    shown = add_table(gathered, name, points, extras)
+    gathered.measures[key] = LearnedMeasure(points, gathered.spaces.place)
+    gathered.scene.layers.append(
+        Layer(name, "points", _panel(gathered, shown, extras), gathered.spaces.place(shown), table=key,
+              colour=gathered.scene.next_colour(), size=point_size(len(shown)))
+    )  # fmt: skip
+
+
+def _panel(gathered: Gathered, points: FloatArray, extras: Extras) -> str:
+    return gathered.spaces.panel(gathered.scene, points, letters(points.shape[1]), choose=extras.image_shape is None)
+
+
+def add_table(
+    gathered: Gathered, name: str, points: Any, extras: Extras, quantities: tuple[Quantity, ...] = (),
+    names: tuple[str, ...] | None = None, along: FloatArray | None = None,
+    rank: int = 2,
+) -> FloatArray:  # fmt: skip
+    """Add the table of ``points`` [n, d], and give the rows shown. ``quantities`` have an entry for every row given.
+
+    ``along`` [n, m]: other positions of the rows, by which the page measures along the shape, of dimension ``rank``.
+    """
+    shown = shown_rows(points, name)
+    dim = shown.points.shape[1]
+    names = letters(dim) if names is None else names
+    gathered.spaces.panel(gathered.scene, shown.points, names, choose=extras.image_shape is None)
+    gathered.scene.notes.extend(shown.notes)
+    own = [replace(quantity, values=quantity.values[shown.rows]) for quantity in quantities]
+    own += quantities_of(extras.columns, shown.rows, shown.n_total)
+    images = None
+    if extras.image_shape is not None:
+        images = _images(gathered.scene, shown.points, extras.image_shape)
+    else:
+        own += feature_quantities(shown.points, gathered.spaces.place(shown.points), names)
+    gathered.scene.tables.append(
+        Table(
+            gathered.new_key(), name, shown.n_total, shown.rows, tuple(own),
+            features=names if dim > 3 else None, images=images,
+            graph=page_graph(shown.points if along is None else along[shown.rows], min(rank, max(dim - 1, 1))),
+        )
+    )  # fmt: skip
+    return shown.points
+
+
+def add_mesh(gathered: Gathered, name: str, mesh: Any, extras: Extras) -> None:
+    """A triangle mesh; its attributes can colour it."""
+    from subbundle.triangles.topology import border_edges
+
+    vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
+    if not len(faces):
+        raise ValueError(f"{name} must have at least one face; it has none. View its vertices as points instead.")
+    if not np.isfinite(vertices).all():
+        raise ValueError(f"{name} must have finite vertices; some are NaN or infinite. Remove their faces first.")
+    key = gathered.new_key()
+    rows: IntArray = np.arange(len(vertices))
+    attributes = getattr(mesh, "attributes", {})
+    quantities = quantities_of({**attributes, **extras.columns}, rows, len(vertices))
+    place = gathered.spaces.place
+    panel = gathered.spaces.panel(gathered.scene, vertices, letters(vertices.shape[1]), choose=False)
+    gathered.scene.tables.append(Table(key, name, len(vertices), rows, tuple(quantities)))
+    gathered.scene.layers.append(
+        Layer(
+            name, "mesh", panel, place(vertices), table=key, faces=faces, border=border_edges(faces), colour="#aebfd4"
+        )
+    )
+    if hasattr(mesh, "report"):
+        gathered.scene.facts += [(name if i == 0 else "", line) for i, line in enumerate(mesh.report())]
+
+
+def add_curves(gathered: Gathered, name: str, curves: NDArray[Any], colour: str | None = None) -> None:
+    """Curves [batch, times, d] or [times, d]; what is NaN was not reached."""
+    curves = np.asarray(curves, dtype=np.float64)
+    curves = curves[None] if curves.ndim == 2 else curves
+    flat = curves.reshape(-1, curves.shape[-1])
+    finite = flat[np.isfinite(flat).all(axis=1)]
+    if len(finite) < 2:
+        raise ValueError(f"{name} must have at least two finite points; all were lost before.")
+    panel = gathered.spaces.panel(gathered.scene, finite, letters(curves.shape[-1]), choose=False)
+    placed = [gathered.spaces.place(curve) for curve in curves]
+    points, offsets = joined_curves(placed)
+    colour = gathered.scene.next_colour() if colour is None else colour
+    gathered.scene.layers.append(Layer(name, "lines", panel, points, offsets=offsets, colour=colour, size=1.5))
+
+
+def add_report(gathered: Gathered, name: str, report: Any, extras: Extras) -> None:
+    """What `diagnose` found: figures, numbers and warnings beside the views."""
+    from subbundle.diagnostics.messages import summary
+    from subbundle.plot import png_of
+
+    gathered.scene.facts += summary(report)
+    gathered.scene.warnings += list(report.warnings)
+    gathered.scene.figures.append(Figure("Gap, error, directions and distances to the ridge", png_of(report.figure())))
+
+
+def _add_frame(gathered: Gathered, name: str, frame: Any, extras: Extras) -> None:
+    """A data frame: columns of numbers are coordinates, the others can colour."""
+    numbers = frame.select_dtypes("number")
+    if not numbers.shape[1]:
+        raise ValueError(f"{name} must have columns of numbers; it has none among {list(frame.columns)}.")
+    others = {str(column): frame[column].to_numpy() for column in frame.columns if column not in numbers.columns}
+    add_points(gathered, name, numbers.to_numpy(), replace(extras, columns={**others, **extras.columns}))
+
+
+def _images(scene: Scene, points: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8] | None:
+    """Rows [n, height·width] as pictures; None, with a note, when they are too many for one page."""
+    height, width = shape
+    if points.shape[1] != height * width:
+        raise ValueError(
+            f"image_shape must have as many pixels as there are features, {points.shape[1]}; got {height} × {width}."
+        )
+    if points.size > _MOST_PICTURE_BYTES:
+        scene.notes.append(f"pictures of {len(points):,} rows are too many for one page and are left out")
+        return None
+    return pictures(points, shape, float(points.min()), float(points.max()))
+
+
+def pictures(points: FloatArray, shape: tuple[int, int], low: float, high: float) -> NDArray[np.uint8]:
+    """Rows [n, height·width] as grey pictures between ``low`` and ``high``."""
+    scaled = np.clip((points - low) / (high - low or 1.0), 0.0, 1.0)
+    return np.round(255.0 * np.nan_to_num(scaled)).astype(np.uint8).reshape(len(points), *shape)
+
+
+def _choose_colours(scene: Scene, wanted: str | None) -> None:
+    """The quantity that colours each table first: the one asked for, else its first, but no bare coordinate."""
+    names = {quantity.name for table in scene.tables for quantity in table.quantities}
+    coordinates = {axis for panel in scene.panels for axis in panel.axes}
+    if wanted is not None and wanted not in names | coordinates:
+        raise ValueError(
+            f"color must be one of {', '.join(sorted(names | coordinates)) or 'no quantity'}; got {wanted!r}."
+        )
+    for i, table in enumerate(scene.tables):
+        own = [quantity.name for quantity in table.quantities]
+        bare = {*(table.features or ()), "component 1", "component 2", "component 3"}
+        first = next((name for name in own if name not in bare), None)
+        # Bare points show their height; a surface shows its shape by the light on it.
+        drawn = next(layer for layer in scene.layers if layer.table == table.key)
+        height = next(panel.axes[-1] for panel in scene.panels if panel.key == drawn.panel)
+        first = height if first is None and drawn.kind == "points" and table.graph is not None else first
+        chosen = wanted if wanted in own or wanted in coordinates else first
+        scene.tables[i] = replace(table, default=chosen)

@@ -1,0 +1,165 @@
+"""Exact lengths and paths: what Python computes for a page that is open beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+
+# Rows that a shape is learned from when a plain cloud is asked for a geodesic; more take minutes.
+_MOST_LEARNED = 20_000
+_STEPS = 121
+# Part by which a path differs in length from the distance when it leads another way; atlas and bundle differ by less.
+_OTHER_WAY = 0.05
+
+Paths = dict[str, FloatArray]
+Place = Callable[[FloatArray], FloatArray]
+
+
+class Measure(Protocol):
+    """How rows of a table are joined along the shape."""
+
+    def length(self, i: int, j: int) -> float:
+        """Distance along the shape of rows i and j; infinite where they are not connected, NaN where none was found."""
+
+    def straight(self, i: int, j: int) -> float:
+        """Their distance through the air."""
+
+    def paths(self, i: int, j: int, length: float) -> Paths:
+        """Points [m, 3] in each panel of a geodesic of about that ``length``; empty where none was found."""
+
+
+class BundleMeasure:
+    """Geodesics of a subbundle between ``points`` [n, dim] of its own space."""
+
+    def __init__(self, bundle: Any, points: FloatArray, shown: Callable[[FloatArray], Paths]) -> None:
+        self._bundle, self._points, self._shown = bundle, points, shown
+
+    def length(self, i: int, j: int) -> float:
+        """`subbundle.distance` of the two rows."""
+        from subbundle.geodesics.distance import distance
+
+        return float(distance(self._bundle, self._points[i], self._points[j]))
+
+    def straight(self, i: int, j: int) -> float:
+        """Euclidean distance of the two rows."""
+        return float(np.linalg.norm(self._points[i] - self._points[j]))
+
+    def paths(self, i: int, j: int, length: float) -> Paths:
+        """`subbundle.geodesic_between` the two rows, unless `distance` knows a shorter way."""
+        from subbundle.geodesics.between import geodesic_between
+
+        x, y = self._points[i], self._points[j]
+        # `distance` starts at the point that comes first in lexicographic order; with noise the other way is not quite
+        # the same geodesic.
+        turned = tuple(y) < tuple(x)
+        start, end = (y, x) if turned else (x, y)
+        found = geodesic_between(self._bundle, start, end, n_points=_STEPS)
+        if found.status != Status.OK or abs(float(found.lengths) - length) > _OTHER_WAY * length:
+            return {}
+        return self._shown(found.points[::-1] if turned else found.points)
+
+
+class ModelMeasure:
+    """Geodesics of a fitted estimator: the length is its own, the path that of its subbundle between the same rows."""
+
+    def __init__(
+        self, rows: FloatArray, length: Callable[[FloatArray, FloatArray], float], paths: BundleMeasure
+    ) -> None:
+        self._rows, self._length, self._paths = rows, length, paths
+
+    def length(self, i: int, j: int) -> float:
+        """What the estimator says."""
+        return float(self._length(self._rows[i], self._rows[j]))
+
+    def straight(self, i: int, j: int) -> float:
+        """Euclidean distance of the two rows."""
+        return float(np.linalg.norm(self._rows[i] - self._rows[j]))
+
+    def paths(self, i: int, j: int, length: float) -> Paths:
+        """The path of the estimator's subbundle."""
+        return self._paths.paths(i, j, length)
+
+
+class LearnedMeasure:
+    """A plain cloud [n, d], whose shape is learned when the first geodesic is asked for."""
+
+    def __init__(self, points: Any, place: Place) -> None:
+        self._points, self._place = points, place
+        self._metric: Any = None
+
+    def _pair(self, i: int, j: int) -> FloatArray:
+        return np.stack([np.asarray(self._points[i], dtype=np.float64), np.asarray(self._points[j], dtype=np.float64)])
+
+    def _learned(self) -> Any:
+        if self._metric is None:
+            from subbundle.estimators import GeodesicDistance
+
+            step = max(1, -(-len(self._points) // _MOST_LEARNED))
+            rows = np.asarray(self._points[::step], dtype=np.float64)
+            self._metric = GeodesicDistance(rank="auto").fit(rows[np.isfinite(rows).all(axis=1)])
+        return self._metric
+
+    def length(self, i: int, j: int) -> float:
+        """`subbundle.GeodesicDistance` of the two rows."""
+        return float(self._learned()(*self._pair(i, j)))
+
+    def straight(self, i: int, j: int) -> float:
+        """Euclidean distance of the two rows."""
+        return float(np.linalg.norm(np.subtract(*self._pair(i, j))))
+
+    def paths(self, i: int, j: int, length: float) -> Paths:
+        """The geodesic between the two rows after both were projected to the middle of the cloud."""
+        from subbundle.bundles.ridge import carry_to_ridge
+
+        metric = self._learned()
+        kept = (self._pair(i, j) - metric.mean_) @ metric.axes_
+        ends = carry_to_ridge(metric.bundle_, kept).points
+        key = f"space{len(metric.mean_)}"
+        shown = BundleMeasure(
+            metric.bundle_, ends, lambda path: {key: self._place(metric.mean_ + path @ metric.axes_.T)}
+        )
+        return shown.paths(0, 1, length)
+
+
+def answer(measures: dict[str, Measure], question: Any) -> dict[str, Any]:
+    """Answer a page: ``{"kind": "geodesic", "table": key, "rows": [i, j]}``. Errors are answers too, in words."""
+    import warnings
+
+    try:
+        measure, i, j = _read(measures, question)
+    except (ValueError, TypeError, KeyError) as error:
+        return {"error": f"a question must name a table and two of its rows; {error}"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            length = measure.length(i, j)
+            paths = measure.paths(i, j, length) if np.isfinite(length) else {}
+        except (ValueError, ArithmeticError, IndexError) as error:
+            return {"error": " ".join(str(error).split())}
+    messages = (
+        [] if paths or not np.isfinite(length) else ["The length is exact; the path drawn is the shortest in a graph."]
+    )
+    if np.isnan(length):
+        messages = ["No geodesic was found between these points."]
+    messages += list(dict.fromkeys(str(warning.message) for warning in said))
+    return {
+        "length": length if np.isfinite(length) else None,
+        "straight": measure.straight(i, j),
+        "paths": {key: path[np.isfinite(path).all(axis=1)].tolist() for key, path in paths.items()},
+        "message": " ".join(messages),
+    }
+
+
+def _read(measures: dict[str, Measure], question: Any) -> tuple[Measure, int, int]:
+    if not isinstance(question, dict) or question.get("kind") != "geodesic":
+        raise ValueError("its kind must be 'geodesic'")
+    rows = question.get("rows")
+    if not isinstance(rows, list) or len(rows) != 2 or not all(type(row) is int and row >= 0 for row in rows):
+        raise ValueError("rows must be two row numbers")
+    if question.get("table") not in measures:
+        raise ValueError("that table has no geodesics")
+    return measures[question["table"]], rows[0], rows[1]

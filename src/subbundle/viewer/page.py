@@ -1,0 +1,89 @@
+"""One HTML page with everything inside: our modules, the drawing library of the installed package, and the data.
+
+The page states, by its content security policy, that it loads nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from functools import cache
+from html import escape
+from importlib import resources, util
+from pathlib import Path
+from typing import Any
+
+_IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./([\w-]+\.js)";\n', re.MULTILINE)
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' blob:; \
+style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src {connect}; worker-src blob:">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>html, body {{ margin: 0; height: 100%; }}
+{style}</style></head>
+<body><div id="sb-root"></div>
+<script type="application/json" id="sb-description">{description}</script>
+<script type="application/octet-stream" id="sb-data">{data}</script>
+<script type="application/octet-stream" id="sb-library">{library}</script>
+<script type="module">{code}
+startPage();
+</script></body></html>
+"""
+
+
+class ViewerUnavailableError(ImportError):
+    """What the viewer draws with is not installed."""
+
+
+def page_of(description: dict[str, Any], block: bytes) -> str:
+    """The page for a description and its gzipped block, both from `packing.pack`."""
+    # "<" cannot end the element early when written as an escape, which JSON allows inside strings.
+    text = json.dumps(description, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return _PAGE.format(
+        title=escape(description["title"]),
+        connect="'self'" if description["address"] else "'none'",
+        style=style(),
+        description=text,
+        data=base64.b64encode(block).decode("ascii"),
+        library=base64.b64encode(library()).decode("ascii"),
+        code=module(),
+    )
+
+
+@cache
+def library() -> bytes:
+    """The gzipped code of three.js as the installed package ``k3d`` ships it."""
+    found = util.find_spec("k3d")
+    path = Path(found.origin).parent / "static" / "standalone.js" if found and found.origin else None
+    if path is None or not path.is_file():
+        raise ViewerUnavailableError(
+            'the viewer needs k3d 3.2 or later, which is not installed. Write: pip install "subbundle[view]"'
+        )
+    return gzip.compress(path.read_bytes(), compresslevel=9, mtime=0)
+
+
+@cache
+def style() -> str:
+    """The style sheet."""
+    return (resources.files("subbundle.viewer") / "static" / "style.css").read_text(encoding="utf-8")
+
+
+@cache
+def module() -> str:
+    """Our modules as one, those that are imported first; ends with `startPage` and `startWidget` defined."""
+    folder = resources.files("subbundle.viewer") / "static"
+    done: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in done:
+            return
+        text = (folder / name).read_text(encoding="utf-8")
+        for needed in _IMPORT.findall(text):
+            add(needed)
+        done[name] = re.sub(r"^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
+
+    add("boot.js")
+    return "\n".join(f"// {name}\n{text}" for name, text in done.items())
