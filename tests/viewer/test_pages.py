@@ -148,7 +148,11 @@ def test_a_walk_along_a_coordinate_moves_through_space(opened):
         model = sb.PrincipalSubmanifold(2, radius=1.5).fit(cloud)
     page = opened(sb.view(model, cloud))
     page.js(
-        """(() => { const s = document.querySelector("[data-action=walk]"); s.value = 60; s.dispatchEvent(new Event("input")); })()"""
+        """(() => {
+            const slider = document.querySelector("[data-action=walk]");
+            slider.value = 60;
+            slider.dispatchEvent(new Event("input"));
+        })()"""
     )
     walk = page.js("({value: subbundleView.data.walks[0].values[60], at: subbundleView.walked.space3})")
     middle = np.median(model.embedding_, axis=0)

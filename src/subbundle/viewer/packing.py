@@ -87,7 +87,7 @@ def colour_maps() -> dict[str, NDArray[np.uint8]]:
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
 
-    from subbundle.viewer.scene import PALETTE
+    from subbundle.plot.palette import PALETTE
 
     steps = np.linspace(0.0, 1.0, 256)
     maps = {

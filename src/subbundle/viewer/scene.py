@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-
-# Colour-blind safe (Okabe and Ito), told apart in grey by their order; the first colours the first layer.
-PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6fb0", "#999933")
+from subbundle.plot.palette import PALETTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ export class Panel {
     this._makeScene(layers, tables);
     this._makeCamera();
     this._target = new THREE.WebGLRenderTarget(1, 1);
-    new ResizeObserver(() => this.resize()).observe(this.element);
+    new ResizeObserver(() => this.fits || this.resize()).observe(this.element);
     this.resize();
   }
 
@@ -144,6 +144,12 @@ export class Panel {
     return Math.max(this.element.clientWidth, 1) / Math.max(this.element.clientHeight, 1);
   }
 
+  /** Whether the canvas has the size of its place. */
+  get fits() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    return this.over.width === Math.floor(width * this.ratio) && this.over.height === Math.floor(height * this.ratio);
+  }
+
   resize() {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !height) return;
@@ -158,7 +164,8 @@ export class Panel {
     } else this.camera.aspect = this.aspect;
     this.camera.updateProjectionMatrix();
     const pixels = [width * this.ratio, height * this.ratio];
-    this._target?.dispose();
+    this._target.depthTexture?.dispose();
+    this._target.dispose();
     this._target = new this.THREE.WebGLRenderTarget(...pixels, {
       depthTexture: new this.THREE.DepthTexture(...pixels, this.THREE.FloatType),
     });
@@ -168,13 +175,12 @@ export class Panel {
   /** Draw at the next frame. */
   redraw() {
     if (this._waiting) return;
-    this._waiting = requestAnimationFrame(() => {
-      this._waiting = 0;
-      this.draw();
-    });
+    this._waiting = requestAnimationFrame(() => this.draw());
   }
 
   draw() {
+    cancelAnimationFrame(this._waiting);
+    this._waiting = 0;
     const { renderer, shade } = this;
     const [width, height] = [this.over.width, this.over.height];
     renderer.setClearColor(this.background || "#ffffff", 1);

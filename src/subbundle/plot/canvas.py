@@ -1,8 +1,4 @@
-"""Pictures of clouds, bundles and geodesics, drawn far things first.
-
-A `Scene` holds what is to be seen in space; `new_figure` makes the panels it is drawn into and `save_png` writes them.
-Matplotlib is needed only when something is drawn and is used without pyplot, so no global state is touched.
-"""
+"""Figures, colours and files: what all pictures share."""
 
 from __future__ import annotations
 
@@ -12,24 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._scene import Scene, View, fit
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_points
 from subbundle.io import atomic_path
-
-__all__ = [
-    "PlottingUnavailableError",
-    "Scene",
-    "View",
-    "add_scale",
-    "colours_of",
-    "draw_lines_of_bundle",
-    "fit",
-    "new_figure",
-    "png_of",
-    "require_matplotlib",
-    "save_png",
-]
 
 
 class PlottingUnavailableError(ImportError):
@@ -62,6 +43,17 @@ def new_figure(n_panels: int = 1, *, size: float = 4.6) -> tuple[Any, list[Any]]
         panel.set_aspect("equal")
         panel.set_axis_off()
     return figure, panels
+
+
+def new_axes(ax: Any = None, *, size: float = 4.8) -> Any:
+    """``ax``, or the axes of a new figure; frameless above and to the right."""
+    require_matplotlib()
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(1.25 * size, size), facecolor="white", layout="constrained").add_subplot()
+        ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def save_png(figure: Any, path: str | os.PathLike[str], *, dpi: int = 160) -> Path:

@@ -1,0 +1,110 @@
+"""A million points and a mesh of half a million faces on one page: its size, and the time until it is drawn."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._extras import MissingExtraError, require
+from benchmarks._report import Bar, Result, Table
+from subbundle import Mesh, datasets, view
+
+_POINTS = 1_000_000
+# A torus of this grid has twice as many faces.
+_GRID = (500, 500)
+_ARGUMENTS = (
+    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
+_READY = "Boolean(globalThis.subbundleView?.ready)"
+_REPEATS = 3
+_DRAW = """(() => {
+    const panel = subbundleView.panels[0];
+    panel.draw();
+    const context = panel.renderer.getContext();
+    context.readPixels(0, 0, 1, 1, context.RGBA, context.UNSIGNED_BYTE, new Uint8Array(4));
+})()"""
+
+
+def run() -> Result:
+    playwright = require("playwright.sync_api")
+    require("k3d")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        raise MissingExtraError("this benchmark needs chromium: apt-get install -y --no-install-recommends chromium")
+    points = datasets.torus(_POINTS, noise=0.01, seed=0).points
+    columns = {"noise": np.abs(np.hypot(np.hypot(points[:, 0], points[:, 1]) - 1.0, points[:, 2]) - 0.4)}
+    scenes: dict[str, Callable[[], Any]] = {
+        "100,000 points": lambda: view(points[:100_000]),
+        "1,000,000 points, one column": lambda: view(points, columns=columns),
+        "500,000 faces": lambda: view(_torus()),
+        "1,000,000 points and 500,000 faces": lambda: view({"scan": points, "surface": _torus()}, columns=columns),
+    }
+    rows, size, drawn = [], {}, {}
+    with tempfile.TemporaryDirectory() as folder, playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=list(_ARGUMENTS))
+        for name, make in scenes.items():
+            begin = time.perf_counter()
+            path = make().save(Path(folder) / "page.html")
+            written = time.perf_counter() - begin
+            size[name] = path.stat().st_size / 1e6
+            first, frame, hover = np.median([_timed(browser, path) for _ in range(_REPEATS)], axis=0)
+            drawn[name] = float(first)
+            rows.append([name, f"{written:.1f}", f"{size[name]:.1f}", f"{first:.1f}", f"{frame:.2f}", f"{hover:.2f}"])
+        browser.close()
+    return Result(
+        title="The viewer's page in software rendering",
+        method=(
+            f"One file, opened from disk in Chromium with SwiftShader (no graphics card), 1280 × 800. Drawn: from the "
+            f"call until the first frame is on the canvas; a further frame; and what lies under the mouse. Medians of "
+            f"{_REPEATS}."
+        ),
+        tables=[Table(["page", "written, s", "MB", "drawn, s", "frame, s", "hover, s"], rows)],
+        bars=[
+            Bar("size of the page with both", size["1,000,000 points and 500,000 faces"], 25.0, unit="MB"),
+            Bar("drawn, with both", drawn["1,000,000 points and 500,000 faces"], 10.0, unit="s"),
+        ],
+    )
+
+
+def _timed(browser: Any, path: Path) -> tuple[float, float, float]:
+    """Seconds until drawn, for another frame, and for the row under the mouse."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(120_000)
+    begin = time.perf_counter()
+    page.goto(path.as_uri())
+    while not page.evaluate(_READY):
+        time.sleep(0.02)
+    # Reading a pixel back waits until everything before it is drawn.
+    page.evaluate(_DRAW)
+    first = time.perf_counter()
+    page.evaluate(_DRAW)
+    frame = time.perf_counter()
+    page.mouse.move(760, 430)
+    while page.evaluate("subbundleView.state.hover") is None:
+        time.sleep(0.02)
+    hover = time.perf_counter()
+    page.close()
+    return first - begin, frame - first, hover - frame
+
+
+def _torus() -> Mesh:
+    """A bumpy torus of 500,000 faces."""
+    n, m = _GRID
+    u, v = (2.0 * np.pi * grid.ravel() / size for grid, size in zip(np.indices(_GRID), _GRID, strict=True))
+    minor = 0.4 + 0.02 * np.sin(9.0 * u) * np.cos(7.0 * v)
+    ring = 1.0 + minor * np.cos(v)
+    vertices = np.column_stack([ring * np.cos(u), ring * np.sin(u), minor * np.sin(v)])
+    corner = np.arange(n * m).reshape(_GRID)
+    right, up = np.roll(corner, -1, axis=0), np.roll(corner, -1, axis=1)
+    across = np.roll(right, -1, axis=1)
+    faces = np.concatenate(
+        [np.stack([corner, right, across], axis=-1), np.stack([corner, across, up], axis=-1)], axis=1
+    )
+    return Mesh(vertices, faces.reshape(-1, 3))

@@ -1,0 +1,45 @@
+"""Pictures for print, drawn with Matplotlib and without pyplot, so that no global state is touched.
+
+`embedding`, `mesh`, `geodesics`, `distances`, `bandwidth` and `trust` take axes (``ax=``) or make a figure of their own,
+and return the axes; ``axes.figure.savefig("a.pdf")`` writes them. `EmbeddingDisplay` is the same in the manner of
+scikit-learn's displays. A `Scene` holds things in space and paints them far things first; `new_figure` makes the panels
+it is drawn into and `save_png` writes them small. Matplotlib is needed only when something is drawn.
+"""
+
+from subbundle._scene import Scene, View, fit
+from subbundle.plot.canvas import (
+    PlottingUnavailableError,
+    add_scale,
+    colours_of,
+    draw_lines_of_bundle,
+    new_figure,
+    png_of,
+    require_matplotlib,
+    save_png,
+)
+from subbundle.plot.display import EmbeddingDisplay
+from subbundle.plot.learned import bandwidth, distances, embedding, trust
+from subbundle.plot.palette import PALETTE
+from subbundle.plot.solid import geodesics, mesh
+
+__all__ = [
+    "PALETTE",
+    "EmbeddingDisplay",
+    "PlottingUnavailableError",
+    "Scene",
+    "View",
+    "add_scale",
+    "bandwidth",
+    "colours_of",
+    "distances",
+    "draw_lines_of_bundle",
+    "embedding",
+    "fit",
+    "geodesics",
+    "mesh",
+    "new_figure",
+    "png_of",
+    "require_matplotlib",
+    "save_png",
+    "trust",
+]

@@ -1,0 +1,9 @@
+"""The house palette: colours that colour-blind readers tell apart, and marks that tell them apart in grey."""
+
+from __future__ import annotations
+
+# Okabe and Ito's colours, the yellow replaced: it is invisible on paper.
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6fb0", "#999933")
+# One mark per colour, for print without colour.
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
+INK, GREY, BORDER = "#2b2f36", "#8a919c", "#d55e00"
