@@ -47,6 +47,7 @@ _HOME = {
     "load": "subbundle.saving",
     "log": "subbundle.geodesics.log",
     "pairwise_distance": "subbundle.geodesics.distance",
+    "progress": "subbundle._progress",
     "ridge_project": "subbundle.bundles.ridge_project",
     "reconstruct": "subbundle.surface.reconstruct",
     "save": "subbundle.saving",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from subbundle import spaces as spaces
     from subbundle import testing as testing
     from subbundle import viewer as viewer
+    from subbundle._progress import progress as progress
     from subbundle._types import Status as Status
     from subbundle._types import SubbundleError as SubbundleError
     from subbundle._types import SubbundleWarning as SubbundleWarning

@@ -17,6 +17,7 @@ from typing import Any
 from numba.core import event
 from threadpoolctl import ThreadpoolController
 
+from subbundle._progress import Progress, watcher_of
 from subbundle._validation import as_integer
 
 # Chunks per thread at least: enough that rows of unequal cost even out.
@@ -47,7 +48,8 @@ def run_rows(
     if n_rows == 0:
         return
     with _announce_compiling(), _one_blas_thread() if calls_blas else nullcontext():
-        rows = _Rows(n_rows, grain, most=max(n_rows // (n_jobs * _CHUNKS) if n_jobs > 1 else n_rows, grain))
+        most = max(n_rows // (n_jobs * _CHUNKS) if n_jobs > 1 else n_rows, grain)
+        rows = _Rows(n_rows, grain, most, watcher_of(n_rows))
         _share_out(rows, work, min(n_jobs, max(n_rows // grain, 1)))
 
 
@@ -57,8 +59,9 @@ class _Rows:
     Ctrl-C is seen between chunks, so none should take long; and what a row costs is known only when some are done.
     """
 
-    def __init__(self, n_rows: int, least: int, most: int) -> None:
+    def __init__(self, n_rows: int, least: int, most: int, watcher: Progress | None = None) -> None:
         self._next, self._end, self._least, self._most = 0, n_rows, least, most
+        self._watcher = watcher
         self._lock = threading.Lock()
 
     def take(self, size: int) -> tuple[int, int]:
@@ -78,6 +81,8 @@ class _Rows:
                 return
             begin = time.perf_counter()
             work(start, stop)
+            if self._watcher is not None:
+                self._watcher.advance(stop - start)
             seconds = max(time.perf_counter() - begin, 1e-9)
             fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
             size = min(max(fitting, self._least), self._most)

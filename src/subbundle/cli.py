@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from subbundle import __version__
+from subbundle._progress import silenced
 
 # Name: module, keyword for the number of data sets (if it repeats), how many usually, help.
 _EXPERIMENTS = {
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        with silenced(options.quiet):
+            options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the results has gone, as `head` does; what the interpreter writes at its end must go somewhere.
@@ -118,11 +120,17 @@ def _parser() -> argparse.ArgumentParser:
         own = import_module(f"subbundle.commands.{command}")
         own_parser = commands.add_parser(command, help=own.HELP, description=own.HELP[0].upper() + own.HELP[1:] + ".")
         own.add_arguments(own_parser)
+        _add_quiet(own_parser)
         own_parser.set_defaults(run=own.run)
     return parser
 
 
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
 def _add_common(parser: argparse.ArgumentParser, folder: str) -> None:
+    _add_quiet(parser)
     parser.add_argument("--seed", type=_seed, default=0, help="seed of the random numbers (default 0)")
     parser.add_argument(
         "--out", type=Path, default=Path(folder), metavar="DIR", help=f"folder for the files (default {folder})"
