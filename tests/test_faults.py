@@ -203,3 +203,30 @@ def test_ctrl_c_on_the_command_line_ends_it_with_130():
     process.send_signal(signal.SIGINT)
     assert process.communicate() == ("", "\nsubbundle: interrupted\n")
     assert process.returncode == 130
+
+
+@posix
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not tell")
+def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made():
+    script = """
+import resource
+from subbundle import _memory
+left = 1 << 30
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + left, used + left))
+_memory.require_memory(left // 4, "a few", "nothing")
+try:
+    _memory.require_memory(2 * left, "distances of 9 × 9 points", "Ask for fewer.")
+except MemoryError as error:
+    print(str(error).replace("1024 MiB", "1.0 GiB"))
+"""
+    out, err = start(script).communicate()
+    assert out.startswith("distances of 9 × 9 points need 2.0 GiB; "), err
+    assert out.endswith(" are free. Ask for fewer.\n")
+
+
+def test_too_many_pairs_are_refused(wavy_cloud):
+    points = wavy_cloud(3, 400)
+    bundle, many = sb.PrincipalSubbundle(points, 2, 0.6), np.broadcast_to(points[0], (3_000_000, 3))
+    with pytest.raises(MemoryError, match=r"of 3000000 × 3000000 points need .* GiB; .* are free\. Ask for fewer"):
+        sb.pairwise_distance(bundle, many)

@@ -15,7 +15,7 @@ PACKAGE = Path(subbundle.__path__[0])
 # The way of the data. A file may import from its own layer and from those before it.
 LAYERS = (
     ("_types", "_progress", "_sources", "_machine_code", "_compiled"),
-    ("_validation", "_elementwise", "_atomic", "_mesh_files", "_archives"),
+    ("_validation", "_memory", "_elementwise", "_atomic", "_mesh_files", "_archives"),
     ("_parallel", "io"),
     ("triangles",),
     ("kernels", "_closest", "_scene", "_head"),

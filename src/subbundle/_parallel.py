@@ -60,7 +60,7 @@ class _Rows:
     """
 
     def __init__(self, n_rows: int, least: int, most: int, watcher: Progress | None = None) -> None:
-        self._next, self._end, self._least, self._most = 0, n_rows, least, most
+        self._next, self._end, self.least, self._most = 0, n_rows, least, most
         self._watcher = watcher
         self._lock = threading.Lock()
 
@@ -69,31 +69,38 @@ class _Rows:
         with self._lock:
             start = self._next
             left = self._end - start
-            self._next += left if left < size + self._least else size
+            self._next += left if left < size + self.least else size
             return start, self._next
 
-    def do(self, work: Callable[[int, int], None], failures: list[BaseException]) -> None:
+    def do_all(self, work: Callable[[int, int], None], failures: list[BaseException]) -> None:
         """Do rows until none is left or another thread has failed."""
-        size = self._least
-        while not failures:
-            start, stop = self.take(size)
-            if start == stop:
-                return
-            begin = time.perf_counter()
-            work(start, stop)
-            if self._watcher is not None:
-                self._watcher.advance(stop - start)
-            seconds = max(time.perf_counter() - begin, 1e-9)
-            fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
-            size = min(max(fitting, self._least), self._most)
+        size = self.least
+        while size and not failures:
+            size = self.do_some(work, size)
+
+    def do_some(self, work: Callable[[int, int], None], size: int) -> int:
+        """Do the next ``size`` rows; how many should come after them, 0 at the end."""
+        start, stop = self.take(size)
+        if start == stop:
+            return 0
+        begin = time.perf_counter()
+        work(start, stop)
+        if self._watcher is not None:
+            self._watcher.advance(stop - start)
+        seconds = max(time.perf_counter() - begin, 1e-9)
+        fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
+        return min(max(fitting, self.least), self._most)
 
 
 def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) -> None:
     failures: list[BaseException] = []
+    if n_threads > 1:
+        # The first rows alone: if kernels must be compiled, an interrupt reaches the thread that compiles them.
+        rows.do_some(work, rows.least)
 
     def run() -> None:
         try:
-            rows.do(work, failures)
+            rows.do_all(work, failures)
         except BaseException as failure:
             failures.append(failure)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
+from subbundle._memory import require_memory
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points
@@ -44,6 +45,9 @@ class AtlasDistance:
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
         x = as_points(x, "x", dim=self._atlas.bases.shape[1])
+        n, m = len(x), len(x) if y is None else len(y)
+        need = 8.0 * n * m * (3 + 2 * x.shape[1])  # the result, two indices, both ends of every pair
+        require_memory(need, f"distances of {n} × {m} points", "Ask for fewer rows at a time.")
         here = self._atlas.place(x)
         if y is None:
             rows, columns = np.triu_indices(len(x), 1)

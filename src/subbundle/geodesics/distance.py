@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._memory import require_memory
 from subbundle._types import BoolArray, FloatArray, IntArray, SubbundleWarning
 from subbundle._validation import as_bundle, as_points
 from subbundle.bundles.base import Subbundle
@@ -20,6 +21,8 @@ from subbundle.geodesics._fans import fan_distances
 from subbundle.geodesics._lengths import by_narrow_fans, geodesic_lengths, joined, no_longer_than_paths, ordered
 from subbundle.geodesics._paths import HasLandmarks, path_graph
 
+# Matrices of the size of the result that are held at the same time: lengths, where they came from, indices of entries.
+_MATRICES = 4
 # Stations that a way between two points may lead through, and the part by which that way must be shorter than the
 # geodesic found to show that there is another: more than a way through a station is too long.
 _STATIONS, _SHORTER = 400, 0.005
@@ -90,8 +93,10 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     around = surroundings_of(as_bundle(bundle))
     sources = around.validate(as_points(points, "points", dim=bundle.ambient_dim), "points")
     if others is None:
+        _require_matrix(len(sources), len(sources))
         return _all_pairs(bundle, sources, tol)
     targets = around.validate(as_points(others, "others", dim=bundle.ambient_dim), "others")
+    _require_matrix(len(sources), len(targets))
     apart = ~joined(bundle, sources, targets, every=True)
     fans = fan_distances(bundle, sources, targets, apart, tol) if bundle.rank <= 2 else None
     matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths
@@ -105,6 +110,10 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     matrix[i, j] = no_longer_than_paths(bundle, sources[i], targets[j], matrix[i, j], tol)
     _warn_missing(matrix)
     return matrix
+
+
+def _require_matrix(n: int, m: int) -> None:
+    require_memory(_MATRICES * 8.0 * n * m, f"distances of {n} × {m} points", "Ask for fewer rows at a time.")
 
 
 def _fill_from_fans(

@@ -1,0 +1,54 @@
+"""`require_memory`: a sentence before the system ends the process.
+
+Linux grants arrays that it has no room for and kills the process when they are filled. Where an array grows with the
+product of two sizes that the caller chose, its bytes are compared with the free ones first.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+
+def require_memory(n_bytes: float, what: str, instead: str) -> None:
+    """Raise `MemoryError` when ``n_bytes`` for ``what`` are more than are free; ``instead`` is what to do then."""
+    free = free_memory()
+    if n_bytes > free:
+        raise MemoryError(f"{what} need {_readable(n_bytes)}; {_readable(free)} are free. {instead}")
+
+
+def free_memory() -> float:
+    """Bytes that this process can still fill; infinite where the system does not tell."""
+    return min([float("inf"), *_of_system(), *_of_group(), *_of_process()])
+
+
+def _of_system() -> list[float]:
+    with suppress(OSError):
+        found = re.search(r"^MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        return [1024.0 * int(found[1])] if found else []
+    return []
+
+
+def _of_group() -> list[float]:
+    """What a container may have."""
+    with suppress(OSError, ValueError):
+        folder = Path("/sys/fs/cgroup")
+        return [float(folder.joinpath("memory.max").read_text()) - float(folder.joinpath("memory.current").read_text())]
+    return []
+
+
+def _of_process() -> list[float]:
+    """What `ulimit -v` leaves."""
+    with suppress(ImportError, OSError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            return [float(limit - pages * resource.getpagesize())]
+    return []
+
+
+def _readable(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:.0f} MiB"
