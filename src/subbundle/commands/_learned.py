@@ -23,7 +23,7 @@ def read_values(path: Path, progress: Progress) -> FloatArray:
     progress.stage(f"reading {path}")
     table = read_table(path)
     if table.left_out:
-        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
+        progress.note(f"left out, not numbers: {', '.join(table.left_out)}")
     return table.values
 
 

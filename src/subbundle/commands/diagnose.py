@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     progress.stage(f"reading {options.data}")
     table = read_table(options.data)
     if table.left_out:
-        progress.stage(f"left out, not numbers: {', '.join(table.left_out)}")
+        progress.note(f"left out, not numbers: {', '.join(table.left_out)}")
     progress.stage("looking at the cloud")
     report = diagnose(table.values, options.rank, options.bandwidth, n_jobs=options.jobs)
     print(report)

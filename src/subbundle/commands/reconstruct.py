@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     scan = read_scan(options.scan, options.dim)
     check_output(options.output, scan.points.shape[1])
     if scan.n_dropped:
-        progress.stage(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
+        progress.note(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
     mesh = reconstruct(
         scan.points,
         bandwidth=options.bandwidth,
