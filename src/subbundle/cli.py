@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A terminal without σ or ± shows a question mark rather than a traceback.
             stream.reconfigure(errors="replace")
     options = _parser().parse_args(arguments)
+    options.typed = ["subbundle", *(sys.argv[1:] if arguments is None else arguments)]
     try:
         with silenced(options.quiet):
             options.run(options)

@@ -7,5 +7,6 @@ is written and is no part of this project. Our own modules, in ``static/``, do t
 """
 
 from subbundle.viewer.front import View, view
+from subbundle.viewer.report import Account, Choice, report
 
-__all__ = ["View", "view"]
+__all__ = ["Account", "Choice", "View", "report", "view"]

@@ -88,7 +88,7 @@ class View:
 
     def html(self, *, address: str | None = None) -> str:
         """The whole page. ``address``: where it asks for exact geodesics; without one it stands alone."""
-        return page_of(*self._packed(address))
+        return page_of(*self.packed(address))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one file, which must end in .html, that shows everything offline; return its path."""
@@ -120,10 +120,11 @@ class View:
         """The view as a notebook widget of ``height`` pixels; needs anywidget."""
         from subbundle.viewer.widget import ViewWidget
 
-        description, block = self._packed(None, exact=True)
+        description, block = self.packed(None, exact=True)
         return ViewWidget(description, block, self.answer, height)
 
-    def _packed(self, address: str | None, *, exact: bool = False) -> tuple[dict[str, Any], bytes]:
+    def packed(self, address: str | None = None, *, exact: bool = False) -> tuple[dict[str, Any], bytes]:
+        """Description and bytes of the page; ``exact`` where something answers its questions."""
         description, block = pack(self.scene)
         if address is not None or exact:
             description |= {"address": address, "exact": list(self._gathered.measures)}

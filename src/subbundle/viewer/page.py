@@ -22,9 +22,8 @@ _PAGE = """<!DOCTYPE html>
 style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src {connect}; worker-src blob:">
 <title>{title}</title>
 <link rel="icon" href="data:,">
-<style>html, body {{ margin: 0; height: 100%; }}
-{style}</style></head>
-<body><div id="sb-root"></div>
+<style>{style}</style></head>
+<body>{before}<div id="sb-root"></div>{after}
 <script type="application/json" id="sb-description">{description}</script>
 <script type="application/octet-stream" id="sb-data">{data}</script>
 <script type="application/octet-stream" id="sb-library">{library}</script>
@@ -34,18 +33,25 @@ startPage();
 """
 
 
+_WHOLE_PAGE = "html, body { margin: 0; height: 100%; }"
+
+
 class ViewerUnavailableError(ImportError):
     """What the viewer draws with is not installed."""
 
 
-def page_of(description: dict[str, Any], block: bytes) -> str:
-    """The page for a description and its gzipped block, both from `packing.pack`."""
+def page_of(
+    description: dict[str, Any], block: bytes, *, style_more: str = "", before: str = "", after: str = ""
+) -> str:
+    """The page for a description and its gzipped block, both from `packing.pack`; HTML ``before`` and ``after`` it."""
     # "<" cannot end the element early when written as an escape, which JSON allows inside strings.
     text = json.dumps(description, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     return _PAGE.format(
         title=escape(description["title"]),
         connect="'self'" if description["address"] else "'none'",
-        style=style(),
+        style=style() + (style_more or _WHOLE_PAGE),
+        before=before,
+        after=after,
         description=text,
         data=base64.b64encode(block).decode("ascii"),
         library=base64.b64encode(library()).decode("ascii"),
