@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status
-from subbundle.bundles.base import Subbundle
-from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.charts.base import InvertibleChart
-from subbundle.geodesics._paths import HasLandmarks
 
 # Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
 # the kernel, but no more than the last.
@@ -64,9 +62,9 @@ def sites(bundle: Subbundle) -> Sites:
 
 def _count(bundle: Any) -> int:
     """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
-    if not isinstance(bundle, PrincipalSubbundle):
+    if not isinstance(bundle, LearnedSubbundle):
         return _FEWEST
-    return int(np.clip(_PER_PATCH * bundle.cloud.n_points / bundle.typical_mass, _FEWEST, _MOST))
+    return int(np.clip(_PER_PATCH * len(bundle.rows) / bundle.typical_mass, _FEWEST, _MOST))
 
 
 def cover(

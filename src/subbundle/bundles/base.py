@@ -12,10 +12,15 @@ manifolds know nothing else, so a bundle learned from data and one from a textbo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from subbundle._types import FloatArray, StatusArray
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +98,64 @@ class Subbundle(Protocol):
 
     def field(self, points: FloatArray, covectors: FloatArray) -> Field:
         """Velocity and force at ``points`` [batch, dim] and ``covectors`` [batch, dim]."""
+
+
+@runtime_checkable
+class HasLandmarks(Subbundle, Protocol):
+    """A bundle learned from data that can show where the data is."""
+
+    def landmarks(self, count: int) -> FloatArray:
+        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
+
+
+@runtime_checkable
+class LearnedSubbundle(HasLandmarks, Protocol):
+    """What a bundle learned from data offers beyond its subspaces, in R^d and on a manifold alike.
+
+    The space around it (displacement, moving, transport) is `surroundings_of` the bundle.
+    """
+
+    @property
+    def rows(self) -> FloatArray:
+        """The observations as flat rows [N, dim], in the order in which they were given."""
+
+    @property
+    def bandwidth(self) -> float:
+        """a; its median where it varies."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether the bandwidth depends on the point."""
+
+    @property
+    def min_density(self) -> float:
+        """Fraction of the typical kernel mass below which a point is off the support."""
+
+    @property
+    def typical_mass(self) -> float:
+        """Kernel mass that is typical in the middle of the cloud."""
+
+    def bandwidth_at(self, points: FloatArray) -> FloatArray:
+        """a(p) [batch] at ``points`` [batch, dim]."""
+
+    def remembered(self, make: Callable[[Any], _T]) -> _T:
+        """``make(self)``, worked out when it is first asked for and kept with the bundle."""
+
+
+def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
+    """The length [batch] on which ``bundle`` turns at ``points`` [batch, dim]: its bandwidth there, if it has one."""
+    if isinstance(bundle, LearnedSubbundle):
+        return bundle.bandwidth_at(points)
+    return np.full(len(points), bundle.length_scale)
+
+
+class Remembers:
+    """Keeps what functions of an object have returned: the graph of its landmarks, its connected components."""
+
+    def remembered(self, make: Callable[[Any], _T]) -> _T:
+        """``make(self)``, worked out when it is first asked for and kept with the object."""
+        found: dict[Hashable, Any] = self.__dict__.setdefault("_remembered", {})
+        if make not in found:
+            found[make] = make(self)
+        result: _T = found[make]
+        return result

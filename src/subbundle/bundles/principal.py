@@ -14,7 +14,7 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_rank
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles.base import Field, Frame
+from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES
@@ -33,7 +33,7 @@ _AROUND = 8
 _FEW = 32
 
 
-class PrincipalSubbundle:
+class PrincipalSubbundle(Remembers):
     """Rank-k subbundle of TR^d spanned at p by the leading eigenvectors of the local second moment.
 
     With weights w_n(p) ∝ φ(|x_n − p|²/a²) and the local mean m(p) = Σ w_n x_n, the second moment is
@@ -119,8 +119,6 @@ class PrincipalSubbundle:
         self.min_density = as_positive(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
-        # What others have worked out from this bundle and will want again: graph of the landmarks, connected parts.
-        self.kept: dict[str, Any] = {}
         jobs = resolve_jobs(n_jobs)
         working, self._coordinates = reduce_cloud(self.cloud)
         if self._coordinates.span < self._rank:
@@ -176,6 +174,16 @@ class PrincipalSubbundle:
     def length_scale(self) -> float:
         """The bandwidth, the smallest one where it varies: on shorter lengths the subspaces hardly turn."""
         return self._length_scale
+
+    @property
+    def rows(self) -> FloatArray:
+        """The observations [N, d] in the order they were given."""
+        return self.cloud.points
+
+    @property
+    def varies(self) -> bool:
+        """Whether the bandwidth depends on the point."""
+        return self.local_bandwidth is not None
 
     def __repr__(self) -> str:
         width = f"{self.bandwidth:g}" if self.local_bandwidth is None else repr(self.local_bandwidth)

@@ -14,8 +14,8 @@ from subbundle.bundles._checks import check_rank
 from subbundle.bundles._riemannian_checks import aligned, as_observations, check_bandwidth, check_cut_locus
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
-from subbundle.bundles._riemannian_geometry import retract, shaped, tangent_part
-from subbundle.bundles.base import Field, Frame
+from subbundle.bundles._riemannian_geometry import flattened, retract, shaped, tangent_part
+from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
@@ -29,7 +29,7 @@ _SAME = 1e-20
 _CHUNK = 1 << 20
 
 
-class RiemannianSubbundle:
+class RiemannianSubbundle(Remembers):
     """Rank-k subbundle of TN spanned at p by the leading eigenvectors of a local tangent second moment.
 
     Observations x_n on a manifold N with metric h have the weights w_n(p) ∝ exp(−dist(p, x_n)²/2a²), the mean log
@@ -115,7 +115,6 @@ class RiemannianSubbundle:
         self.min_density = as_positive(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
-        self.kept: dict[str, Any] = {}
         self.observations = shaped(space, rows)
         # Leaf order is a function of the set of points, and spreads a sample over all of it.
         self._rows = np.ascontiguousarray(aligned(space, rows)[Cloud(rows).order])
@@ -209,6 +208,20 @@ class RiemannianSubbundle:
             landed[rows] = retract(self.space, points[rows])
             tangent[rows] = tangent_part(self.space, landed[rows], covectors[rows])
         return landed, tangent
+
+    @property
+    def rows(self) -> FloatArray:
+        """The observations as flat rows [N, D], in the order they were given."""
+        return flattened(self.space, self.observations)
+
+    @property
+    def varies(self) -> bool:
+        """The bandwidth is the same everywhere."""
+        return False
+
+    def bandwidth_at(self, points: FloatArray) -> FloatArray:
+        """The bandwidth [batch] at ``points`` [batch, D]."""
+        return np.full(len(points), self.bandwidth)
 
     def landmarks(self, count: int) -> FloatArray:
         """At most ``count`` points [n, D] in the middle of the cloud, spread over all of it; the same on every call."""

@@ -10,15 +10,12 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle
-from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts._chart_data import ChartData
 from subbundle.charts._fan_build import Tracer, build, most_scattered
 from subbundle.charts._interpolant import Interpolant
 from subbundle.charts._scattered import n_coefficients
-from subbundle.geodesics._paths import HasLandmarks
 from subbundle.geodesics._start import defined_frame
 from subbundle.geodesics.connected_components import connected_parts
 
@@ -106,7 +103,7 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
         return None
     landmarks = bundle.landmarks(_LANDMARKS)
     landmarks = landmarks[all_finite(landmarks)]
-    if isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
+    if isinstance(bundle, LearnedSubbundle):
         parts = connected_parts(bundle)
         here = parts.label(landmarks) == parts.label(base[None])[0]
         landmarks = landmarks[here] if here.any() else landmarks

@@ -22,10 +22,10 @@ from scipy.spatial import cKDTree
 
 from subbundle._elementwise import cos, sin
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
-from subbundle.geodesics._paths import HasLandmarks, path_graph
+from subbundle.geodesics._paths import path_graph
 from subbundle.geodesics._start import covectors_from_coordinates
 
 # Distance between nodes along a ray, and between rays at the rim, in length scales.

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status
-from subbundle.bundles.base import Subbundle
-from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
 from subbundle.geodesics._fans import FanDistances, aimed_fan_distances, narrow_fan_distances
-from subbundle.geodesics._paths import HasLandmarks, path_graph
+from subbundle.geodesics._paths import path_graph
 from subbundle.geodesics.connected_components import connected_parts
 from subbundle.geodesics.log import log
 
@@ -102,7 +100,7 @@ def geodesic_lengths(
 def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> np.ndarray[Any, Any]:
     """Whether the points lie in the same part of the cloud; row by row, or ``every`` row of x with every row of y."""
     shape = (len(x), len(y)) if every else (len(x),)
-    if not isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
+    if not isinstance(bundle, LearnedSubbundle):
         return np.ones(shape, bool)
     parts = connected_parts(bundle)
     here, there = parts.label(x), parts.label(y)

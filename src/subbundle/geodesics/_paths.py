@@ -10,7 +10,6 @@ manifold.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -18,8 +17,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, all_finite
-from subbundle.bundles.base import Subbundle
-from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.surroundings import surroundings_of
 
 _MOST_LANDMARKS = 4000
@@ -28,14 +26,6 @@ _NEIGHBOURS = 10
 _FIRST_LEG = 2.5
 # Longest bridge, in bandwidths: about where the density in the middle of a gap falls below that of the support.
 _LONGEST_BRIDGE = 4.0
-
-
-@runtime_checkable
-class HasLandmarks(Protocol):
-    """A bundle learned from data that can show where the data is."""
-
-    def landmarks(self, count: int) -> FloatArray:
-        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
 
 
 class PathGraph:
@@ -58,7 +48,7 @@ class PathGraph:
         # Zero is no edge in a sparse graph; landmarks that coincide must stay joined.
         weights = np.maximum(distance, 1e-12 * self.scale)
         near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
-        self.widths = _bandwidths(bundle, self.points)
+        self.widths = widths_at(bundle, self.points)
         # With a bandwidth that varies, the widest: which parts hang together is not decided here.
         self.graph = _bridged(near, pictures, _LONGEST_BRIDGE * float(self.widths.max()))
 
@@ -105,19 +95,9 @@ class PathGraph:
         return point
 
 
-def _bandwidths(bundle: Subbundle, points: FloatArray) -> FloatArray:
-    if isinstance(bundle, PrincipalSubbundle):
-        return bundle.bandwidth_at(points)
-    return np.full(len(points), bundle.length_scale)
-
-
 def path_graph(bundle: Subbundle) -> PathGraph:
     """The graph of the landmarks, made when it is first asked for and kept with the bundle."""
-    kept = getattr(bundle, "kept", {})
-    if "path_graph" not in kept:
-        kept["path_graph"] = PathGraph(bundle)
-    graph: PathGraph = kept["path_graph"]
-    return graph
+    return bundle.remembered(PathGraph) if isinstance(bundle, LearnedSubbundle) else PathGraph(bundle)
 
 
 def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matrix:

@@ -19,8 +19,7 @@ from scipy.special import ndtri
 
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
-from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 
 # Above so many coordinates boxes of the size of the bandwidth no longer gather observations.
@@ -61,40 +60,35 @@ class Parts:
         return np.where(distance <= reach, self.representative_labels[nearest], -1)
 
 
-def connected_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
+def connected_parts(bundle: LearnedSubbundle) -> Parts:
     """Find the parts of the cloud of ``bundle`` that its geodesics can join.
 
     Up to four dimensions every observation counts, gathered in boxes of the size of the bandwidth; above, where the
     noise of a high dimension parts any two observations, and with a bandwidth that varies, landmarks in the middle of
     the cloud stand for it.
     """
-    if not isinstance(bundle, (PrincipalSubbundle, RiemannianSubbundle)):
+    if not isinstance(bundle, LearnedSubbundle):
         raise TypeError(
             "bundle must be learned from data, a PrincipalSubbundle or RiemannianSubbundle, to have connected parts; "
             f"got {bundle!r:.80}."
         )
-    if "parts" not in bundle.kept:
-        bundle.kept["parts"] = _find_parts(bundle)
-    parts: Parts = bundle.kept["parts"]
-    return parts
+    return bundle.remembered(_find_parts)
 
 
-def _find_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
+def _find_parts(bundle: LearnedSubbundle) -> Parts:
     reaches = 2.0 * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
-    varies = isinstance(bundle, PrincipalSubbundle) and bundle.local_bandwidth is not None
-    if isinstance(bundle, PrincipalSubbundle) and bundle.ambient_dim <= _BOX_DIM and not varies:
-        points = bundle.cloud.points
+    points = bundle.rows
+    if around is FLAT and bundle.ambient_dim <= _BOX_DIM and not bundle.varies:
         representatives = _box_means(points, bundle.bandwidth)
     else:
-        points = bundle.cloud.points if isinstance(bundle, PrincipalSubbundle) else flat_observations(bundle)
         representatives = bundle.landmarks(_MOST_LANDMARKS)
     picture = around.picture(representatives[0])
     pictures = picture.enter(representatives)
     known = all_finite(pictures)
     representatives, tree = representatives[known], cKDTree(pictures[known])
     # A picture may show distances too large where the manifold is curved positively; too many candidates do no harm.
-    reach = reaches * _bandwidths(bundle, representatives)
+    reach = reaches * bundle.bandwidth_at(representatives)
     furthest = float(reach.max())
     pairs = tree.query_pairs(furthest if around is FLAT else _WIDER * furthest, output_type="ndarray")
     apart = around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]])
@@ -105,18 +99,9 @@ def _find_parts(bundle: PrincipalSubbundle | RiemannianSubbundle) -> Parts:
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
-    return Parts(rank[found[nearest]], int(count), representatives, rank[found], reach if varies else furthest, around)
-
-
-def _bandwidths(bundle: PrincipalSubbundle | RiemannianSubbundle, points: FloatArray) -> FloatArray:
-    if isinstance(bundle, PrincipalSubbundle):
-        return bundle.bandwidth_at(points)
-    return np.full(len(points), bundle.bandwidth)
-
-
-def flat_observations(bundle: RiemannianSubbundle) -> FloatArray:
-    """The observations as rows [N, dim]."""
-    return bundle.observations.reshape(len(bundle.observations), -1)
+    return Parts(
+        rank[found[nearest]], int(count), representatives, rank[found], reach if bundle.varies else furthest, around
+    )
 
 
 def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:

@@ -18,11 +18,11 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
-from subbundle.geodesics._paths import HasLandmarks, path_graph
+from subbundle.geodesics._paths import path_graph
 from subbundle.geodesics._shooting import Shots, aim, shoot
 from subbundle.geodesics._start import covectors_from_coordinates, defined_frame, frame_at
 

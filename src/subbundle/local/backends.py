@@ -16,10 +16,10 @@ from subbundle.kernels import GAUSSIAN
 from subbundle.local import standard_errors, walk
 from subbundle.local.many import ManyDimensions
 from subbundle.local.model import LocalModel
-from subbundle.local.regression import used_up
+from subbundle.local.regression import n_features, used_up
 from subbundle.local.settings import Plan, Widths
 from subbundle.local.tangential import robust_rows
-from subbundle.local.tuning import LEAST_SLOPE
+from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 from subbundle.local.walk import walk_rows
 
 # A row takes some ten microseconds.
@@ -127,27 +127,60 @@ def _model(out: _Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
 
 def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
     """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
-    m = plan.codimension
-    area = columns[walk.WIDTH] ** 2
-    share = np.maximum(1.0 - used_up(plan.rank) / columns[walk.EFFECTIVE], 0.1)
-    variance = columns[walk.RESIDUAL] / m / share
+    m, area = plan.codimension, columns[walk.WIDTH] ** 2
+    variance, below = _variances(columns, plan)
     if cuts is not None:
         squared, slope = standard_errors.cut_noise(variance, cuts, m)
         if plan.noise is not None:
-            variance, slope = standard_errors.cut_variance(plan.noise**2, cuts, m)
+            below, slope = standard_errors.cut_variance(plan.noise**2, cuts, m)
     else:
         squared = standard_errors.widened(variance, area)
         if plan.noise is not None:
-            variance = standard_errors.narrowed(np.full_like(area, plan.noise**2), area)
-        slope = np.maximum(1.0 - variance / area, LEAST_SLOPE) if plan.kernel == GAUSSIAN else np.ones_like(area)
+            below = standard_errors.narrowed(np.full_like(area, plan.noise**2), area)
+        slope = np.maximum(1.0 - below / area, LEAST_SLOPE) if plan.kernel == GAUSSIAN else np.ones_like(area)
     gain = columns[walk.HEIGHT] / slope**2
-    bias = np.maximum(columns[walk.BIAS] - m * variance * columns[walk.BEYOND], 0.0) / slope**2
-    radius = standard_errors.radius95(variance * gain, bias, m)
+    bias = _bias(columns, m, below) / slope**2
+    radius = standard_errors.radius95(below * gain, bias, m)
     return {
         "noise": np.sqrt(squared),
         "height_gain": columns[walk.HEIGHT],
         "gain": gain,
         "bias": np.sqrt(bias),
-        "position_error": radius / 1.959964,
-        "tangent_error": np.sqrt(m * variance * columns[walk.SLOPES] / area),
+        "position_error": radius / standard_errors.TWO_SIDED,
+        "tangent_error": np.sqrt(m * below * columns[walk.SLOPES] / area),
     }
+
+
+def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray]:
+    """Variance per normal direction about the quadric, and that without what the quadric does not follow.
+
+    A shape that no quadric follows adds to the residuals, and less so in the narrower window. Its estimate is the
+    noisier one, so it only counts where it is lower by more than its standard error.
+    """
+    m, k = plan.codimension, plan.rank
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = columns[walk.RESIDUAL] / m / np.maximum(1.0 - used_up(k) / columns[walk.EFFECTIVE], 0.1)
+        free = np.maximum(columns[walk.LESS_EFFECTIVE] - used_up(k), 1.0)
+        less = columns[walk.LESS_RESIDUAL] / m * columns[walk.LESS_EFFECTIVE] / free
+        less = less * (1.0 + np.sqrt(2.0 / (m * free)))
+    told = columns[walk.LESS_EFFECTIVE] > ENOUGH * n_features(k)
+    return variance, np.where(told, np.minimum(variance, less), variance)
+
+
+def _bias(columns: FloatArray, m: int, variance: FloatArray) -> FloatArray:
+    """|bias|², from the quartic term and the narrower window, each as far as its noise lets it count.
+
+    Both estimate the same vector. Where they differ by more than noise allows, the quartic term is not all there is,
+    and its estimate counts for less.
+    """
+    quartic, less, mutual = columns[walk.BIAS], columns[walk.LESS_BIAS], columns[walk.MUTUAL]
+    noise = variance * columns[walk.BEYOND]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        more = variance * np.maximum(columns[walk.LESS_HEIGHT] - columns[walk.HEIGHT], 0.0) / (1.0 - NARROWER**4) ** 2
+        apart = np.maximum(quartic + less - 2.0 * mutual - m * (noise + more), 0.0) / m
+        share = (noise + apart) / (noise + apart + more)
+        both = (1.0 - share) ** 2 * quartic + share**2 * less + 2.0 * share * (1.0 - share) * mutual
+        both -= m * ((1.0 - share) ** 2 * noise + share**2 * more)
+    alone = quartic - m * noise
+    told = np.isfinite(both) & (columns[walk.LESS_EFFECTIVE] > ENOUGH * 2.0)
+    return np.asarray(np.maximum(np.where(told, both, alone), 0.0))

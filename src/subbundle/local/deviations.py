@@ -24,8 +24,8 @@ from subbundle.local.regression import fill_features, solve
 def deviations(near, count, rank, factor, fit, tile, out, bias):
     """Write what enters the standard errors of a fit, in units of the bandwidth.
 
-    ``factor`` is that of the normal equations. ``out`` [5]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
-    variance factor of the bias; Σ ℓ_n² |e_n|²; Σ w². ``bias`` [d − k]: β̂_j x_0.
+    ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
+    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0.
     """
     size, columns = fit.shape
     ends = np.zeros((size, 1 + rank))
@@ -44,9 +44,9 @@ def deviations(near, count, rank, factor, fit, tile, out, bias):
     for j in range(columns):
         bias[j] = own[j] * lever
     if surface:
-        _squares3(near, count, fit, ends, inner, out)
+        _squares3(near, count, ends, inner, out)
     else:
-        _squares(near, count, rank, fit, tile, ends, inner, out)
+        _squares(near, count, rank, tile, ends, inner, out)
     out[2] *= lever * lever
 
 
@@ -102,13 +102,13 @@ def _quartic(near, count, rank, fit, tile, right, own):
 
 
 @kernel(fastmath=FAST)
-def _squares(near, count, rank, fit, tile, ends, inner, out):
-    """Σ w² (g·f)² for the height and the slopes, Σ w² (h − x·f)², and Σ w² (g_0·f)² |e|²."""
-    size, columns = fit.shape
+def _squares(near, count, rank, tile, ends, inner, out):
+    """Σ w² (g·f)² for the height and the slopes, Σ w² (h − x·f)², and Σ w²."""
+    size = ends.shape[0]
     last = near.shape[0] - 1
     length = tile.shape[1]
-    h, e, lever, square = np.empty(length), np.empty(length), np.empty(length), np.empty(length)
-    height = slopes = beyond = mixed = own = 0.0
+    h, lever = np.empty(length), np.empty(length)
+    height = slopes = beyond = own = 0.0
     for start in range(0, count, length):
         width = min(length, count - start)
         fill_features(near, start, width, rank, tile)
@@ -120,7 +120,6 @@ def _squares(near, count, rank, fit, tile, ends, inner, out):
         for n in range(width):
             beyond += (near[last, start + n] * h[n]) ** 2
             own += near[last, start + n] ** 2
-            square[n] = 0.0
         for a in range(rank, -1, -1):
             for n in range(width):
                 lever[n] = 0.0
@@ -136,13 +135,7 @@ def _squares(near, count, rank, fit, tile, ends, inner, out):
                 slopes += total
             else:
                 height += total
-        for j in range(columns):
-            _residual(near, start, width, rank, fit, tile, j, e)
-            for n in range(width):
-                square[n] += e[n] * e[n]
-        for n in range(width):
-            mixed += lever[n] * lever[n] * square[n]
-    out[0], out[1], out[2], out[3], out[4] = height, slopes, beyond, mixed, own
+    out[0], out[1], out[2], out[3] = height, slopes, beyond, own
 
 
 @kernel(fastmath=FAST)
@@ -169,18 +162,16 @@ def _quartic3(near, count, fit, right, own):
 
 
 @kernel(fastmath=FAST)
-def _squares3(near, count, fit, ends, inner, out):
+def _squares3(near, count, ends, inner, out):
     """`_squares` of a surface in R³."""
-    c0, c1, c2, c3, c4, c5 = fit[0, 0], fit[1, 0], fit[2, 0], fit[3, 0], fit[4, 0], fit[5, 0]
     x0, x1, x2, x3, x4, x5 = inner[0, 0], inner[1, 0], inner[2, 0], inner[3, 0], inner[4, 0], inner[5, 0]
     g0, g1, g2, g3, g4, g5 = ends[0, 0], ends[1, 0], ends[2, 0], ends[3, 0], ends[4, 0], ends[5, 0]
     a0, a1, a2, a3, a4, a5 = ends[0, 1], ends[1, 1], ends[2, 1], ends[3, 1], ends[4, 1], ends[5, 1]
     b0, b1, b2, b3, b4, b5 = ends[0, 2], ends[1, 2], ends[2, 2], ends[3, 2], ends[4, 2], ends[5, 2]
-    height = slopes = beyond = mixed = own = 0.0
+    height = slopes = beyond = own = 0.0
     for n in range(count):
-        u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        u, v, w = near[0, n], near[1, n], near[3, n]
         uu, uv, vv = u * u, u * v, v * v
-        e = z - c0 - c1 * u - c2 * v - c3 * uu - c4 * uv - c5 * vv
         h = (uu + vv) * (uu + vv) - x0 - x1 * u - x2 * v - x3 * uu - x4 * uv - x5 * vv
         g = w * (g0 + g1 * u + g2 * v + g3 * uu + g4 * uv + g5 * vv)
         a = w * (a0 + a1 * u + a2 * v + a3 * uu + a4 * uv + a5 * vv)
@@ -188,6 +179,5 @@ def _squares3(near, count, fit, ends, inner, out):
         own += w * w
         beyond += w * w * h * h
         height += g * g
-        mixed += g * g * e * e
         slopes += a * a + b * b
-    out[0], out[1], out[2], out[3], out[4] = height, slopes, beyond, mixed, own
+    out[0], out[1], out[2], out[3] = height, slopes, beyond, own

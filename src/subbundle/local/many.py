@@ -18,7 +18,7 @@ from subbundle.local.regression import fitted, freedom, n_features, solve
 from subbundle.local.rows import fill_tile, first_moment, weigh_rows_within
 from subbundle.local.settings import Plan, Widths, pairs
 from subbundle.local.steps import beside, far, kept_part
-from subbundle.local.tuning import FLATNESS
+from subbundle.local.tuning import FLATNESS, NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.walk import (
     BEYOND,
@@ -26,11 +26,14 @@ from subbundle.local.walk import (
     COLUMNS,
     EFFECTIVE,
     HEIGHT,
+    LESS_BIAS,
+    LESS_EFFECTIVE,
+    LESS_HEIGHT,
+    LESS_RESIDUAL,
     LOG_ABSOLUTE,
     LOG_MASS,
-    MIXED,
+    MUTUAL,
     OFFSET,
-    OWN,
     RESIDUAL,
     SLOPES,
     TILE,
@@ -142,7 +145,10 @@ class ManyDimensions:
             numbers[OFFSET] = float(np.sqrt(step @ step))
             done = numbers[OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
             if done or end.steps >= plan.max_steps:
-                _record(end, seen, _Fit(seen) if plan.order == 1 else fit, plan)
+                less = self._look(end.point, own_width, NARROWER, -1.0) if plan.errors else None
+                if less is not None:
+                    less.tangents = seen.tangents
+                _record(end, seen, _Fit(seen) if plan.order == 1 else fit, less, plan)
             if plan.max_steps > 0:
                 end.point = end.point + step * min(1.0, a / numbers[OFFSET] if numbers[OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:
@@ -248,9 +254,17 @@ class _Fit:
         extra = weighted @ first[:, 0] - seen.weights / seen.mass
         self.extra = float(extra @ extra)
 
+    def deviate(self, seen: _Seen) -> tuple[FloatArray, FloatArray]:
+        """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
+        out, bias = np.empty(4), np.empty(self.normal.shape[1])
+        near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
+        tile = np.empty((len(self.coefficients), TILE))
+        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, tile, out, bias)
+        return bias, out * seen.squares / out[3]
 
-def _record(end: Row, seen: _Seen, fit: _Fit, plan: Plan) -> None:
-    """Write tangents, second form, residual and what enters the standard errors."""
+
+def _record(end: Row, seen: _Seen, fit: _Fit, less: _Seen | None, plan: Plan) -> None:
+    """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
     k, a, numbers = plan.rank, seen.width, end.numbers
     numbers[RESIDUAL] = fit.residual * a * a
     end.forms = fit.coefficients[1 + k :] / a
@@ -260,13 +274,14 @@ def _record(end: Row, seen: _Seen, fit: _Fit, plan: Plan) -> None:
         end.tangents = tilted * np.sign(np.diag(upper))
         end.forms -= (end.forms @ end.tangents) @ end.tangents.T
     if plan.errors:
-        out, bias = np.empty(5), np.empty(end.point.size)
-        near = np.ascontiguousarray(np.column_stack([fit.own, fit.normal, seen.weights]).T)
-        tile = np.empty((len(fit.coefficients), TILE))
-        deviations(near, near.shape[1], k, fit.factor, fit.coefficients, tile, out, bias)
-        repeated = seen.squares / out[4]
-        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[:3]
-        numbers[MIXED], numbers[OWN], numbers[BIAS] = out[3] * a * a, out[4], bias @ bias * a * a
+        bias, out = fit.deviate(seen)
+        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
+        if less is not None:
+            narrow = _Fit(less)
+            change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
+            numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
+            numbers[LESS_HEIGHT] = narrow.deviate(less)[1][0]
+            numbers[LESS_BIAS], numbers[MUTUAL] = change @ change, change @ bias * a
 
 
 def _across(tangents: FloatArray, vector: FloatArray) -> FloatArray:

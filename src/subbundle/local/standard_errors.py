@@ -21,7 +21,7 @@ NARROWEST = 0.05
 # Variance of a quadric's height on an evenly sampled plane under Gaussian weights, in units of (M⁻¹)_00.
 PLANE_GAIN = 0.625
 # Quantiles of the standard normal: two-sided and one-sided 95 %.
-_TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
+TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
 
 def widened(variance: FloatArray, area: FloatArray) -> FloatArray:

@@ -28,7 +28,7 @@ from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, STEEPEST, SWOLLEN, TANGENTIAL_REACH, UNDETERMINED
+from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH, UNDETERMINED
 from subbundle.local.walk import (
     COLUMNS,
     EFFECTIVE,
@@ -37,6 +37,7 @@ from subbundle.local.walk import (
     OFFSET,
     RESIDUAL,
     WIDTH,
+    compare,
     deviate,
     scratch,
 )  # fmt: skip
@@ -56,7 +57,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
     dim = points.shape[1]
     n_leaves = blocks.shape[0]
     found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, _ROOM))
-    room = scratch(dim, rank)
+    room, spare = scratch(dim, rank), scratch(dim, rank)
     gram, cross, fit, tile, _, _, _ = room
     p, frame, step = np.empty(dim), np.empty((dim, dim)), np.empty(dim)
     for b in range(points.shape[0]):
@@ -96,6 +97,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
             numbers[b, RESIDUAL], numbers[b, EFFECTIVE] = residual * a * a, mass * mass / squares
             if errors and turn == rounds - 1:
                 deviate(near, count, rank, room, a, squares, numbers[b])
+                _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers[b])
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -118,6 +120,23 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
             points[b, i] = p[i]
             for j in range(dim):
                 basis[b, i, j] = frame[i, j]
+
+
+@kernel
+def _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers):
+    """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
+    width = NARROWER * a
+    radius = TANGENTIAL_REACH * width
+    bent = spare[2]
+    for f in range(bent.shape[0]):
+        for j in range(bent.shape[1]):
+            bent[f, j] = NARROWER * room[2][f, j] if f > rank else 0.0
+    sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
+    count = leaves_within(tree[2], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
+    if count * LEAF > near.shape[1]:
+        return
+    squares = _window(tree, found, count, p, frame, rank, width, cut, bent, 1.0, near)
+    compare(near, squeeze(near, count * LEAF), rank, room, spare, a, 0.0, squares, numbers)
 
 
 @kernel

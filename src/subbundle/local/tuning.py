@@ -25,6 +25,13 @@ SWOLLEN = 1.2
 # sin² of the steepest slope of an arc that is still an arc over its tangent space.
 STEEPEST = 0.9
 
+# Standard errors -------------------------------------------------------------------------------------------------
+
+# The bias is looked at in a window narrower by this, where it is a quarter: √2, so that half of the neighbours stay.
+NARROWER = 0.7071
+# Neighbours per coefficient of a quadric below which a narrower window says nothing.
+ENOUGH = 1.5
+
 # Steps -----------------------------------------------------------------------------------------------------------
 
 # Least divisor of Newton's step, 1 − λ/a²: noise as wide as the kernel leaves little to tell offsets from.

@@ -29,15 +29,17 @@ from subbundle.local.steps import (
     shorten,
     tilt,
 )  # fmt: skip
-from subbundle.local.tuning import FLATNESS
+from subbundle.local.tuning import FLATNESS, NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
 
 _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
 # Places in ``numbers`` of what is written for a row: log mass relative to the typical one, log mass, bandwidth, n_eff,
-# Σ w|e|²/Σ w, length of the last step, and what `deviations` gives: height, slopes, bias, mixed, Σ w², |bias|².
-LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, HEIGHT, SLOPES, BEYOND, MIXED, OWN, BIAS = range(12)
-COLUMNS = 12
+# Σ w|e|²/Σ w, length of the last step, and what `deviations` gives: height, slopes, bias, |bias|². Then those of a
+# window narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height, |b'|² of the bias b' = 4/3 (c − c') seen there, bias·b'.
+LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, HEIGHT, SLOPES, BEYOND, BIAS = range(10)
+LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL = range(10, 15)
+COLUMNS = 15
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
 # First room for neighbours.
@@ -54,7 +56,7 @@ def scratch(dim, rank):
         np.empty((size, dim - rank)),
         np.empty((size, TILE)),
         np.empty((dim, TILE)),
-        np.empty(5),
+        np.empty(4),
         np.empty(dim - rank),
     )
 
@@ -85,7 +87,7 @@ def walk_rows(
     kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, _ROOM))
-    room = scratch(dim, rank)
+    room, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
     before, slope = np.zeros(dim), np.empty(dim)
     for b in range(points.shape[0]):
@@ -158,6 +160,10 @@ def walk_rows(
                     if rank == 2 and dim == 3:
                         to_frame(near, count, basis[b], 1.0 / bandwidth, room[4])
                     deviate(near, count, rank, room, bandwidth, squares, numbers[b])
+                    width = NARROWER * bandwidth
+                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
+                    to_frame(near, count, basis[b], 1.0 / width, room[4])
+                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, numbers[b])
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -190,13 +196,36 @@ def deviate(near, count, rank, room, bandwidth, squares, numbers):
     gram, _, fit, tile, _, out, bias = room
     deviations(near, count, rank, gram, fit, tile, out, bias)
     # An observation of weight v has the noise of v observations averaged.
-    repeated = squares / out[4]
+    repeated = squares / out[3]
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
-    numbers[MIXED], numbers[OWN] = out[3] * bandwidth * bandwidth, out[4]
     total = 0.0
     for j in range(bias.size):
         total += bias[j] * bias[j]
     numbers[BIAS] = total * bandwidth * bandwidth
+
+
+@kernel
+def compare(near, count, rank, room, spare, bandwidth, flatness, squares, numbers):
+    """Write what the window ``near``, narrower by `NARROWER`, sees beside the fit in ``room``; ``spare`` is scratch.
+
+    With a bias of the fourth order c − c' = (1 − `NARROWER`⁴) bias.
+    """
+    gram, cross, fit, tile, _, out, less = spare
+    spread = quadric_sums(near, count, rank, tile, gram, cross)
+    mass = gram[0, 0]
+    if not mass > 0.0:
+        return
+    width = NARROWER * bandwidth
+    residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
+    numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = mass * mass / squares, residual * width * width
+    deviations(near, count, rank, gram, fit, tile, out, less)
+    numbers[LESS_HEIGHT] = out[0] * squares / out[3]
+    own, mutual = 0.0, 0.0
+    for j in range(less.size):
+        change = (bandwidth * room[2][0, j] - width * fit[0, j]) / (1.0 - NARROWER**4)
+        own += change * change
+        mutual += change * bandwidth * room[6][j]
+    numbers[LESS_BIAS], numbers[MUTUAL] = own, mutual
 
 
 @kernel

@@ -16,9 +16,8 @@ from scipy.spatial.distance import cdist
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice
-from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
-from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
 from subbundle.geodesics._paths import path_graph
 
@@ -53,9 +52,7 @@ class BasePointChoice:
     distance: str
 
 
-def choose_base_point(
-    bundle: PrincipalSubbundle | RiemannianSubbundle, *, distance: str = "euclidean"
-) -> BasePointChoice:
+def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") -> BasePointChoice:
     """Choose a base point for charts and submanifolds of ``bundle``.
 
     Deterministic, and the same for any order of the rows. In several parts, the largest decides. On a manifold
@@ -79,7 +76,7 @@ def choose_base_point(
     if distance == "learned":
         candidates, means = central_landmarks(bundle, CANDIDATES)
     else:
-        cloud = bundle.cloud if isinstance(bundle, PrincipalSubbundle) else Cloud(_rows(bundle))
+        cloud = Cloud(bundle.rows)
         candidates, means = _central(cloud, CANDIDATES)
     carried = carry_to_ridge(bundle, candidates)
     good = np.flatnonzero(carried.status == Status.OK)
@@ -102,9 +99,7 @@ def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
     return _central(cloud, count)[0]
 
 
-def central_landmarks(
-    bundle: PrincipalSubbundle | RiemannianSubbundle, count: int = 1
-) -> tuple[FloatArray, FloatArray]:
+def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatArray, FloatArray]:
     """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
 
     Distances are those of shortest paths between up to 4000 landmarks, to 200 of them. Those that reach the most come
@@ -129,7 +124,3 @@ def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     )
     chosen = np.argsort(mean, kind="stable")[:count]
     return np.asarray(candidates[chosen] + cloud.centre), np.asarray(mean[chosen])
-
-
-def _rows(bundle: RiemannianSubbundle) -> FloatArray:
-    return np.asarray(bundle.observations.reshape(len(bundle.observations), -1))
