@@ -17,7 +17,7 @@ from benchmarks._report import markdown, write, write_summary
 NAMES = (
     "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves",
-    "bandwidth", "local_bandwidth", "rank", "integrability", "fuzz", "viewer",
+    "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz", "viewer",
 )  # fmt: skip
 
 

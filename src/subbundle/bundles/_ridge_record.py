@@ -32,7 +32,7 @@ class Ridge:
         Standard deviation of the observations about the ridge, along one normal direction.
     position_error : [batch]
         Standard error of the point across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. NaN for bundles known only by their frames.
+        long at 95 % of the points. NaN where it was not asked for, and for bundles known only by their frames.
     outlier_scores : [batch]
         Distance moved over the noise times √(d − k): about one for observations, large for outliers.
     shifts, offsets : [batch]

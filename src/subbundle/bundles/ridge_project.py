@@ -50,6 +50,7 @@ def ridge_project(
     max_steps: int = 20,
     reach: float | None = None,
     continuation: str | Any | None = "auto",
+    errors: bool = False,
 ) -> Ridge:
     """Project ``points`` [batch, d] (or one point, [d]: a batch of one) onto the ridge of ``bundle``.
 
@@ -72,6 +73,8 @@ def ridge_project(
         than 2 (k + 1) effective neighbours, or a mean shift longer than any on a sheet or its border (one bandwidth),
         from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
         neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
+    errors : bool
+        Whether standard errors of the positions are wanted; they take about as long as a step.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def ridge_project(
         ladder=ladder,
         wanted=wanted,
         spared=_SPARED if reach is None else 0.0,
-        errors=True,
+        errors=2 if errors else 0,
     )
     return _ridge(bundle, start, rest(bundle, start, plan))
 

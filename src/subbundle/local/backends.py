@@ -19,7 +19,7 @@ from subbundle.local.model import LocalModel
 from subbundle.local.regression import n_features, used_up
 from subbundle.local.settings import Plan, Widths
 from subbundle.local.tangential import robust_rows
-from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
+from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, MISFIT, NARROWER
 from subbundle.local.walk import walk_rows
 
 # A row takes some ten microseconds.
@@ -138,8 +138,13 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         if plan.noise is not None:
             below = standard_errors.narrowed(np.full_like(area, plan.noise**2), area)
         slope = np.maximum(1.0 - below / area, LEAST_SLOPE) if plan.kernel == GAUSSIAN else np.ones_like(area)
-    gain = columns[walk.HEIGHT] / slope**2
-    bias = _bias(columns, m, below) / slope**2
+    # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
+    plain = 1.0 / columns[walk.EFFECTIVE]
+    gain = (plain + columns[walk.KEPT] ** 2 * (columns[walk.HEIGHT] - plain)) / slope**2
+    bias = _bias(columns, m, below)
+    # What residuals show beyond noise, the quadric has not followed; half of it, in length, enters the height.
+    beyond = variance - below * (1.0 + 2.0 * np.sqrt(2.0 / (m * np.maximum(columns[walk.EFFECTIVE] - 1.0, 1.0))))
+    bias = (np.fmax(bias, MISFIT * m * np.maximum(beyond, 0.0)) + columns[walk.LOST]) / slope**2
     radius = standard_errors.radius95(below * gain, bias, m)
     return {
         "noise": np.sqrt(squared),

@@ -26,12 +26,14 @@ from subbundle.local.walk import (
     COLUMNS,
     EFFECTIVE,
     HEIGHT,
+    KEPT,
     LESS_BIAS,
     LESS_EFFECTIVE,
     LESS_HEIGHT,
     LESS_RESIDUAL,
     LOG_ABSOLUTE,
     LOG_MASS,
+    LOST,
     MUTUAL,
     OFFSET,
     RESIDUAL,
@@ -142,13 +144,19 @@ class ManyDimensions:
                 noise = fit.extra * fit.residual / freedom(k, seen.effective) * a * a / plan.codimension
                 part = kept_part(float(bend @ bend), noise, k, plan.codimension, seen.effective, a)
                 step = step + float(part) * bend
+                numbers[KEPT] = part
+                numbers[LOST] = (1.0 - part) ** 2 * max(float(bend @ bend) - plan.codimension * noise, 0.0)
             numbers[OFFSET] = float(np.sqrt(step @ step))
             done = numbers[OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
             if done or end.steps >= plan.max_steps:
-                less = self._look(end.point, own_width, NARROWER, -1.0) if plan.errors else None
+                less = self._look(end.point, own_width, NARROWER, -1.0) if plan.errors > 1 else None
                 if less is not None:
                     less.tangents = seen.tangents
-                _record(end, seen, _Fit(seen) if plan.order == 1 else fit, less, plan)
+                if plan.order == 1:
+                    fit = _Fit(seen)
+                    bend = a * fit.coefficients[0] - step
+                    numbers[KEPT], numbers[LOST] = 0.0, bend @ bend
+                _record(end, seen, fit, less, plan)
             if plan.max_steps > 0:
                 end.point = end.point + step * min(1.0, a / numbers[OFFSET] if numbers[OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:
@@ -273,7 +281,7 @@ def _record(end: Row, seen: _Seen, fit: _Fit, less: _Seen | None, plan: Plan) ->
         tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
         end.tangents = tilted * np.sign(np.diag(upper))
         end.forms -= (end.forms @ end.tangents) @ end.tangents.T
-    if plan.errors:
+    if plan.errors > 0:
         bias, out = fit.deviate(seen)
         numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
         if less is not None:

@@ -20,6 +20,9 @@ from subbundle.local.frames import completed
 from subbundle.local.settings import Plan, constant_widths, pairs
 from subbundle.local.tuning import REACH
 
+# How much of the standard errors is worked out.
+ERRORS = {"none": 0, "noise": 1, "full": 2}
+
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
@@ -123,7 +126,7 @@ def fit_local(
     kernel: str = "gaussian",
     reach: float = REACH,
     noise: float | None = None,
-    errors: bool = True,
+    errors: str = "full",
     n_jobs: int | None = 1,
 ) -> LocalModel:
     """Fit the local model of ``cloud`` around ``points`` [n, d].
@@ -155,8 +158,9 @@ def fit_local(
         Bandwidths at which the Gaussian ends.
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
-    errors : bool
-        Whether standard errors are wanted; they take about as long as one step.
+    errors : {"full", "noise", "none"}
+        Standard errors from noise and bias, from noise only, or none. They take about as long as one step, the noise
+        alone half of that.
 
     Examples
     --------
@@ -175,7 +179,8 @@ def fit_local(
     widths[:] = width
     plan = Plan(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order, reach=reach * reach,
-        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise, errors=errors,
+        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
+        errors=ERRORS[errors],
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:

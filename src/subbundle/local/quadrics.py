@@ -79,7 +79,7 @@ class QuadricFitter:
         """
         model = fit_local(
             self.cloud, points, GAUSSIAN_WIDTH * bandwidth, self.rank, steps=steps, tol=tol / GAUSSIAN_WIDTH,
-            without_self=without_self, errors=False, n_jobs=self._jobs,
+            without_self=without_self, errors="none", n_jobs=self._jobs,
         )  # fmt: skip
         few = (model.status != Status.OK) & (model.status != Status.NOT_CONVERGED)
         codimension = max(self.cloud.dim - self.rank, 1)

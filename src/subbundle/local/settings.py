@@ -89,8 +89,8 @@ class Plan:
         Log of the part of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
     noise : float or None
         Known standard deviation of the observations.
-    errors : bool
-        Whether standard errors are wanted.
+    errors : int
+        0: no standard errors; 1: those of noise; 2: with the bias.
     """
 
     kernel: int
@@ -108,8 +108,8 @@ class Plan:
     log_share: float = -np.inf
     min_gap: float = 0.0
     noise: float | None = None
-    errors: bool = False
+    errors: int = 0
 
     def look(self) -> Plan:
         """The same window, order 1, no steps."""
-        return replace(self, order=1, max_steps=0, errors=False)
+        return replace(self, order=1, max_steps=0, errors=0)

@@ -75,22 +75,23 @@ def kept_part(squared, variance, rank, codimension, effective, bandwidth):
 
 
 @kernel
-def corrected_step(fit, basis, rank, codimension, bandwidth, variance, effective, step):
-    """Go from the plain step towards the height of the quadric; ``variance`` is that of the neighbours about it."""
+def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, bend):
+    """Write the way from the plain ``step`` to the height of the quadric into ``bend``.
+
+    ``variance`` is that of the neighbours about the quadric. Returns which part of the way to go, and the square of
+    what of it is no noise.
+    """
     dim = step.size
     total = 0.0
     for i in range(dim):
         height = 0.0
         for j in range(dim - rank):
             height += basis[i, rank + j] * fit[0, j]
-        total += (bandwidth * height - step[i]) ** 2
+        bend[i] = bandwidth * height - step[i]
+        total += bend[i] * bend[i]
     noise = bend_variance(rank, effective) * variance / codimension
     part = kept_part(total, noise, rank, codimension, effective, bandwidth)
-    for i in range(dim):
-        height = 0.0
-        for j in range(dim - rank):
-            height += basis[i, rank + j] * fit[0, j]
-        step[i] += part * (bandwidth * height - step[i])
+    return part, max(total - codimension * noise, 0.0)
 
 
 @kernel

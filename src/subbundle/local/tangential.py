@@ -32,8 +32,10 @@ from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGE
 from subbundle.local.walk import (
     COLUMNS,
     EFFECTIVE,
+    KEPT,
     LOG_ABSOLUTE,
     LOG_MASS,
+    LOST,
     OFFSET,
     RESIDUAL,
     WIDTH,
@@ -72,7 +74,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
         for c in range(COLUMNS):
             numbers[b, c] = np.nan
         numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = -np.inf, -np.inf
-        numbers[b, WIDTH], numbers[b, OFFSET] = a, 0.0
+        numbers[b, WIDTH], numbers[b, OFFSET], numbers[b, KEPT], numbers[b, LOST] = a, 0.0, 1.0, 0.0
         status[b], steps[b] = _OK, 0
         for turn in range(rounds):
             wide = cut + FIRST_CUT * a if turn == 0 else cut
@@ -95,8 +97,9 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
                 break
             numbers[b, LOG_ABSOLUTE] = numbers[b, LOG_MASS] = np.log(mass)
             numbers[b, RESIDUAL], numbers[b, EFFECTIVE] = residual * a * a, mass * mass / squares
-            if errors and turn == rounds - 1:
+            if errors > 0 and turn == rounds - 1:
                 deviate(near, count, rank, room, a, squares, numbers[b])
+            if errors > 1 and turn == rounds - 1:
                 _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers[b])
             steps[b] += 1
             total = 0.0

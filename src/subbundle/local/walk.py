@@ -19,7 +19,7 @@ from subbundle.local.moments import moments, to_frame
 from subbundle.local.regression import fitted, freedom, n_features, quadric_sums, surface_sums
 from subbundle.local.steps import (
     beside,
-    corrected_step,
+    curvature_correction,
     far,
     newton,
     plain_step,
@@ -35,11 +35,12 @@ from subbundle.local.widths import width_at
 
 _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
 # Places in ``numbers`` of what is written for a row: log mass relative to the typical one, log mass, bandwidth, n_eff,
-# Σ w|e|²/Σ w, length of the last step, and what `deviations` gives: height, slopes, bias, |bias|². Then those of a
+# Σ w|e|²/Σ w, length of the last step, the part of the correction for curvature that was made and the square of what
+# was not, and what `deviations` gives: height, slopes, bias, |bias|². Then those of a
 # window narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height, |b'|² of the bias b' = 4/3 (c − c') seen there, bias·b'.
-LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, HEIGHT, SLOPES, BEYOND, BIAS = range(10)
-LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL = range(10, 15)
-COLUMNS = 15
+LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, BIAS = range(12)
+LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL = range(12, 17)
+COLUMNS = 17
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
 # First room for neighbours.
@@ -77,8 +78,8 @@ def walk_rows(
     ladder : [m]
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
-    errors : bool
-        Whether the sums for standard errors are wanted.
+    errors : int
+        0: no sums for standard errors; 1: those of noise; 2: with the bias in a narrower window.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
         Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.
@@ -89,7 +90,7 @@ def walk_rows(
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, _ROOM))
     room, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
-    before, slope = np.zeros(dim), np.empty(dim)
+    before, slope, bend = np.zeros(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p = points[b]
         status[b] = _NOT_CONVERGED
@@ -147,7 +148,12 @@ def walk_rows(
             if order == 2:
                 residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
                 known = residual * bandwidth * bandwidth / freedom(rank, effective)
-                corrected_step(room[2], basis[b], rank, codimension, bandwidth, known, effective, step)
+                part, lost = curvature_correction(
+                    room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
+                )
+                for i in range(dim):
+                    step[i] += part * bend[i]
+                numbers[b, KEPT], numbers[b, LOST] = part, (1.0 - part) ** 2 * lost
             if kernel == GAUSSIAN:
                 newton(values[b], basis[b], rank, bandwidth, step)
             numbers[b, OFFSET] = settle(step, before, numbers[b, OFFSET])
@@ -155,11 +161,17 @@ def walk_rows(
             if done or steps[b] >= max_steps:
                 if order == 1:
                     residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
+                    known = residual * bandwidth * bandwidth / freedom(rank, effective)
+                    _, lost = curvature_correction(
+                        room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
+                    )
+                    numbers[b, KEPT], numbers[b, LOST] = 0.0, lost
                 numbers[b, RESIDUAL] = residual * bandwidth * bandwidth
-                if errors:
+                if errors > 0:
                     if rank == 2 and dim == 3:
                         to_frame(near, count, basis[b], 1.0 / bandwidth, room[4])
                     deviate(near, count, rank, room, bandwidth, squares, numbers[b])
+                if errors > 1:
                     width = NARROWER * bandwidth
                     near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
                     to_frame(near, count, basis[b], 1.0 / width, room[4])

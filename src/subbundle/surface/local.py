@@ -95,7 +95,7 @@ class WeightedCloud:
 
     def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0) -> LocalFit:
         """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; carry them ``rounds`` steps."""
-        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors=False, n_jobs=self.n_jobs)
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors="none", n_jobs=self.n_jobs)
         normals = model.normals[:, :, 0]
         across = np.einsum("nd,nd->n", model.mean - model.points, normals)
         drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
@@ -125,8 +125,9 @@ class WeightedCloud:
         Observations whose height differs by more than ``cut`` from the quadric have no weight.
         """
         model = fit_local(
-            self.cloud, points, bandwidth, 2, robust=cut, tangents=beside(normals), steps=rounds, n_jobs=self.n_jobs
-        )
+            self.cloud, points, bandwidth, 2, robust=cut, tangents=beside(normals), steps=rounds, errors="noise",
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
         solved = model.status == 0
         across = model.normals[:, :, 0]
         bend = np.einsum("nd,nd->n", model.forms[:, 0] + model.forms[:, 2], across)

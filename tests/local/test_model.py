@@ -1,0 +1,158 @@
+"""The local model against closed forms: planes, paraboloids, spheres; weights, robust windows, standard errors."""
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle._types import Status
+from subbundle.local.model import fit_local
+from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
+
+
+def plane(n, noise, seed, dim=3):
+    """A square of side 2 in the first two coordinates, noise in the others."""
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.uniform(-1.0, 1.0, (n, 2)), noise * rng.standard_normal((n, dim - 2))])
+
+
+def paraboloid(n, seed):
+    """The graph of x²/2 − xy/4 + y²/10, without noise; II at 0 is its matrix of second derivatives."""
+    x, y = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, n))
+    return np.column_stack([x, y, 0.5 * x**2 - 0.25 * x * y + 0.1 * y**2]), np.array([[1.0, -0.25], [-0.25, 0.2]])
+
+
+@pytest.mark.parametrize("robust", [None, 2.0])
+@pytest.mark.parametrize("dim", [3, 5, 20])
+def test_a_paraboloid_is_found_exactly(robust, dim):
+    if robust is not None and dim == 20:
+        pytest.skip("robust windows are for few dimensions")
+    points, second = paraboloid(1500, 0)
+    turn = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))[0]
+    cloud = sb.Cloud(np.pad(points, ((0, 0), (0, dim - 3))) @ turn.T)
+    start = np.zeros((1, dim)) + 1e-3 * turn[:, 2]
+    tangents = turn[None, :, :2]
+    found = fit_local(cloud, start, 0.1, 2, steps=8, robust=robust, tangents=None if robust is None else tangents)
+    assert found.status[0] == Status.OK
+    # A graph of degree two is in the span of the features over its own tangent plane; arcs are not parabolas, which a
+    # robust window assumes them to be: (κ a)⁴/8 of the bandwidth. The weight of flatness is 0.1 in some 15 neighbours.
+    assert np.linalg.norm(found.points[0]) < 2e-4
+    t = found.tangents[0]
+    np.testing.assert_allclose(t @ t.T, tangents[0] @ tangents[0].T, atol=5e-3)
+    inner = t.T @ tangents[0]
+    expected = np.einsum("ai,bj,ij,d->abd", inner, inner, second, turn[:, 2])
+    np.testing.assert_allclose(found.second_form[0], expected, atol=0.04)
+
+
+def test_order_0_is_mean_and_eigenvalues():
+    points = plane(2000, 0.02, 0)
+    found = fit_local(sb.Cloud(points), points[:5], 0.2, 2, order=0)
+    for i in range(5):
+        t = np.sum((points - points[i]) ** 2, axis=1) / 0.04
+        w = np.where(t < 3.5**2, np.exp(-0.5 * t), 0.0)
+        mean = w @ points / w.sum()
+        np.testing.assert_allclose(found.mean[i], mean, atol=1e-12)
+        second = (w * (points - mean).T) @ (points - mean) / w.sum()
+        np.testing.assert_allclose(found.eigenvalues[i], np.linalg.eigvalsh(second)[::-1], rtol=1e-9)
+        assert found.mass[i] == pytest.approx(w.sum(), rel=1e-11)
+        assert found.n_effective[i] == pytest.approx(w.sum() ** 2 / (w @ w), rel=1e-11)
+    np.testing.assert_array_equal(found.points, points[:5])
+
+
+@pytest.mark.parametrize("robust", [None, 0.1])
+def test_weights_count_as_repetitions(robust):
+    points = plane(600, 0.02, 1)
+    cloud = sb.Cloud(points, np.where(np.arange(600) < 300, 3.0, 1.0))
+    repeated = sb.Cloud(np.concatenate([points, points[:300], points[:300]]))
+    start = np.column_stack([np.linspace(-0.4, 0.4, 7)] * 2 + [np.zeros(7)])
+    up = np.tile(np.eye(3)[:, :2], (7, 1, 1))
+    options = {"steps": 2, "robust": robust, "tangents": None if robust is None else up}
+    one, other = (fit_local(c, start, 0.2, 2, **options) for c in (cloud, repeated))
+    # The same sums in another order.
+    for name in ("points", "forms", "n_effective", "residual", "noise"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+def test_one_width_per_row_is_one_fit_per_width():
+    points = plane(800, 0.02, 2)
+    cloud = sb.Cloud(points)
+    widths = np.array([0.15, 0.3, 0.2])
+    together = fit_local(cloud, points[:3], widths, 2, steps=2)
+    for i in range(3):
+        alone = fit_local(cloud, points[i : i + 1], widths[i], 2, steps=2)
+        np.testing.assert_array_equal(alone.points[0], together.points[i])
+        np.testing.assert_array_equal(alone.position_error[0], together.position_error[i])
+
+
+def test_a_robust_window_ignores_a_second_sheet():
+    sheet = plane(4000, 0.005, 3)
+    both = np.concatenate([sheet, sheet + [0.0, 0.0, 0.08]])
+    start = np.column_stack([np.random.default_rng(0).uniform(-0.5, 0.5, (30, 2)), np.zeros(30)])
+    up = np.tile(np.eye(3)[:, :2], (30, 1, 1))
+    found = fit_local(sb.Cloud(both), start, 0.1, 2, robust=0.02, tangents=up, steps=3)
+    # Sixteen noise levels away; without the cut the middle between both sheets is found, 0.04.
+    assert np.abs(found.points[:, 2]).max() < 0.004
+    assert np.median(found.noise) == pytest.approx(0.005, rel=0.15)
+
+
+def test_rows_without_neighbours_stay_and_say_so():
+    cloud = sb.Cloud(plane(300, 0.01, 4))
+    far = np.array([[50.0, 0.0, 0.0]])
+    found = fit_local(cloud, far, 0.01, 2, robust=0.01, tangents=np.eye(3)[None, :, :2], steps=3)
+    assert found.status[0] == Status.LEFT_SUPPORT
+    np.testing.assert_array_equal(found.points, far)
+
+
+@pytest.mark.parametrize(("dim", "robust"), [(3, None), (3, 0.12), (6, None)])
+def test_the_standard_error_of_noise_on_a_plane(dim, robust):
+    # The same places in many draws: offsets are N(0, s²) there, and s is what the model reports.
+    start = np.zeros((4, dim))
+    start[:, :2] = [[0.3, 0.2], [-0.3, 0.1], [0.0, -0.4], [0.1, 0.0]]
+    tangents = np.tile(np.eye(dim)[:, :2], (4, 1, 1))
+    ratios = []
+    for seed in range(60):
+        cloud = sb.Cloud(plane(800, 0.04, seed, dim))
+        found = fit_local(
+            cloud, start, 0.2, 2, steps=4, robust=robust, tangents=None if robust is None else tangents, noise=0.04
+        )
+        ratios.append(np.linalg.norm(found.points[:, 2:], axis=1) / found.position_error)
+    # 240 offsets of which a nominal 95 % are within 1.96: binomial scatter 1.4 %, neighbours shared between places.
+    assert 0.90 < np.mean(np.array(ratios) < 1.96) < 0.99
+
+
+def test_the_standard_error_knows_the_bias_of_a_sphere():
+    data = sb.datasets.sphere(4000, noise=0.01, seed=0)
+    cloud = sb.Cloud(data.points)
+    for width in (0.1, 0.2, 0.4):
+        found = fit_local(cloud, data.points[::20], width, 2, steps=6)
+        off = data.distance(found.points)
+        # At 0.4 the bias is four times the noise of the fit, at 0.2 as large: then its estimate is as noisy as itself.
+        assert np.mean(off < 1.96 * found.position_error) > 0.85
+        assert np.median(found.position_error) < 2.0 * np.sqrt(np.mean(off**2)) + 1e-4
+
+
+def test_quantiles_of_a_length():
+    rng = np.random.default_rng(0)
+    for m in (1, 3, 8):
+        for bias in (0.0, 1.0, 5.0):
+            draws = rng.standard_normal((200_000, m))
+            draws[:, 0] += bias
+            exact = np.quantile(np.linalg.norm(draws, axis=1), 0.95)
+            # Sankaran's approximation is good to a few per cent at one degree of freedom, better above.
+            assert radius95(np.ones(1), np.full(1, bias**2), m)[0] == pytest.approx(exact, rel=0.03)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_what_a_biweight_leaves_of_noise(m):
+    noise = 0.4 * np.random.default_rng(0).standard_normal((400_000, m))
+    squared = np.einsum("nm,nm->n", noise, noise)
+    weight = np.maximum(1.0 - squared, 0.0) ** 2
+    seen = weight @ squared / weight.sum() / m
+    variance, slope = cut_variance(0.16, np.ones(1), m)
+    # Monte Carlo scatter of 400,000 draws.
+    assert variance[0] == pytest.approx(seen, rel=0.01)
+    assert cut_noise(variance, np.ones(1), m)[0][0] == pytest.approx(0.16, rel=1e-2)
+    shift = 1e-3
+    moved = noise + shift * np.eye(m)[0]
+    w = np.maximum(1.0 - np.einsum("nm,nm->n", moved, moved), 0.0) ** 2
+    pulled = (w @ moved[:, 0] - weight @ noise[:, 0]) / weight.sum() / shift
+    assert slope[0] == pytest.approx(pulled, rel=0.02)
