@@ -115,7 +115,6 @@ def test_demo_writes_what_it_says(tmp_path, capsys):
         assert name in captured.out
     assert "noisy observations" in captured.out
     assert "240 reached" in captured.out
-    assert "240 geodesics of length 1.3" in captured.err
     mesh = trimesh.load(folder / "surface.ply", process=False)
     assert mesh.euler_number == 1
     assert mesh.is_winding_consistent

@@ -19,7 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model or mesh (.npz); a table beside a model is placed by the model",
     )  # fmt: skip
     parser.add_argument(
-        "--run", choices=JOBS, default=None, help="do this with the points first, and show what came out beside them"
+        "--run",
+        choices=JOBS,
+        default=None,
+        dest="first",
+        help="do this with the points first, and show what came out beside them",
     )
     parser.add_argument("--color", default=None, metavar="NAME", help="column or quantity that colours at first")
     parser.add_argument(
@@ -44,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress()
     progress.stage(f"reading {', '.join(path.name for path in options.files)}")
     objects = objects_in(options.files)
-    if options.run is not None:
-        objects = with_job(objects, options.run, progress, options.jobs)
+    if options.first is not None:
+        objects = with_job(objects, options.first, progress, options.jobs)
     progress.stage("preparing the page")
     shown = view(
         objects.named, objects.rows, columns=objects.columns, color=options.color, image_shape=options.image_shape,

@@ -17,8 +17,8 @@ _PACKAGES = ("subbundle", "numpy", "scipy", "scikit-learn", "numba", "trimesh")
 _STYLE = """
 .sb-page { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; color: #2b2f36; max-width: 68rem; }
 .sb-page { margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-.sb-page h1 { font-size: 1.75rem; margin: 0 0 .2rem; }
-.sb-page h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+.sb-page > h1 { font-size: 1.75rem; margin: 0 0 .2rem; }
+.sb-page > h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 .sb-page > table { border-collapse: collapse; }
 .sb-page > table th { text-align: left; font-weight: 600; padding: .18rem 2rem .18rem 0; vertical-align: top; }
 .sb-page > table td { padding: .18rem 1.5rem .18rem 0; vertical-align: top; }

@@ -1,0 +1,93 @@
+"""Plots of what was learned: axes in and out, colours and marks, and messages."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import subbundle as sb
+from subbundle import plot
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def test_axes_go_in_and_come_out():
+    flat = RNG.random((40, 2))
+    choice = sb.selection.choose_bandwidth(sb.datasets.torus(600, noise=0.02).points, 2)
+    arc = sb.geodesic(sb.bundles.SphereTangent(2), [0, 0, 1.0], np.eye(2), length=1.0)
+    triangle = sb.Mesh(np.eye(3), np.array([[0, 1, 2]]))
+    for draw in (
+        lambda **given: plot.embedding(flat, **given),
+        lambda **given: plot.distances(np.ones((40, 40)), flat, **given),
+        lambda **given: plot.bandwidth(choice, **given),
+        lambda **given: plot.geodesics(arc, RNG.random((30, 3)), **given),
+        lambda **given: plot.mesh(triangle, [0.0, 1.0, 2.0], **given),
+    ):
+        given = Figure().add_subplot()
+        assert draw(ax=given) is given
+        assert draw().figure is not given.figure
+
+
+def test_numbers_get_a_scale_and_words_marks_that_differ_in_grey(ax):
+    flat = RNG.random((60, 2))
+    plot.embedding(flat, np.linspace(0.0, 1.0, 60), label="time", ax=ax)
+    assert [other.get_ylabel() for other in ax.figure.axes[1:]] == ["time"]
+    words = plot.embedding(flat, np.repeat(["a", "b", "c"], 20))
+    shapes = {collection.get_paths()[0].vertices.shape for collection in words.collections}
+    assert len(shapes) > 1
+    assert [text.get_text() for text in words.get_legend().get_texts()] == ["a", "b", "c"]
+
+
+def test_a_distance_matrix_counts_each_pair_once_and_names_what_is_missing(ax):
+    points = RNG.random((30, 3))
+    along = np.linalg.norm(points[:, None] - points[None], axis=2)
+    along[0, 1] = along[1, 0] = np.inf
+    plot.distances(along, points, ax=ax)
+    assert ax.get_title() == f"1 of {30 * 29 // 2} pairs without a path"
+
+
+def test_trust_leaves_rows_outside_hollow(ax):
+    status = np.repeat(np.array([0, 1], np.int8), [45, 5])
+    known = {"embedding_": RNG.random((50, 2)), "distortion_": RNG.random(50), "residuals_": RNG.random(50)}
+    plot.trust(SimpleNamespace(status_=status, **known), ax=ax)
+    assert ax.get_legend().get_texts()[0].get_text() == "outside the charts: 5"
+
+
+def test_geodesics_in_many_dimensions_are_projected_without_stretching():
+    line = np.outer(np.linspace(0.0, 1.0, 20), np.ones(6) / np.sqrt(6.0))
+    ax = plot.geodesics(line)
+    width = np.ptp(ax.get_xlim())
+    assert 0.5 < width < 1.5
+
+
+def test_a_display_draws_what_the_estimator_knows(ax):
+    model = SimpleNamespace(embedding_=RNG.random((30, 2)), distortion_=RNG.random(30))
+    display = plot.EmbeddingDisplay.from_estimator(model, color="distortion", ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    other = Figure().add_subplot()
+    assert display.plot(ax=other).ax_ is other
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plot.embedding(np.zeros(3)), r"coordinates must be a 2-D array, shape \(n, k\); got shape \(3,\)"),
+        (lambda: plot.embedding(np.zeros((3, 2)), [1, 2]), r"color must have one entry per row, 3; got shape \(2,\)"),
+        (lambda: plot.distances(np.zeros((3, 3)), np.zeros((4, 2))), "straight must have the shape of along"),
+        (lambda: plot.mesh(sb.Mesh(np.eye(4), np.array([[0, 1, 2]]))), "mesh must lie in R³; it lies"),
+        (lambda: plot.mesh(sb.Mesh(np.eye(3), np.array([[0, 1, 2]])), [1.0, 2.0]), "color must have one entry per v"),
+        (lambda: plot.EmbeddingDisplay.from_estimator(SimpleNamespace()), "SimpleNamespace must be fitted before"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_words(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
