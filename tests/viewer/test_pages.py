@@ -20,7 +20,7 @@ def cap():
 
 def drawn(image):
     """Fraction of the pixels of the views that are no background."""
-    views = image[60:650, 300:1090]
+    views = image[60:560, 300:1090]
     return float((np.abs(views - 255).max(axis=2) > 30).mean())
 
 

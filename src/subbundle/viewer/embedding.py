@@ -9,7 +9,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle.viewer.gathering import Extras, Gathered, add_table, pictures
-from subbundle.viewer.measuring import BundleMeasure, ModelMeasure, Paths
+from subbundle.viewer.measuring import BundleMeasure, ModelMeasure, Paths, is_about
 from subbundle.viewer.quantities import statuses
 from subbundle.viewer.rows import MOST_POINTS
 from subbundle.viewer.scene import Layer, Quantity, Walk, in_space, point_size
@@ -17,6 +17,8 @@ from subbundle.viewer.spaces import letters
 
 # Steps of a walk along a coordinate, and the quantiles of it between which it leads.
 _WALK_STEPS, _WALK_ENDS = 61, (0.01, 0.99)
+# Points of a straight line in the coordinates.
+_LINE_STEPS = 161
 
 
 def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
@@ -46,7 +48,7 @@ def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> Non
             gathered.scene.layers.append(Layer(title, "points", where, positions, table=key, colour=colour, size=size))
         gathered.scene.walks += _walks(gathered, model, coordinates[known], quantities, extras, rows)
     gathered.scene.spreading = True
-    gathered.measures[key] = _measure(gathered, model, rows, along)
+    gathered.measures[key] = _measure(gathered, model, rows, along, coordinates)
 
 
 def add_fitted_metric(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
@@ -71,7 +73,7 @@ def add_fitted_metric(gathered: Gathered, name: str, model: Any, extras: Extras)
         paths = BundleMeasure(
             bundle, kept, lambda path: {panel: gathered.spaces.place(path @ model.axes_.T + model.mean_)}
         )
-        gathered.measures[key] = ModelMeasure(rows, model, paths)
+        gathered.measures[key] = ModelMeasure(rows, model, [paths.paths])
 
 
 def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[Quantity, ...]]:
@@ -148,7 +150,9 @@ def _walks(
     return walks
 
 
-def _measure(gathered: Gathered, model: Any, rows: FloatArray, along: FloatArray) -> Any:
+def _measure(
+    gathered: Gathered, model: Any, rows: FloatArray, along: FloatArray, coordinates: FloatArray
+) -> BundleMeasure | ModelMeasure:
     """Lengths along the shape between the rows, measured on the shape."""
     space = f"space{rows.shape[1]}"
 
@@ -156,13 +160,19 @@ def _measure(gathered: Gathered, model: Any, rows: FloatArray, along: FloatArray
         points = path @ model.axes_.T + model.mean_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SubbundleWarning)
-            coordinates = model.transform(points)
+            return in_panels(points, model.transform(points))
+
+    def in_panels(points: FloatArray, way: FloatArray) -> Paths:
         paths = {space: gathered.spaces.place(points)}
-        if coordinates.shape[1] > 1:
-            paths["coordinates"] = in_space(coordinates[:, :3])
-        return paths
+        return paths | ({"coordinates": in_space(way[:, :3])} if way.shape[1] > 1 else {})
+
+    def straight_line(i: int, j: int, length: float) -> Paths:
+        """The straight line in the coordinates: the geodesic where the shape was laid out without distortion."""
+        way = np.linspace(coordinates[i], coordinates[j], _LINE_STEPS)
+        points = model.inverse_transform(way)
+        return in_panels(points, way) if is_about(points, length) else {}
 
     paths = BundleMeasure(model.bundle_, (along - model.mean_) @ model.axes_, shown)
     if not hasattr(model, "atlas_"):
         return paths
-    return ModelMeasure(rows, lambda x, y: model.paired_distance(x[None], y[None])[0], paths)
+    return ModelMeasure(rows, lambda x, y: model.paired_distance(x[None], y[None])[0], [straight_line, paths.paths])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from subbundle._types import FloatArray, Status
 _MOST_LEARNED = 20_000
 _STEPS = 121
 # Part by which a path differs in length from the distance when it leads another way; atlas and bundle differ by less.
-_OTHER_WAY = 0.05
+OTHER_WAY = 0.05
 
 Paths = dict[str, FloatArray]
 Place = Callable[[FloatArray], FloatArray]
@@ -58,18 +58,24 @@ class BundleMeasure:
         turned = tuple(y) < tuple(x)
         start, end = (y, x) if turned else (x, y)
         found = geodesic_between(self._bundle, start, end, n_points=_STEPS)
-        if found.status != Status.OK or abs(float(found.lengths) - length) > _OTHER_WAY * length:
+        if found.status != Status.OK or abs(float(found.lengths) - length) > OTHER_WAY * length:
             return {}
         return self._shown(found.points[::-1] if turned else found.points)
 
 
 class ModelMeasure:
-    """Geodesics of a fitted estimator: the length is its own, the path that of its subbundle between the same rows."""
+    """Geodesics of a fitted estimator: the length is its own, the path the first of ``ways`` that is as long.
+
+    A way takes two row numbers and the length, and gives paths in the panels, or nothing.
+    """
 
     def __init__(
-        self, rows: FloatArray, length: Callable[[FloatArray, FloatArray], float], paths: BundleMeasure
+        self,
+        rows: FloatArray,
+        length: Callable[[FloatArray, FloatArray], float],
+        ways: Sequence[Callable[[int, int, float], Paths]],
     ) -> None:
-        self._rows, self._length, self._paths = rows, length, paths
+        self._rows, self._length, self._ways = rows, length, ways
 
     def length(self, i: int, j: int) -> float:
         """What the estimator says."""
@@ -80,8 +86,15 @@ class ModelMeasure:
         return float(np.linalg.norm(self._rows[i] - self._rows[j]))
 
     def paths(self, i: int, j: int, length: float) -> Paths:
-        """The path of the estimator's subbundle."""
-        return self._paths.paths(i, j, length)
+        """The first way that leads there."""
+        found = (way(i, j, length) for way in self._ways)
+        return next((paths for paths in found if paths), {})
+
+
+def is_about(path: FloatArray, length: float) -> bool:
+    """Whether the polygon through ``path`` [m, d] is about as long as ``length``."""
+    own = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+    return abs(own - length) <= OTHER_WAY * length
 
 
 class LearnedMeasure:

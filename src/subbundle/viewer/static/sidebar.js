@@ -39,8 +39,11 @@ function described(layer) {
 function tableCard(app, key, layers) {
   const table = app.data.tables[key];
   const card = h("div", { class: "sb-card" });
+  const several = table && layers.length > 1;
+  if (several) card.append(h("div", { class: "sb-card-name", textContent: table.title }));
   for (const layer of layers) {
-    const name = h("span", { class: "sb-layer-name", textContent: layer.name });
+    const panel = app.data.panels.find((candidate) => candidate.key === layer.panel);
+    const name = h("span", { class: "sb-layer-name", textContent: several ? panel.title : layer.name });
     const box = check(layer.visible, (shown) => app.showLayer(layer, shown));
     box.dataset.layer = layer.key;
     card.append(h("label", { class: "sb-layer" }, box, name, h("span", { class: "sb-quiet", textContent: described(layer) })));

@@ -29,7 +29,8 @@ export function skeleton(root, app) {
     button("Screenshot", "Save the views as PNG (S)", () => app.screenshot()),
     button("◐", "Light or dark", flip),
   );
-  const stage = h("div", { class: "sb-stage" }, parts.views, parts.legends, parts.card, parts.brushed);
+  const dock = h("div", { class: "sb-dock" }, parts.card, parts.brushed, h("span", { class: "sb-space" }), parts.legends);
+  const stage = h("div", { class: "sb-stage" }, parts.views, dock);
   const body = h("div", { class: "sb-body" }, parts.sidebar, stage, ...figures(data));
   const help = "Drag: turn · right drag: pan · wheel: zoom · click two points: geodesic · shift-drag: select · Esc: clear";
   const foot = h("footer", { class: "sb-foot" }, ...data.notes.map((note) => h("span", { class: "sb-note", textContent: note })), h("span", { class: "sb-space" }), h("span", { class: "sb-quiet", textContent: help }));
@@ -66,7 +67,7 @@ function showGeodesic(card, geodesic, app) {
   const kind = geodesic.waiting ? "computing the exact one …" : geodesic.exact ? "exact" : "approximate: shortest path in a graph";
   card.replaceChildren(
     h("div", { class: "sb-card-title" }, h("span", { textContent: "Geodesic" }), h("button", { type: "button", textContent: "×", title: "Clear (Esc)", onclick: () => app.clear() })),
-    h("table", {}, ...rows.map(([name, value]) => h("tr", {}, h("th", { textContent: name }), h("td", { textContent: value })))),
+    h("div", { class: "sb-figures" }, ...rows.map(([name, value]) => h("div", {}, h("span", { class: "sb-quiet", textContent: name }), h("b", { textContent: value })))),
     ...(rows.length || geodesic.waiting ? [h("div", { class: geodesic.exact ? "sb-exact" : "sb-quiet", textContent: kind })] : []),
     ...(geodesic.message ? [h("div", { class: "sb-quiet", textContent: geodesic.message })] : []),
   );
