@@ -48,6 +48,11 @@ def run_atlas(options: argparse.Namespace) -> None:
         print(f"wrote {options.figure}")
     if options.save is not None:
         print(f"wrote {saving.save(model, options.save)}")
+    if options.report is not None:
+        from subbundle.commands._accounts import account_of_atlas
+        from subbundle.commands._report import write_report
+
+        write_report(options, account_of_atlas(options.data, model, values, found), model, values)
 
 
 def _check(options: argparse.Namespace) -> None:

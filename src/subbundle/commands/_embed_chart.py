@@ -48,3 +48,8 @@ def run_chart(options: argparse.Namespace) -> None:
     print(f"wrote {options.output}")
     if options.save is not None:
         print(f"wrote {saving.save(model, options.save)}")
+    if options.report is not None:
+        from subbundle.commands._accounts import account_of_chart
+        from subbundle.commands._report import write_report
+
+        write_report(options, account_of_chart(options.data, model, values, residuals, status), model, values)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from subbundle.commands._options import bandwidth_or_local, dimension, positive, positive_integer
+from subbundle.commands._report import add_report, check_report, write_report
 
 if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "keep all; those with no surface nearby stay where they are)",
     )
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+    add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -56,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
 
     _check_output(options.output)
+    check_report(options.report)
     progress = Progress()
     progress.stage(f"reading {options.data}")
     points = read_table(options.data).values
@@ -98,6 +101,13 @@ def run(options: argparse.Namespace) -> None:
     for warning in said:
         print(f"note: {warning.message}")
     print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
+    if options.report is not None:
+        from subbundle.commands._accounts import account_of_ridge, ridge_columns
+
+        messages = [str(warning.message) for warning in said]
+        account = account_of_ridge(options.data, bundle, ridge, kept, messages, given=options.bandwidth)
+        both = {"denoised": ridge.points[kept], "observations": points}
+        write_report(options, account, both, columns=ridge_columns(ridge, kept))
 
 
 def _shown(bundle: PrincipalSubbundle) -> str:

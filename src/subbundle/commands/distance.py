@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from subbundle.commands._options import add_learning, check_rows, dimension, row_numbers
+from subbundle.commands._report import add_report, check_report, write_report
 
 HELP = "distances between the rows of a table along the shape they lie around"
 # All pairs of more rows than this take hours and gigabytes.
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", type=row_numbers, default=None, metavar="ROWS", dest="targets", help="rows (default: all)"
     )
+    add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -41,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from subbundle.estimators import GeodesicDistance
 
     check_output(options.output)
+    check_report(options.report)
     progress = Progress()
     values = read_values(options.data, progress)
     if options.sources is None and options.targets is None and len(values) > MOST_ROWS:
@@ -79,3 +82,9 @@ def run(options: argparse.Namespace) -> None:
     for words in dict.fromkeys(str(warning.message) for warning in said):
         print(f"  note: {words}")
     print(f"wrote {options.output}")
+    if options.report is not None:
+        from subbundle.commands._accounts import account_of_distances
+
+        messages = [str(warning.message) for warning in said]
+        account = account_of_distances(options.data, metric, values, sources, targets, matrix, messages)
+        write_report(options, account, metric, values)

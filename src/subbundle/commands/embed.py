@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from subbundle.commands._options import add_learning, bandwidth, dimension
+from subbundle.commands._report import add_report, check_report
 
 HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
 
@@ -43,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", type=Path, default=None, metavar="MODEL", help="use this saved model instead of fitting one"
     )
+    add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Coordinates by the chosen method."""
+    check_report(options.report)
     if options.method == "atlas":
         from subbundle.commands._embed_atlas import run_atlas
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from subbundle.commands._options import bandwidth, positive, positive_integer
+from subbundle.commands._report import add_report, check_report, write_report
 
 HELP = "make a triangle mesh from the points of a scan; no normals needed, borders stay open"
 
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="gaps in the scan wider than W bandwidths stay open (default 4)",
     )
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+    add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
     from subbundle.surface.reconstruct import reconstruct
     from subbundle.triangles.mesh import check_output
 
+    check_report(options.report)
     check_output(options.output)  # before the scan is read, which may take a while
     progress = Progress()
     progress.stage(f"reading {options.scan}")
@@ -63,3 +66,8 @@ def run(options: argparse.Namespace) -> None:
     mesh.write(options.output)
     print("\n".join(mesh.report()))
     print(f"wrote {options.output} in {progress.seconds:.1f} s")
+    if options.report is not None:
+        from subbundle.commands._accounts import account_of_mesh
+
+        account = account_of_mesh(options.scan, scan, mesh, given=options.bandwidth != "auto")
+        write_report(options, account, {"mesh": mesh, "scan": scan.points})

@@ -1,0 +1,170 @@
+"""What the commands did, for their reports: what came in, what was chosen and why, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, Status, StatusArray, count_statuses
+from subbundle.estimators._atlas_words import fit_warnings
+from subbundle.viewer.report import Account, Choice
+
+# Rows among which distances are drawn.
+_MOST_DRAWN = 600
+
+
+def account_of_atlas(path: Path, model: Any, values: FloatArray, found: Mapping[str, Any]) -> Account:
+    """Of ``embed --method atlas``."""
+    from subbundle import plot
+
+    if model.n_neighbors_:
+        size = Choice("chart size", f"{model.n_neighbors_} neighbours each", model.reason_)
+    else:
+        size = Choice("chart size", f"bandwidth {model.bandwidth_:.4g}", model.reason_)
+    inside = float(np.mean(found["status"] == Status.OK))
+    return Account(
+        f"Coordinates of {path.name}",
+        _table_in(path, values),
+        [_dimension(model.n_components, model.n_components_), size, _components(model, values)],
+        [
+            ("charts", f"{len(model.atlas_.bases)}, in {model.n_parts_} connected component(s)"),
+            ("rows inside the charts", f"{inside:.1%}"),
+            ("residual", f"{np.mean(found['residual']):.4g} on average"),
+            ("distortion of lengths", f"{np.mean(found['distortion']):.3g} on average, |log| of the factor"),
+            ("contradiction of charts", f"{model.alignment_residual_:.2%} of their radius"),
+        ],
+        list(fit_warnings(model)),
+        [("where to trust the coordinates", plot.trust(model).figure)],
+    )
+
+
+def account_of_chart(path: Path, model: Any, values: FloatArray, residuals: FloatArray, status: StatusArray) -> Account:
+    """Of ``embed --method chart``."""
+    from subbundle import plot
+
+    outside = status[status != Status.OK]
+    why = "given" if model.bandwidth not in ("auto", "local") else "least estimated error of the middle of the cloud"
+    reached = "given" if model.radius != "auto" else "as far as the data and the geodesics allow"
+    return Account(
+        f"Coordinates of {path.name}",
+        _table_in(path, values),
+        [
+            _dimension(model.n_components, model.n_components_),
+            Choice("bandwidth", f"{model.bandwidth_:.4g}", why),
+            Choice("radius", f"{model.radius_:.4g}", reached),
+            _components(model, values),
+        ],
+        [
+            ("rows inside the chart", f"{np.mean(status == Status.OK):.1%}"),
+            ("residual", f"{np.nanmean(residuals):.4g} on average"),
+        ],
+        [f"outside the chart, {words}: {count} rows" for words, count in count_statuses(outside).items()],
+        [("coordinates", plot.trust(model).figure)],
+    )
+
+
+def account_of_mesh(path: Path, scan: Any, mesh: Any, *, given: bool) -> Account:
+    """Of ``reconstruct``."""
+    made = mesh.summary
+    dropped = [f"{scan.n_dropped} points with NaN or infinity were left out"] if scan.n_dropped else []
+    sides = [] if made.orientable else ["The surface is not orientable: no choice of sides agrees everywhere."]
+    why = "given" if given else "for normals and topology; positions have their own, chosen for every vertex"
+    return Account(
+        f"Surface of {path.name}",
+        [
+            ("file", path.name),
+            ("points", f"{made.n_points:,} given, {made.n_used:,} used"),
+            ("attributes", ", ".join(sorted(scan.attributes)) or "none"),
+        ],
+        [
+            Choice("bandwidth", f"{made.bandwidth:.4g}", why),
+            Choice("cells", f"{made.cell:.4g}", f"points are {made.spacing:.3g} apart, noise {made.noise:.3g}"),
+        ],
+        [
+            ("mesh", f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} faces"),
+            ("area", f"{mesh.area:.5g}"),
+            ("border", "closed" if mesh.is_closed else f"{mesh.border_length:.4g} in {mesh.n_border_loops} loop(s)"),
+            ("connected components", str(mesh.n_components)),
+            ("Euler characteristic", str(mesh.euler_characteristic)),
+            ("time", f"{sum(made.seconds.values()):.1f} s"),
+        ],
+        dropped + sides,
+    )
+
+
+def account_of_distances(
+    path: Path, metric: Any, values: FloatArray, sources: FloatArray, targets: FloatArray, matrix: FloatArray,
+    messages: Sequence[str],
+) -> Account:  # fmt: skip
+    """Of ``distance``."""
+    from subbundle import plot
+
+    finite = matrix[np.isfinite(matrix)]
+    few, many = sources[:_MOST_DRAWN], targets[:_MOST_DRAWN]
+    straight = np.linalg.norm(few[:, None] - many[None], axis=2)
+    lost = [f"{np.count_nonzero(np.isnan(matrix))} distances were not found"] if np.isnan(matrix).any() else []
+    apart = int(np.count_nonzero(np.isinf(matrix)))
+    why = "given" if metric.bandwidth not in ("auto", "local") else "least estimated error of the middle of the cloud"
+    return Account(
+        f"Distances along {path.name}",
+        _table_in(path, values),
+        [
+            _dimension(metric.rank, metric.rank_),
+            Choice("bandwidth", f"{metric.bandwidth_:.4g}", why),
+            _components(metric, values),
+        ],
+        [
+            ("distances", f"{matrix.shape[0]} × {matrix.shape[1]}"),
+            ("largest", f"{finite.max():.4g}" if finite.size else "none"),
+            ("not connected", str(apart)),
+        ],
+        [*messages, *lost],
+        [("along the shape, and straight", plot.distances(matrix[:_MOST_DRAWN, :_MOST_DRAWN], straight).figure)],
+    )
+
+
+def account_of_ridge(
+    path: Path, bundle: Any, ridge: Any, kept: NDArray[np.bool_], messages: Sequence[str], *, given: Any
+) -> Account:
+    """Of ``denoise``."""
+    arrived = ridge.status == Status.OK
+    reasons = {"auto": "least estimated error of the middle of the cloud", "local": "one for every place"}
+    found = [("points", f"{np.count_nonzero(kept):,} of {len(kept):,} kept")]
+    if arrived.any():
+        found += [
+            ("noise", f"{np.median(ridge.noise[arrived]):.4g} along each normal direction"),
+            ("moved", f"{ridge.shifts[arrived].mean():.4g} on average"),
+        ]
+    return Account(
+        f"Denoised: {path.name}",
+        [("file", path.name), ("points", f"{len(kept):,} in R^{ridge.points.shape[1]}")],
+        [
+            Choice("dimension", str(bundle.rank)),
+            Choice("bandwidth", f"{bundle.bandwidth:.4g}", reasons.get(given, "given")),
+        ],
+        found,
+        [*messages, *(f"{words}: {count} points" for words, count in count_statuses(ridge.status[~arrived]).items())],
+    )
+
+
+def ridge_columns(ridge: Any, kept: NDArray[np.bool_]) -> dict[str, FloatArray]:
+    """What colours the denoised points."""
+    return {"noise": ridge.noise[kept], "moved": ridge.shifts[kept], "curvature": ridge.curvature[kept]}
+
+
+def _table_in(path: Path, values: FloatArray) -> list[tuple[str, str]]:
+    return [("file", path.name), ("rows", f"{len(values):,}"), ("features", str(values.shape[1]))]
+
+
+def _dimension(wanted: Any, found: int) -> Choice:
+    return Choice("dimension", str(found), "counted in the data" if wanted == "auto" else "given")
+
+
+def _components(model: Any, values: FloatArray) -> Choice:
+    kept, features = model.axes_.shape[1], values.shape[1]
+    why = "all features" if kept == features else "those above the noise floor"
+    return Choice("principal components", f"{kept} of {features}", why)
