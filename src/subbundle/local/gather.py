@@ -74,7 +74,8 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
 @kernel
 def _room(near, count):
     if count * LEAF > near.shape[1]:
-        return np.empty((near.shape[0], 2 * count * LEAF))
+        # Not a power of two: rows that lie a page apart would push one another out of the cache.
+        return np.empty((near.shape[0], 2 * count * LEAF + 24))
     return near
 
 

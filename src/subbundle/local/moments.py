@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from subbundle._compiled import kernel
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -57,19 +59,21 @@ def _sums(near, count, first, second):
         first[i] = 0.0
         for j in range(dim):
             second[i, j] = 0.0
+    weighted = np.empty(_TILE)
     for start in range(0, count, _TILE):
-        stop = min(start + _TILE, count)
-        for n in range(start, stop):
-            mass += near[dim, n]
+        width = min(_TILE, count - start)
+        for n in range(width):
+            mass += near[dim, start + n]
         for i in range(dim):
             total = 0.0
-            for n in range(start, stop):
-                total += near[dim, n] * near[i, n]
+            for n in range(width):
+                weighted[n] = near[dim, start + n] * near[i, start + n]
+                total += weighted[n]
             first[i] += total
             for j in range(i + 1):
                 total = 0.0
-                for n in range(start, stop):
-                    total += near[dim, n] * near[i, n] * near[j, n]
+                for n in range(width):
+                    total += weighted[n] * near[j, start + n]
                 second[i, j] += total
     return mass
 

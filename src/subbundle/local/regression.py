@@ -34,23 +34,42 @@ def quadric_sums(near, count, rank, tile, gram, cross):
     if rank == 2 and near.shape[0] == 4:
         _low3(near, count, gram, cross)
         return _high3(near, count, np.eye(3), gram, cross)
-    return _sums_any(near, count, rank, tile, gram, cross)
+    return _sums_any(near, count, rank, 0, tile, gram, cross)
 
 
 @kernel
-def surface_sums(near, count, values, shift, basis, mass, scale, gram, cross):
-    """`quadric_sums` of a surface in R³ for a ball, from offsets y_n: degree up to two follows from λ and m − p."""
-    _high3(near, count, scale * basis, gram, cross)
-    along = scale * (shift[0] * basis[0, 0] + shift[1] * basis[1, 0] + shift[2] * basis[2, 0])
-    beside = scale * (shift[0] * basis[0, 1] + shift[1] * basis[1, 1] + shift[2] * basis[2, 1])
-    above = scale * (shift[0] * basis[0, 2] + shift[1] * basis[1, 2] + shift[2] * basis[2, 2])
-    square = scale * scale
-    gram[0, 0], gram[1, 0], gram[2, 0] = mass, mass * along, mass * beside
-    gram[1, 1], gram[2, 2] = mass * (square * values[0] + along * along), mass * (square * values[1] + beside * beside)
-    gram[2, 1] = mass * along * beside
-    gram[3, 0], gram[4, 0], gram[5, 0] = gram[1, 1], gram[2, 1], gram[2, 2]
-    cross[0, 0], cross[1, 0], cross[2, 0] = mass * above, mass * along * above, mass * beside * above
-    return mass * (square * values[2] + above * above)
+def ball_sums(near, count, values, shift, basis, mass, scale, tile, gram, cross):
+    """`quadric_sums` for a ball, over the eigenvectors: degree up to two follows from λ and m − p.
+
+    Neighbours come as offsets y_n for a surface in R³, else in the frame.
+    """
+    dim = shift.size
+    rank = dim - cross.shape[1]
+    if rank == 2 and dim == 3:
+        _high3(near, count, scale * basis, gram, cross)
+    else:
+        _sums_any(near, count, rank, 1 + rank, tile, gram, cross)
+    spread = 0.0
+    gram[0, 0] = mass
+    for i in range(dim):
+        along = 0.0
+        for r in range(dim):
+            along += scale * basis[r, i] * shift[r]
+        if i < rank:
+            gram[1 + i, 0] = mass * along
+        else:
+            cross[0, i - rank] = mass * along
+            spread += mass * (scale * scale * values[i] + along * along)
+    place = 1 + rank
+    for i in range(rank):
+        for j in range(i, rank):
+            own = scale * scale * values[i] * mass if i == j else 0.0
+            gram[1 + j, 1 + i] = own + gram[1 + i, 0] * gram[1 + j, 0] / mass
+            gram[place, 0] = gram[1 + j, 1 + i]
+            place += 1
+        for j in range(dim - rank):
+            cross[1 + i, j] = gram[1 + i, 0] * cross[0, j] / mass
+    return spread
 
 
 @kernel(fastmath=FAST)
@@ -109,10 +128,11 @@ def _high3(near, count, axes, gram, cross):
 
 
 @kernel(fastmath=FAST)
-def _sums_any(near, count, rank, tile, gram, cross):
+def _sums_any(near, count, rank, first, tile, gram, cross):
+    """The sums of features from ``first`` on with those before them; Σ w |u_normal|² is returned if that is all."""
     dim = near.shape[0] - 1
     size, columns = cross.shape
-    for f in range(size):
+    for f in range(first, size):
         for g in range(f + 1):
             gram[f, g] = 0.0
         for j in range(columns):
@@ -123,7 +143,7 @@ def _sums_any(near, count, rank, tile, gram, cross):
     for start in range(0, count, length):
         width = min(length, count - start)
         fill_features(near, start, width, rank, tile)
-        for f in range(size):
+        for f in range(first, size):
             for n in range(width):
                 weighted[n] = near[dim, start + n] * tile[f, n]
             for g in range(f + 1):
@@ -136,7 +156,7 @@ def _sums_any(near, count, rank, tile, gram, cross):
                 for n in range(width):
                     total += weighted[n] * near[rank + j, start + n]
                 cross[f, j] += total
-        for j in range(columns):
+        for j in range(columns if first == 0 else 0):
             for n in range(width):
                 spread += near[dim, start + n] * near[rank + j, start + n] * near[rank + j, start + n]
     return spread

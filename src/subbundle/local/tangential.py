@@ -45,7 +45,7 @@ from subbundle.local.walk import (
 )  # fmt: skip
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
-_ROOM = 4096
+_ROOM = 4120
 
 
 @kernel
@@ -82,7 +82,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
             sag = min(a * _bent(fit, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
             count = leaves_within(boxes, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
             if count * LEAF > near.shape[1]:
-                near = np.empty((dim + 1, 2 * count * LEAF))
+                near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
             squares = _window(tree, found, count, p, frame, rank, a, wide, fit, shrink, near)

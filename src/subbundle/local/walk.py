@@ -16,7 +16,7 @@ from subbundle.local.deviations import deviations
 from subbundle.local.eigen import eigh
 from subbundle.local.gather import ball
 from subbundle.local.moments import moments, to_frame
-from subbundle.local.regression import fitted, freedom, n_features, quadric_sums, surface_sums
+from subbundle.local.regression import ball_sums, fitted, freedom, n_features, quadric_sums
 from subbundle.local.steps import (
     beside,
     curvature_correction,
@@ -43,8 +43,8 @@ LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL = range(12, 17)
 COLUMNS = 17
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
-# First room for neighbours.
-_ROOM = 1024
+# First room for neighbours; not a power of two, see `gather`.
+_ROOM = 1048
 
 
 @kernel
@@ -194,11 +194,9 @@ def walk_rows(
 def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
-    if rank == 2 and shift.size == 3:
-        spread = surface_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, gram, cross)
-    else:
+    if not (rank == 2 and shift.size == 3):
         to_frame(near, count, basis, 1.0 / bandwidth, spare)
-        spread = quadric_sums(near, count, rank, tile, gram, cross)
+    spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, tile, gram, cross)
     return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
 
 
