@@ -18,6 +18,7 @@ NAMES = (
     "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves",
     "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz", "viewer",
+    "small_tables",
 )  # fmt: skip
 
 

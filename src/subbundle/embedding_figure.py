@@ -23,8 +23,11 @@ _LINES, _STEPS = 12, 160
 _MOST_POINTS = 6000
 
 
-def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[str]) -> Path:
-    """Write the picture for the rows of ``points`` [n, n_features] to ``path``, a ``.png``; return the path."""
+def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
+    """Write the picture for the rows of ``points`` [n, n_features] to ``path``, a ``.png``; return the path.
+
+    ``labels`` [n], numbers or words, colour the first panel instead of the distances off the shape.
+    """
     figure, panels = plot.new_figure(3)
     points = np.asarray(points, dtype=np.float64)
     shown = points[:: max(1, len(points) // _MOST_POINTS)]
@@ -39,6 +42,12 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
         high = float(np.quantile(found[name][kept], 0.99)) or 1.0
         digit = 10.0 ** np.floor(np.log10(high))
         high = float(np.ceil(high / digit) * digit)
+        if labels is not None and name == "residual":
+            given = np.asarray(labels)[:: max(1, len(points) // _MOST_POINTS)][kept]
+            numbers = given if given.dtype.kind in "fiub" else np.unique(given, return_inverse=True)[1]
+            panel.scatter(*flat[kept].T, c=plot.colours_of(numbers), s=4.0, linewidths=0.0)
+            plot.fit(panel, flat[kept])
+            continue
         colours = plot.colours_of(found[name][kept], low=0.0, high=high)
         panel.scatter(*flat[kept].T, c=colours, s=4.0, linewidths=0.0)
         plot.fit(panel, flat[kept])

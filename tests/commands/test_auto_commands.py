@@ -20,10 +20,10 @@ def said(capsys, *words):
 
 
 def test_embed(cloud, capsys):
-    out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto", "--radius", "auto", "--bandwidth", "auto")
+    out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto", "--radius", "auto", "--method", "chart")
     assert "dimension 2, bandwidth 0." in out
     assert "radius " in out
-    out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto", "--method", "atlas")
+    out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto")
     assert "charts of dimension 2, " in out
 
 

@@ -32,7 +32,7 @@ def read(path):
 def test_coordinates_are_arc_length(arc, tmp_path, capsys):
     path, angle = arc
     out = tmp_path / "coordinates.csv"
-    assert main(["embed", str(path), "-o", str(out), "--dim", "1", "--bandwidth", "0.15"]) == 0
+    assert main(["embed", str(path), "-o", str(out), "--dim", "1", "--bandwidth", "0.15", "--method", "chart"]) == 0
     names, rows = read(out)
     assert names == ["coordinate_1", "residual", "status"]
     assert len(rows) == 300
@@ -50,7 +50,25 @@ def test_coordinates_are_arc_length(arc, tmp_path, capsys):
 def test_a_saved_model_gives_the_same_coordinates(arc, tmp_path):
     path, _ = arc
     first, second, model = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "model.npz"
-    assert main(["embed", str(path), "-o", str(first), "--dim", "1", "--bandwidth", "0.15", "--save", str(model)]) == 0
+    assert (
+        main(
+            [
+                "embed",
+                str(path),
+                "-o",
+                str(first),
+                "--dim",
+                "1",
+                "--bandwidth",
+                "0.15",
+                "--method",
+                "chart",
+                "--save",
+                str(model),
+            ]
+        )
+        == 0
+    )
     assert main(["embed", str(path), "-o", str(second), "--model", str(model)]) == 0
     assert first.read_text() == second.read_text()
 
@@ -62,7 +80,7 @@ def test_other_files(arc, tmp_path, suffix):
     data = tmp_path / "data.npy"
     np.save(data, datasets.curve_in_plane(200, noise=0.01, seed=0).points)
     out = tmp_path / f"coordinates{suffix}"
-    assert main(["embed", str(data), "-o", str(out), "--dim", "1", "--bandwidth", "0.2"]) == 0
+    assert main(["embed", str(data), "-o", str(out), "--dim", "1", "--bandwidth", "0.2", "--method", "chart"]) == 0
     assert out.stat().st_size > 200
 
 

@@ -116,10 +116,10 @@ def test_the_gap_rule_finds_the_largest_mean_gap():
 
 
 def test_flatness_is_the_width_of_the_valley():
-    ladder = 2.0 ** (np.arange(-8, 9) / 4.0)
+    ladder = 2.0 ** (np.arange(-8, 9) / 3.0)
     # log R = log₂²(a): within log 1.1 of the least for |log₂ a| below its square root, linear between rungs.
     risks = np.exp(np.log2(ladder) ** 2)
-    edge = 0.25 + 0.25 * (np.log(1.1) - 0.0625) / (0.25 - 0.0625)
+    edge = np.log(1.1) / (1.0 / 9.0) / 3.0
     assert flatness(ladder, risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
     assert np.isnan(compare_bandwidths(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)
 

@@ -6,9 +6,7 @@ import pytest
 from subbundle import LocalBandwidth, PrincipalSubbundle, SubbundleWarning, datasets, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.selection import choose_bandwidth, choose_local_bandwidth
-from subbundle.selection._local_curves import Curves, gain
-from subbundle.selection._local_risk import Rung
-from subbundle.selection._pilot import field_of, pilot
+from subbundle.selection._fields import field_of, gain, pilot
 
 
 def cone(n, noise=0.01, seed=0):
@@ -93,24 +91,7 @@ class TestTheChoice:
             choose_local_bandwidth(datasets.sphere(50).points, 2, purpose="mesh")
 
 
-class TestTheCurves:
-    def test_risk_is_variance_and_squared_bias_around_the_landmark(self):
-        around = np.array([[0, 1], [2, 3]])
-        curves = Curves(around, order=4)
-        for rung in range(4):
-            factor = 2.0 ** (rung / 4)
-            variance = np.array([1.0, 1.0, 3.0, 3.0]) * factor**-2
-            curves.add(Rung(factor, variance, np.outer([0.5, 0.5, 0.1, 0.1], np.ones(3)) * factor**8))
-        expected = np.array([[1.0, 3.0]]) * curves.factors[:, None] ** -2.0
-        expected += np.array([[0.5, 0.1]]) * curves.factors[:, None] ** 8.0
-        # A bias of the stated order is the same from the rung itself and from the one above.
-        np.testing.assert_allclose(curves.risks, expected, rtol=1e-12)
-
-    def test_unknown_queries_leave_the_risk_unknown(self):
-        curves = Curves(np.array([[0, 1], [1, 2]]), order=2)
-        curves.add(Rung(1.0, np.array([np.nan, 1.0, 1.0]), np.full((3, 3), np.nan)))
-        np.testing.assert_array_equal(curves.risks, [[np.inf, 1.0]])
-
+class TestTheGain:
     def test_gain_of_two_places_with_different_optima(self):
         factors = 2.0 ** (np.arange(17) / 4.0)
         risks = np.stack([np.exp(np.log(factors / best) ** 2) for best in (2.0, 8.0)], axis=1)

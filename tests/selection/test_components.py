@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from subbundle.selection.components import all_components, components_above_noise, first_components
+from subbundle.selection.components import (
+    all_components,
+    components_above_noise,
+    first_components,
+    principal_components,
+)
 
 
 def in_noise(n, dim, signal, noise, seed=0):
@@ -52,3 +57,29 @@ def test_all_components_change_nothing():
     np.testing.assert_array_equal(found.enter(points), points)
     np.testing.assert_array_equal(found.leave(points), points)
     assert found.noise == 0.0
+
+
+@pytest.mark.parametrize(("n", "dim"), [(400, 30), (40, 90)])
+def test_order_and_layout_of_the_rows_do_not_matter_to_the_bit(n, dim):
+    points, _ = in_noise(n, dim, np.array([1.0, 0.5, 0.3]), 0.02)
+    found = principal_components(points).first(5)
+    shuffled = np.random.default_rng(1).permutation(points)
+    for other in (shuffled, np.asfortranarray(points), np.asfortranarray(shuffled), points[:, ::-1][:, ::-1]):
+        again = principal_components(other).first(5)
+        np.testing.assert_array_equal(again.axes, found.axes)
+        np.testing.assert_array_equal(again.enter(np.asfortranarray(points)), found.enter(points))
+
+
+def test_what_neighbours_cannot_be_told_apart_by_is_left_out():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1.0, 1.0, (500, 2)) @ np.linalg.qr(rng.standard_normal((40, 2)))[0].T
+    # Two dimensions of spacing 2/√500 = 0.09, and wiggles a hundredth of that in all coordinates.
+    assert principal_components(points + 1e-3 * rng.standard_normal(points.shape)).resolved(2) == 2
+    # Wiggles as wide as the spacing matter, all of them.
+    assert principal_components(points + 0.1 * rng.standard_normal(points.shape)).resolved(2) > 30
+
+
+def test_numbers_too_large_to_square_are_refused_in_words():
+    points = 1e300 * np.random.default_rng(0).standard_normal((50, 6))
+    with pytest.raises(ValueError, match="bounding box with a diagonal between"):
+        components_above_noise(points, at_least=1)

@@ -9,7 +9,7 @@ import numpy as np
 from subbundle import saving
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status
-from subbundle.commands._learned import fitted_or_loaded, read_values, unwarned
+from subbundle.commands._learned import fitted_or_loaded, read_rows, unwarned
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding
@@ -21,7 +21,8 @@ def run_atlas(options: argparse.Namespace) -> None:
     """Read, fit or load, place, write, and say what was found."""
     _check(options)
     progress = Progress()
-    values = read_values(options.data, progress)
+    rows = read_rows(options, progress)
+    values = rows.values
 
     def make(base: FloatArray | None) -> AtlasEmbedding:
         return AtlasEmbedding(
@@ -39,12 +40,17 @@ def run_atlas(options: argparse.Namespace) -> None:
     coordinates = found.pop("coordinates")
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
     columns |= {name: column for name, column in found.items() if name not in ("label", "status")}
-    whole = {"part": found["label"], "status": found["status"].astype(np.int64)}
-    write_table(options.output, {**columns, **whole})
+    filled = {name: rows.everywhere(column, np.nan) for name, column in columns.items()}
+    part = rows.everywhere(found["label"].astype(np.int64), -1)
+    status = rows.everywhere(found["status"].astype(np.int64), int(Status.NOT_FINITE))
+    write_table(options.output, {**filled, "part": part, "status": status, **rows.labels})
     _say(model, values, found)
+    for note in rows.notes:
+        print(f"note: {note}")
     print(f"wrote {options.output}")
     if options.figure is not None:
-        draw_embedding(model, values, options.figure)
+        labels = next((column[rows.complete] for column in rows.labels.values()), None)
+        draw_embedding(model, values, options.figure, labels=labels)
         print(f"wrote {options.figure}")
     if options.save is not None:
         print(f"wrote {saving.save(model, options.save)}")

@@ -9,7 +9,7 @@ import numpy as np
 from subbundle import saving
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, count_statuses
-from subbundle.commands._learned import fitted_or_loaded, read_values, unwarned
+from subbundle.commands._learned import fitted_or_loaded, read_rows, unwarned
 from subbundle.commands._tables import check_output, write_table
 from subbundle.estimators import PrincipalSubmanifold
 
@@ -18,7 +18,8 @@ def run_chart(options: argparse.Namespace) -> None:
     """Read, fit or load, transform, write, and say what was chosen."""
     check_output(options.output)
     progress = Progress()
-    values = read_values(options.data, progress)
+    rows = read_rows(options, progress)
+    values = rows.values
 
     def make(base: FloatArray | None) -> PrincipalSubmanifold:
         return PrincipalSubmanifold(
@@ -36,7 +37,10 @@ def run_chart(options: argparse.Namespace) -> None:
         progress.stage("placing the rows")
         coordinates, residuals, status = model.locate(values)
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
-    write_table(options.output, {**columns, "residual": residuals, "status": status.astype(np.int64)})
+    columns |= {"residual": residuals}
+    filled = {name: rows.everywhere(column, np.nan) for name, column in columns.items()}
+    lost = int(Status.NOT_FINITE)
+    write_table(options.output, {**filled, "status": rows.everywhere(status.astype(np.int64), lost), **rows.labels})
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
     print(
         f"dimension {model.n_components_}, bandwidth {model.bandwidth_:.4g}, radius {model.radius_:.4g}, "
@@ -45,6 +49,8 @@ def run_chart(options: argparse.Namespace) -> None:
     print(f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows")
     for words, count in count_statuses(status[status != Status.OK]).items():
         print(f"  {words}: {count}")
+    for note in rows.notes:
+        print(f"note: {note}")
     print(f"wrote {options.output}")
     if options.save is not None:
         print(f"wrote {saving.save(model, options.save)}")

@@ -6,8 +6,11 @@ import argparse
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from subbundle import saving
 from subbundle._progress import Progress
@@ -16,15 +19,84 @@ from subbundle.commands._options import check_rows
 from subbundle.commands._tables import read_table
 
 Model = TypeVar("Model")
+# Fraction of the variance in one column, of three or more, that is worth a word; fraction of rows that repeat others.
+_OUTWEIGHS, _REPEATED = 0.9, 0.01
 
 
-def read_values(path: Path, progress: Progress) -> FloatArray:
-    """The columns of numbers of ``path``, [n, d]; others are named."""
-    progress.stage(f"reading {path}")
-    table = read_table(path)
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is learned from a table.
+
+    Attributes
+    ----------
+    values : [n, d]
+        Complete rows, standardised where that was asked for.
+    complete : [N]
+        Which rows of the file these are.
+    labels : dict of [N]
+        Columns to carry to the output.
+    notes : list of str
+        What the user should know.
+    """
+
+    values: FloatArray
+    complete: NDArray[np.bool_]
+    labels: dict[str, NDArray[Any]]
+    notes: list[str]
+
+    def everywhere(self, column: NDArray[Any], absent: Any) -> NDArray[Any]:
+        """``column`` [n] as one of all rows of the file [N], ``absent`` for those that were left out."""
+        if self.complete.all():
+            return column
+        whole = np.full(len(self.complete), absent, dtype=np.result_type(column, type(absent)))
+        whole[self.complete] = column
+        return whole
+
+
+def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
+    """The rows of ``options.data`` as the options for columns say."""
+    progress.stage(f"reading {options.data}")
+    dropped = getattr(options, "missing", "refuse") == "drop"
+    table = read_table(
+        options.data, drop=options.drop, label=getattr(options, "label", None), categorical=options.categorical,
+        missing=dropped,
+    )  # fmt: skip
     if table.left_out:
-        progress.note(f"left out, not numbers: {', '.join(table.left_out)}")
-    return table.values
+        first = table.left_out[0]
+        progress.note(
+            f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out in silence, "
+            f"--categorical {first} to learn from it)"
+        )
+    complete: NDArray[np.bool_] = np.asarray(np.isfinite(table.values).all(axis=1))
+    values = table.values[complete]
+    if len(values) < 2:
+        raise ValueError(f"at least 2 rows of {options.data} must be complete; {len(values)} are. Write --drop NAMES.")
+    if getattr(options, "base_row", None) is not None and not complete.all():
+        raise ValueError("--base-row cannot go with --missing drop where rows are left out: leave one of them out.")
+    notes = [] if complete.all() else [f"{np.count_nonzero(~complete)} rows lack numbers and were left out"]
+    notes += _notes(values, table.names, options.standardize)
+    if options.standardize:
+        spread = values.std(axis=0)
+        values = (values - values.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return Rows(values, complete, table.labels, notes)
+
+
+def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]:
+    """What is odd about the columns and rows of a table with names."""
+    if not names:
+        return []
+    notes = []
+    variance = values.var(axis=0)
+    heaviest = int(np.argmax(variance))
+    if len(names) > 2 and not standardize and variance[heaviest] > _OUTWEIGHS * variance.sum():
+        notes.append(
+            f"the column {names[heaviest]} holds {variance[heaviest] / variance.sum():.0%} of the variance, and its "
+            "units decide nearly everything: write --standardize to give all columns the same weight"
+        )
+    repeated = len(values) - len(np.unique(values, axis=0))
+    if repeated > _REPEATED * len(values):
+        notes.append(f"{repeated} of {len(values)} rows repeat another one exactly")
+    return notes
 
 
 @contextmanager

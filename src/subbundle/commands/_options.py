@@ -21,6 +21,31 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
 
 
+def add_columns(parser: argparse.ArgumentParser, *, missing: bool) -> None:
+    """Options that say what the columns of a table are; ``missing`` where rows can be left out."""
+    parser.add_argument(
+        "--standardize", action="store_true", help="give all columns mean 0 and standard deviation 1 first"
+    )
+    parser.add_argument(
+        "--drop", type=names, default=[], metavar="NAMES", help="columns to leave out, separated by commas"
+    )
+    parser.add_argument(
+        "--categorical", type=names, default=[], metavar="NAMES", help="columns that become one of 0 and 1 per value"
+    )
+    if missing:
+        parser.add_argument(
+            "--missing", choices=("refuse", "drop"), default="refuse", help="what to do with rows that lack numbers"
+        )
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"must be names of columns like age,height; got {text!r}")
+    return found
+
+
 def bandwidth(text: str) -> float | str:
     """A positive number, or auto."""
     return "auto" if text == "auto" else positive(text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from subbundle._validation import as_points
 from subbundle.io import atomic_path, read_points, unreadable
 
 OUTPUTS = (".csv", ".npy", ".parquet")
+# Columns that a message names at most.
+_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +30,81 @@ class Table:
     values : [n, d]
     left_out : list of str
         Columns of the file that hold no numbers.
+    names : list of str
+        Of the columns of ``values``; empty where the file has none.
+    labels : dict of [n]
+        Columns that were asked for as labels, numbers or words.
     """
 
     values: FloatArray
     left_out: list[str]
+    names: list[str] = field(default_factory=list)
+    labels: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
-def read_table(path: Path) -> Table:
-    """Read the columns of numbers of ``path``; columns of words are left out, and named."""
+def read_table(
+    path: Path, *, drop: Sequence[str] = (), label: str | None = None, categorical: Sequence[str] = (),
+    missing: bool = False,
+) -> Table:  # fmt: skip
+    """Read the columns of numbers of ``path``; columns of words are left out, and named.
+
+    Parameters
+    ----------
+    drop, label, categorical : names of columns
+        Left out; carried along but not learned from; turned into a column of zeros and ones for every value.
+    missing : bool
+        Let missing numbers through as NaN instead of refusing them.
+    """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
+        if drop or label is not None or categorical:
+            raise ValueError(
+                f"--drop, --label and --categorical need the names of columns; {path.name} has none. Write a .csv or "
+                ".parquet file with a line of names."
+            )
         return Table(read_points(path), [])
     columns = read_columns(path)
-    numbers = {name: column for name, column in columns.items() if column.dtype.kind in "fiub"}
+    for option, names in (("--drop", drop), ("--label", [label] if label else []), ("--categorical", categorical)):
+        _check_names(option, names, columns)
+    labels = {label: columns[label]} if label else {}
+    used = {name: column for name, column in columns.items() if name not in drop and name != label}
+    numbers: dict[str, NDArray[Any]] = {}
+    for name, column in used.items():
+        if name in categorical:
+            numbers |= {f"{name}={value}": (column == value).astype(float) for value in np.unique(column)}
+        elif column.dtype.kind in "fiub":
+            numbers[name] = column.astype(np.float64)
+    left_out = [name for name in used if name not in numbers and name not in categorical]
     if not numbers:
         raise ValueError(
             f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers."
         )
-    left_out = [name for name in columns if name not in numbers]
-    return Table(as_points(np.column_stack(list(numbers.values())), path.name), left_out)
+    values = np.column_stack(list(numbers.values()))
+    if not missing:
+        _check_missing(path, numbers)
+        values = as_points(values, path.name)
+    return Table(values, left_out, list(numbers), labels)
+
+
+def _check_names(option: str, names: Sequence[str], columns: Mapping[str, Any]) -> None:
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        raise ValueError(f"{option} must name columns of the table; got {unknown[0]!r}. It has: {', '.join(columns)}.")
+
+
+def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
+    """Raise with the names of the columns that have missing numbers."""
+    gaps = {name: int(np.isnan(column).sum()) for name, column in numbers.items() if np.isnan(column).any()}
+    if not gaps:
+        return
+    rows = int(np.isnan(np.column_stack(list(numbers.values()))).any(axis=1).sum())
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(gaps.items(), key=lambda one: -one[1])[:_LISTED])
+    more = f" and {len(gaps) - _LISTED} more" if len(gaps) > _LISTED else ""
+    worst = ",".join(sorted(gaps, key=lambda name: -gaps[name])[:_LISTED])
+    raise ValueError(
+        f"every number of {path.name} must be there; {rows} rows have missing ones, in the columns {listed}{more}. "
+        f"Write --drop {worst} to leave the columns out, or (embed, diagnose) --missing drop to leave these rows out."
+    )
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
@@ -63,7 +121,8 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
     with atomic_path(path) as temporary:
         if suffix == ".npy":
             with open(temporary, "wb") as stream:
-                np.save(stream, np.column_stack([np.asarray(c, dtype=np.float64) for c in columns.values()]))
+                numbers = [c for c in map(np.asarray, columns.values()) if c.dtype.kind in "fiub"]
+                np.save(stream, np.column_stack([c.astype(np.float64) for c in numbers]))
         elif suffix == ".csv":
             with open(temporary, "w", encoding="utf-8", newline="") as text:
                 writer = csv.writer(text)

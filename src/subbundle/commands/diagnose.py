@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from subbundle.commands._options import bandwidth, dimension, positive_integer
+from subbundle.commands._options import add_columns, bandwidth, dimension, positive_integer
 
 HELP = "say what a cloud is like, what would be chosen for it, and what could go wrong"
 
@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
     )
+    add_columns(parser, missing=True)
     parser.add_argument(
         "-o", "--output", type=Path, default=None, metavar="FILE", help="page to write (default: DATA-diagnosis.html)"
     )
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, diagnose, print, write."""
     from subbundle._progress import Progress
-    from subbundle.commands._tables import read_table
+    from subbundle.commands._learned import read_rows
     from subbundle.diagnostics import diagnose
     from subbundle.plot import require_matplotlib
 
@@ -37,11 +38,10 @@ def run(options: argparse.Namespace) -> None:
     if output.suffix.lower() != ".html":
         raise ValueError(f"--output must end in .html; got {output.name!r}.")
     progress = Progress()
-    progress.stage(f"reading {options.data}")
-    table = read_table(options.data)
-    if table.left_out:
-        progress.note(f"left out, not numbers: {', '.join(table.left_out)}")
+    rows = read_rows(options, progress)
     progress.stage("looking at the cloud")
-    report = diagnose(table.values, options.rank, options.bandwidth, n_jobs=options.jobs)
+    report = diagnose(rows.values, options.rank, options.bandwidth, n_jobs=options.jobs)
     print(report)
+    for note in rows.notes:
+        print(f"note: {note}")
     print(f"wrote {report.write(output)}")

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from pathlib import Path
 
-from subbundle.commands._options import add_learning, check_rows, dimension, row_numbers
+from subbundle.commands._options import add_columns, add_learning, check_rows, dimension, row_numbers
 from subbundle.commands._report import add_report, check_report, write_report
 
 HELP = "distances between the rows of a table along the shape they lie around"
@@ -17,6 +17,7 @@ MOST_ROWS = 5000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``distance``."""
     add_learning(parser)
+    add_columns(parser, missing=False)
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix"
     )
@@ -38,14 +39,15 @@ def run(options: argparse.Namespace) -> None:
 
     from subbundle._progress import Progress
     from subbundle._types import SubbundleWarning
-    from subbundle.commands._learned import read_values
+    from subbundle.commands._learned import read_rows
     from subbundle.commands._tables import check_output, write_table
     from subbundle.estimators import GeodesicDistance
 
     check_output(options.output)
     check_report(options.report)
     progress = Progress()
-    values = read_values(options.data, progress)
+    rows_read = read_rows(options, progress)
+    values = rows_read.values
     if options.sources is None and options.targets is None and len(values) > MOST_ROWS:
         raise ValueError(
             f"all pairs of at most {MOST_ROWS} rows can be computed; {options.data} has "
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     for words, count in (("not connected (inf)", np.isinf(matrix).sum()), ("not found (NaN)", np.isnan(matrix).sum())):
         if count:
             print(f"  {words}: {count}")
-    for words in dict.fromkeys(str(warning.message) for warning in said):
+    for words in [*rows_read.notes, *dict.fromkeys(str(warning.message) for warning in said)]:
         print(f"  note: {words}")
     print(f"wrote {options.output}")
     if options.report is not None:

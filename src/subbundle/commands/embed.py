@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from subbundle.commands._options import add_learning, bandwidth, dimension
+from subbundle.commands._options import add_columns, add_learning, bandwidth, dimension
 from subbundle.commands._report import add_report, check_report
 
 HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
@@ -14,15 +14,19 @@ HELP = "give every row of a table its coordinates on the submanifold through the
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``embed``."""
     add_learning(parser)
+    add_columns(parser, missing=True)
+    parser.add_argument(
+        "--label", default=None, metavar="NAME", help="column to carry to the output and the colours, not to learn from"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".csv, .npy or .parquet")
     parser.add_argument(
         "--dim", type=dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
     )
     parser.add_argument(
         "--method",
-        choices=("chart", "atlas"),
-        default="chart",
-        help="one chart from a base point (default), or an atlas of many small ones for the whole shape",
+        choices=("atlas", "chart"),
+        default=None,
+        help="an atlas of many small charts for the whole shape (default), or one chart from a base point",
     )
     parser.add_argument(
         "--figure", type=Path, default=None, metavar="FILE", help="with --method atlas: also draw the coordinates"
@@ -48,9 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Coordinates by the chosen method."""
+    """Coordinates by the chosen method, or by that of the saved model."""
     check_report(options.report)
-    if options.method == "atlas":
+    if options.standardize and (options.save is not None or options.model is not None):
+        raise ValueError(
+            "--standardize cannot go with --save or --model: a model does not keep the scales. Standardize the table "
+            "first, or save a scikit-learn pipeline from Python."
+        )
+    if _method(options) == "atlas":
         from subbundle.commands._embed_atlas import run_atlas
 
         run_atlas(options)
@@ -58,3 +67,14 @@ def run(options: argparse.Namespace) -> None:
         from subbundle.commands._embed_chart import run_chart
 
         run_chart(options)
+
+
+def _method(options: argparse.Namespace) -> str:
+    if options.method is not None:
+        return str(options.method)
+    if options.model is None:
+        return "atlas"
+    from subbundle import saving
+    from subbundle.estimators import PrincipalSubmanifold
+
+    return "chart" if isinstance(saving.load(options.model), PrincipalSubmanifold) else "atlas"

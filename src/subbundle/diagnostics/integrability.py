@@ -85,8 +85,10 @@ def cloud_twist(cloud: Cloud, rank: int, ladder: FloatArray, gaps: FloatArray, n
     """
     if cloud.dim > _FEW_DIMENSIONS:
         observations = cloud.at(np.arange(cloud.n_points))
-        cloud = Cloud(components_above_noise(observations, at_least=rank + 1).enter(observations))
-        ladder, gaps = mean_gaps(cloud, rank, n_jobs)
+        components = components_above_noise(observations, at_least=rank + 1)
+        if components.axes.shape[1] < cloud.dim:
+            cloud = Cloud(components.enter(observations))
+            ladder, gaps = mean_gaps(cloud, rank, n_jobs)
     found = [_at_scale(cloud, rank, float(ladder[rung]), n_jobs) for rung in _peaks(gaps)]
     known = [one for one in found if np.isfinite(one.angle)]
     return max(known, key=lambda one: one.angle) if known else _UNKNOWN

@@ -23,6 +23,9 @@ OUTLYING = 0.02
 REPEATED = 0.01
 FAINT_GAP = 0.4
 FEW = 100
+# Fraction of the variance in k principal components above which nothing is bent, and in the components that were looked
+# at below which more was left out than noise.
+FLAT, MOST_KEPT = 0.995, 0.95
 
 
 def summary(report: Report) -> list[tuple[str, str]]:
@@ -35,7 +38,7 @@ def summary(report: Report) -> list[tuple[str, str]]:
         if np.isfinite(by_width.flatness):
             width += f"; as good within a factor of {by_width.flatness:.2f}"
     lines = [
-        ("observations", f"{report.n_points} in R^{report.dim}"),
+        ("observations", f"{report.n_points} in R^{report.dim}{_components(report)}"),
         ("rank", f"{report.rank} ({rank})"),
         ("bandwidth", f"{report.bandwidth:.4g} ({width})"),
     ]
@@ -55,8 +58,30 @@ def summary(report: Report) -> list[tuple[str, str]]:
     return lines
 
 
-def warnings_of(report: Report, refused: str) -> Iterator[str]:
-    """What should be known; ``refused`` is why there is no bundle at all, or empty."""
+def _components(report: Report) -> str:
+    return "" if report.n_components == report.dim else f", looked at in {report.n_components} principal components"
+
+
+def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
+    """What should be known; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether neighbours
+    show no shape of the rank."""
+    guessed = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
+    if refused or shapeless or (guessed and report.n_points >= FEW):
+        yield (
+            f"The data shows no shape of dimension {report.rank} that charts or distances could follow: PCA "
+            f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
+            "UMAP is the better tool for it."
+        )
+    elif report.variance_flat >= FLAT:
+        yield (
+            f"The shape is all but flat: PCA keeps {report.variance_flat:.1%} of the variance in {report.rank} "
+            "components and gives the same picture at once."
+        )
+    if report.variance_kept < MOST_KEPT:
+        yield (
+            f"Measured in the first {report.n_components} principal components, which hold "
+            f"{report.variance_kept:.0%} of the variance: there is no flat floor of noise to leave out."
+        )
     if refused:
         yield f"There is no bundle of rank {report.rank} at bandwidth {report.bandwidth:.3g}: {refused}"
     if report.n_points < FEW:

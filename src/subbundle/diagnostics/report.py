@@ -15,22 +15,24 @@ from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
+from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import summary, warnings_of
 from subbundle.geodesics.connected_components import connected_parts
 from subbundle.selection._gap import mean_gaps
-from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
+from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
+from subbundle.selection.components import principal_components, telling_components
 from subbundle.selection.rank import RankChoice, choose_rank
 
 # Observations looked at closely.
-_QUERIES = 1000
+_QUERIES = 500
 # Part of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
 _NARROWER = 0.6
 # Outliers move further than this many standard deviations of the noise.
 _FAR = 4.0
 # Parts smaller than this part of the cloud are outliers, not parts.
 _PART = 0.01
-# What is said of a cloud without a ridge.
+# What is reported of a cloud without a ridge.
 _UNKNOWN: dict[str, Any] = {
     "noise": np.nan,
     "bending": np.nan,
@@ -52,6 +54,11 @@ class Report:
     Attributes
     ----------
     n_points, dim : int
+    n_components : int
+        Principal components that everything else was measured in: all coordinates up to 16, above that those above the
+        noise floor that tell neighbours apart, 16 at most.
+    variance_kept, variance_flat : float
+        Fraction of the variance in these components; in the first ``rank``, which PCA of that dimension would keep.
     rank : int
     rank_choice : RankChoice or None
         What the rank rests on; None where it was given.
@@ -83,6 +90,9 @@ class Report:
 
     n_points: int
     dim: int
+    n_components: int
+    variance_kept: float
+    variance_flat: float
     rank: int
     rank_choice: RankChoice | None
     bandwidth: float
@@ -154,23 +164,37 @@ def diagnose(
     if rank_choice is not None:
         rank = min(rank_choice.rank, cloud.dim - 1)
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
+    whole = cloud
+    cloud, kept, flat = _in_components(cloud, rank)
     choice = None
     if isinstance(bandwidth, str):
         as_choice(bandwidth, "bandwidth", ("auto",))
         choice = compare_bandwidths(cloud, rank, n_jobs=n_jobs)
         bandwidth = choice.bandwidth
     bandwidth = as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
-    return _report(cloud, rank, rank_choice, bandwidth, choice, n_jobs)
+    about = {"dim": whole.dim, "n_components": cloud.dim, "variance_kept": kept, "variance_flat": flat}
+    return _report(cloud, about, rank, rank_choice, bandwidth, choice, n_jobs)
+
+
+def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
+    """The cloud, in many dimensions that of its telling components; the fraction of the variance in it, and in the
+    first k components."""
+    spectrum = principal_components(cloud)
+    flat = spectrum.first(rank).kept
+    if cloud.dim <= BLOCK_DIM:
+        return cloud, 1.0, flat
+    components, _ = telling_components(cloud, rank, most=BLOCK_DIM)
+    return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 
 def _report(
-    cloud: Cloud, rank: int, rank_choice: RankChoice | None, bandwidth: float, choice: BandwidthChoice | None,
-    n_jobs: int | None,
+    cloud: Cloud, about: dict[str, Any], rank: int, rank_choice: RankChoice | None, bandwidth: float,
+    choice: BandwidthChoice | None, n_jobs: int | None,
 ) -> Report:  # fmt: skip
-    """Measure at the chosen values, and say what is odd."""
+    """Measure at the chosen values, and report what is odd."""
     ladder, gaps = mean_gaps(cloud, rank, n_jobs)
     seen = dict(_UNKNOWN)
-    refused = ""
+    refused, shapeless = "", False
     try:
         bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
     except ValueError as error:
@@ -180,15 +204,16 @@ def _report(
         queries = cloud.at(cloud.sample(_QUERIES)) + cloud.centre
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_parts(bundle).labels) / cloud.n_points
+        shapeless = bool(no_shape(bundle))
         seen["n_parts"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
-        n_points=cloud.n_points, dim=cloud.dim, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth,
-        bandwidth_choice=choice, gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points, **seen,
+        n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
+        gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points, **about, **seen,
     )  # fmt: skip
     fields = {name: getattr(found, name) for name in Report.__slots__}
-    return Report(**{**fields, "warnings": tuple(warnings_of(found, refused))})
+    return Report(**{**fields, "warnings": tuple(warnings_of(found, refused, shapeless))})
 
 
 def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:

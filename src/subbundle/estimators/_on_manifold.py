@@ -10,13 +10,12 @@ Points are rows [n, D], matrices one after the other.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, Status, SubbundleWarning, all_finite
+from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles._riemannian_checks import as_observations
 from subbundle.bundles._riemannian_geometry import flattened, shaped
@@ -24,8 +23,8 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import Curved
 from subbundle.charts.chart import Chart
-from subbundle.estimators._prepare import Prepared, narrower
-from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
+from subbundle.estimators._prepare import Prepared, guess_remark, narrower
+from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import central_landmarks
 from subbundle.selection.components import all_components
 from subbundle.spaces.base import Space
@@ -54,13 +53,13 @@ def prepare_on_manifold(
     rows = as_rows(points, space)
     why = f"dimensions of {space!r}; rank = dim is the manifold itself"
     rank = as_integer(rank, "n_components", low=1, high=space.dim, why=why)
-    width = _bandwidth(rows, rank, space, bandwidth, n_jobs)
+    width, remark = _bandwidth(rows, rank, space, bandwidth, n_jobs)
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
         carried = denoised_on_manifold(bundle, rows)
         narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
         bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
-    return Prepared(all_components(rows), width, bundle)
+    return Prepared(all_components(rows), width, bundle, remark=remark)
 
 
 def find_base_point_on_manifold(bundle: RiemannianSubbundle, base_point: Any = "frechet") -> FloatArray:
@@ -111,30 +110,18 @@ def kept_variance(chart: Chart, rows: FloatArray, space: Space) -> float:
     return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
 
 
-def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs: int | None) -> float:
+def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs: int | None) -> tuple[float, str]:
     if not isinstance(bandwidth, str):
-        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto",))
     pictures = Curved(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
     pictures = pictures[all_finite(pictures)]
     if rank == space.dim:
         # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
         count = min(4 * (rank + 1), len(pictures) - 1)
-        return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1]))
+        return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1])), ""
     choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
-    _warn_if_guessed(choice, len(rows), rank)
-    return choice.bandwidth
-
-
-def _warn_if_guessed(choice: BandwidthChoice, n_points: int, rank: int) -> None:
-    if choice.method == "neighbour distance":
-        warnings.warn(
-            f"bandwidth='auto' could not compare bandwidths on {n_points} observations (too few, or no shape of "
-            f"dimension {rank} in them) and took the distance to a few neighbours, {choice.bandwidth:.3g}. Look at the "
-            "result with care, or pass a bandwidth.",
-            SubbundleWarning,
-            stacklevel=5,
-        )
+    return choice.bandwidth, guess_remark(choice, len(rows), rank)
 
 
 def denoised_on_manifold(bundle: RiemannianSubbundle, rows: FloatArray) -> FloatArray:

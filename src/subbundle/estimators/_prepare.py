@@ -1,6 +1,6 @@
 """From a table of observations to a subbundle that is fit for long geodesics.
 
-Four steps: keep the principal components above the noise floor; choose the bandwidth a; carry the observations onto
+Four steps: keep the principal components above the noise floor; choose the bandwidth a; project the observations onto
 the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.67 a.
 Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
 over. a is the best one for the ridge; where nothing is carried there, the best one for geodesics.
@@ -8,30 +8,33 @@ over. a is the best one for the ridge; where nothing is carried there, the best 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.cloud import Cloud
-from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.components import (
     Components,
     all_components,
     components_above_noise,
     first_components,
+    telling_components,
 )
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
 # Up to so many features nothing is left out: there is little to gain, and features keep their meaning.
 _FEW_FEATURES = 4
+# Components that geodesics are followed in at most, unless the user says otherwise: the time of a step grows with the
+# cube, and thin tables (images) have hundreds. Leaving out more than the second fraction of the variance is reported.
+_MOST_COMPONENTS, _MUCH = 10, 0.05
 # Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.55 to
 # 0.7 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
 _NARROWER = 0.67
@@ -62,12 +65,15 @@ class Prepared:
         On the denoised cloud at 0.67 a, or on the observations themselves at a.
     local_bandwidth : LocalBandwidth or None
         The function a(p) in the kept components, where it is one.
+    remark : str
+        Why the result should be looked at with care; empty where there is no reason.
     """
 
     components: Components
     bandwidth: float
     bundle: PrincipalSubbundle | RiemannianSubbundle
     local_bandwidth: LocalBandwidth | None = None
+    remark: str = ""
 
 
 def prepare(
@@ -82,9 +88,9 @@ def prepare(
     n_jobs: int | None,
 ) -> Prepared:
     """Learn the bundle of the given ``rank`` from ``points`` [N, d]; see the estimators for the settings."""
-    components = _lifted(_components(points, rank, reduce_dim), rank)
+    components, few = _working_components(points, rank, reduce_dim)
     cloud = Cloud(components.enter(points))
-    width = _bandwidth(cloud, rank, bandwidth, "ridge" if denoise else "geodesics", n_jobs)
+    width, guessed = _bandwidth(cloud, rank, bandwidth, "ridge" if denoise else "geodesics", n_jobs)
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
     local, typical = bundle.local_bandwidth, bundle.bandwidth
     if denoise:
@@ -95,7 +101,7 @@ def prepare(
         some = cloud.at(cloud.sample(max(int(np.ceil(share * cloud.n_points)), rank + 2))) + cloud.centre
         carried = denoised(bundle, some)
         bundle = PrincipalSubbundle(carried, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
-    return Prepared(components, typical, bundle, local)
+    return Prepared(components, typical, bundle, local, " ".join(filter(None, (few, guessed))))
 
 
 def narrower(mass: float, rank: int, *, given: bool) -> float:
@@ -114,6 +120,23 @@ def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
     # A point that was carried further than the kernel reaches has gone to another sheet.
     arrived &= carried.shifts <= 3.0 * bundle.bandwidth_at(points) + 3.0 * float(np.median(carried.shifts))
     return np.where(arrived[:, None], carried.points, points)
+
+
+def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> tuple[Components, str]:
+    """The components that geodesics are followed in, and a remark where they leave out much of the data.
+
+    With ``"auto"`` those above the noise floor that tell neighbours apart, up to 10 of them.
+    """
+    if reduce_dim != "auto" or points.shape[1] <= _FEW_FEATURES:
+        return _lifted(_components(points, rank, reduce_dim), rank), ""
+    kept, telling = telling_components(points, rank, most=_MOST_COMPONENTS)
+    count = kept.axes.shape[1]
+    if count >= telling or kept.kept >= 1.0 - _MUCH:
+        return _lifted(kept, rank), ""
+    return _lifted(kept, rank), (
+        f"The {count} first of {telling} components were used, which hold {kept.kept:.0%} of the variance: geodesics "
+        "are followed in no more. Use subbundle.AtlasEmbedding, which takes all, or pass reduce_dim."
+    )
 
 
 def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
@@ -141,20 +164,26 @@ def _lifted(components: Components, rank: int) -> Components:
     return Components(components.mean, np.pad(components.axes, ((0, 0), (0, missing))), components.noise)
 
 
-def _bandwidth(cloud: Cloud, rank: int, bandwidth: Any, purpose: str, n_jobs: int | None) -> float | LocalBandwidth:
+def _bandwidth(
+    cloud: Cloud, rank: int, bandwidth: Any, purpose: str, n_jobs: int | None
+) -> tuple[float | LocalBandwidth, str]:
+    """The bandwidth, given or chosen, and a remark where it is only a guess."""
     if not isinstance(bandwidth, str):
-        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto", "local"))
     if bandwidth == "local":
         found = choose_local_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
-        return float(found.bandwidth.values[0]) if found.method == "one bandwidth" else found.bandwidth
+        return (float(found.bandwidth.values[0]) if found.method == "one bandwidth" else found.bandwidth), ""
     choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
-    if choice.method == "neighbour distance":
-        warnings.warn(
-            f"bandwidth='auto' could not compare bandwidths on {cloud.n_points} observations (too few, or no shape of "
-            f"dimension {rank} in them) and took the distance to a few neighbours, {choice.bandwidth:.3g}. Look at the "
-            "result with care, or pass a bandwidth.",
-            SubbundleWarning,
-            stacklevel=4,
-        )
-    return choice.bandwidth
+    return choice.bandwidth, guess_remark(choice, cloud.n_points, rank)
+
+
+def guess_remark(choice: BandwidthChoice, n_points: int, rank: int) -> str:
+    """A remark where bandwidths could not be compared; empty otherwise."""
+    if choice.method != "neighbour distance":
+        return ""
+    return (
+        f"bandwidth='auto' could not compare bandwidths on {n_points} observations (too few, or no shape of "
+        f"dimension {rank} in them) and took the distance to a few neighbours, {choice.bandwidth:.3g}. Look at the "
+        "result with care, or pass a bandwidth."
+    )

@@ -115,7 +115,10 @@ class GeodesicDistance(BaseEstimator):
                 self._set_atlas(self._new_atlas(rank).fit(X))
             self.points_ = X
             return self
-        self._set(learn(self, X, rank, "rank"))
+        learned = learn(self, X, rank, "rank")
+        if learned.remark:
+            warnings.warn(learned.remark, SubbundleWarning, stacklevel=2)
+        self._set(learned)
         self.points_ = self._carried(X)
         return self
 

@@ -28,8 +28,11 @@ from subbundle.spaces.base import Space
 # Names in a file: arrays of the chart, and those of the training points.
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
 # Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
-# the noise, at half the time of the thousandth that `Chart` aims at.
-_RAYS = 256
+# the noise, at half the time of the thousandth that `Chart` aims at. In higher ranks so many for each doubling.
+_RAYS, _RAYS_ABOVE = 256, 50
+# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
+# longer and thin data needs more of them, but not below a fraction.
+_FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
 # Part of the points that may lie outside the chart before it is worth a warning.
 _FEW = 0.02
 
@@ -61,8 +64,9 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.67
         times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
-        Work in the principal components above the noise floor (with more than 4 features; ``"auto"``), in all
-        features (None), or in so many components. Features should have comparable units and noise.
+        Work in the principal components above the noise floor, up to 10 of them (with more than 4 features;
+        ``"auto"``), in all features (None, which takes minutes where they are hundreds), or in so many components.
+        Features should have comparable units and noise.
     kernel : str
         As in `subbundle.PrincipalSubbundle`.
     centering : str or None
@@ -148,11 +152,12 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         rank = settled_rank(wanted, "n_components", X, self.space)
         learned = learn(self, X, rank, "n_components")
         base = find_base_point(learned, self.base_point)
-        rays = _RAYS if rank == 2 else None
-        self._set(learned, Chart(learned.bundle, base, self.radius, n_geodesics=rays))
+        self._set(learned, _chart(learned, base, self.radius))
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
-        self._warn_outside(located.status)
+        remarks = " ".join(filter(None, (learned.remark, self._outside_remark(located.status))))
+        if remarks:
+            warnings.warn(remarks, SubbundleWarning, stacklevel=2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
@@ -162,7 +167,9 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def transform(self, X: Any) -> FloatArray:
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none."""
         located, _ = self._locate(self._checked(X))
-        self._warn_outside(located.status)
+        remark = self._outside_remark(located.status)
+        if remark:
+            warnings.warn(remark, SubbundleWarning, stacklevel=2)
         return located.coordinates
 
     def inverse_transform(self, X: Any) -> FloatArray:
@@ -251,17 +258,29 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         drawn[beyond] = low[:, None] * rays
         return drawn
 
-    def _warn_outside(self, status: StatusArray) -> None:
+    def _outside_remark(self, status: StatusArray) -> str:
+        """A sentence where more points than a few have no place in the chart; empty otherwise."""
         outside = status[status != Status.OK]
-        if outside.size > (_FEW if self.outside == "nearest" else 0.0) * status.size:
-            reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
-            given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
-            warnings.warn(
-                f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}. locate(X) "
-                "says which; a larger bandwidth or another base_point may reach further.",
-                SubbundleWarning,
-                stacklevel=3,
-            )
+        if outside.size <= (_FEW if self.outside == "nearest" else 0.0) * status.size:
+            return ""
+        reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
+        given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
+        return (
+            f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}; locate(X) "
+            "reports which. Where one chart does not cover the data, subbundle.AtlasEmbedding does with many; a larger "
+            "bandwidth or another base_point may reach further."
+        )
+
+
+def _chart(learned: Prepared, base: FloatArray, radius: float | str) -> Chart:
+    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide."""
+    bundle, rank = learned.bundle, learned.bundle.rank
+    fraction = (_FEW_COMPONENTS / learned.components.axes.shape[1]) ** 8
+    if isinstance(bundle, RiemannianSubbundle) or fraction >= 1.0 or rank == 1:
+        return Chart(bundle, base, radius, n_geodesics=_RAYS if rank == 2 else None)
+    full = _RAYS if rank == 2 else _RAYS_ABOVE * 2 ** (rank - 1)
+    rays = int(max(fraction, _LEAST_FRACTION) * full)
+    return Chart(bundle, base, radius, n_geodesics=rays, max_radius=bundle.cloud.size)
 
 
 def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:

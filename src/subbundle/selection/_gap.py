@@ -11,11 +11,10 @@ import numpy as np
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.selection._ladder import RATIO, WIDEST, first_rung, split
+from subbundle.selection._ladder import first_width, split
+from subbundle.selection._tuning import PLENTY, RATIO, WIDEST
 
 _QUERIES = 200
-# Kernel mass beyond which half the observations show the same gap.
-_PLENTY = 400.0
 
 
 def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
@@ -24,7 +23,7 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     NaN where the bundle refuses, for want of neighbours or of directions.
     """
     queries, half, other = split(cloud, _QUERIES)
-    width = first_rung(queries, np.concatenate([half, other]), rank)
+    width = first_width(queries, np.concatenate([half, other]), rank)
     rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
     ladder: FloatArray = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
     gaps: FloatArray = np.full(rungs, np.nan, np.float64)
@@ -37,6 +36,6 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
         seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
         if seen.any():
             gaps[rung] = frame.gap[seen].mean()
-        if bundle.typical_mass > _PLENTY:
+        if bundle.typical_mass > PLENTY:
             cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
     return ladder, gaps

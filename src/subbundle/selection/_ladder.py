@@ -1,4 +1,4 @@
-"""A ladder of bandwidths a_j = a_0 2^(j/4): where it starts, and where along it something is least."""
+"""The ladder of bandwidths a_j = a_0 r^j: where it starts, and where along it something is least."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
+from subbundle.selection._tuning import (
+    AS_GOOD,
+    CLIP,
+    FEW_POINTS,
+    FOLDS,
+    LEAST_QUERIES,
+    MOST_OF_PART,
+    PER_COEFFICIENT,
+    QUERIES,
+    RATIO,
+)
 
-RATIO = 2.0**0.25
-# The ladder ends at this part of the size of the cloud.
-WIDEST = 0.2
-# Clouds of fewer points are compared in so many folds instead of halves.
-FEW, FOLDS = 1000, 5
-# A risk within this factor of the least is as good as the least.
-_AS_GOOD = 1.1
-_CLIP = 0.98
+# Neighbours per dimension that the first width is looked for among.
+_AMONG = 64
+_NARROWEST = 1e-6
+
+
+def n_queries(codimension: int, *, folds: int = 2) -> int:
+    """Queries that a risk is averaged over."""
+    return int(max(QUERIES / np.sqrt(max(codimension, 1)), LEAST_QUERIES) * 2 / folds)
 
 
 def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -31,42 +42,56 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     return observations[np.sort(order[:count])], observations[order[count:middle]], observations[order[middle:]]
 
 
-def parts(cloud: Cloud, queries: int) -> tuple[FloatArray, list[FloatArray]]:
+def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
     """Queries [q, d] and the parts [n, d] of the cloud that are compared: `split`, or of few points all but a fifth.
 
     Queries of small clouds are observations like all others, in four of the five parts: what is estimated for them
     then includes what a point's own noise does.
     """
-    if cloud.n_points >= FEW:
-        first, *halves = split(cloud, queries)
+    if cloud.n_points >= FEW_POINTS:
+        first, *halves = split(cloud, n_queries(cloud.dim - rank))
         return first, halves
     observations = cloud.at(np.arange(cloud.n_points))
     fold = np.random.default_rng(0).permutation(cloud.n_points) % FOLDS
-    return cloud.at(cloud.sample(queries)), [observations[fold != f] for f in range(FOLDS)]
+    queries = cloud.at(cloud.sample(n_queries(cloud.dim - rank, folds=FOLDS)))
+    return queries, [observations[fold != f] for f in range(FOLDS)]
 
 
-def first_rung(queries: FloatArray, observations: FloatArray, rank: int) -> float:
-    """Bandwidth at which the median effective number of neighbours (Σφ)²/Σφ² is k + 2.
+def wanted_neighbours(rank: int, n_points: int) -> float:
+    """Effective neighbours at which a quadric can be fitted: in proportion to its coefficients."""
+    coefficients = 1 + rank + rank * (rank + 1) // 2
+    return min(PER_COEFFICIENT * coefficients, MOST_OF_PART * n_points)
+
+
+def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> FloatArray:
+    """Bandwidth [q] at which the effective number of neighbours (Σφ)²/Σφ² of a query is the wanted one.
 
     φ is taken relative to the nearest neighbour: in high dimension all distances share a large common part.
     """
-    count = min(64 * (rank + 1), len(observations))
-    squared = cKDTree(observations).query(queries[:200], k=count)[0] ** 2
+    wanted = max(wanted_neighbours(rank, len(observations)), 2.0)
+    count = min(_AMONG * (rank + 1), len(observations))
+    squared = cKDTree(observations).query(queries, k=count)[0] ** 2
     squared -= squared[:, :1]
-    furthest = float(np.sqrt(squared.max()))
-    low, high = 1e-6 * furthest, furthest
+    high = np.sqrt(squared[:, -1])
+    # Copies of one observation are at distance nil whatever the bandwidth.
+    high[high == 0.0] = max(float(high.max()), np.finfo(float).tiny)
+    low = _NARROWEST * high
     for _ in range(40):
         middle = np.sqrt(low * high)
-        # Duplicates are at distance nil whatever the bandwidth.
-        phi = np.exp(-0.5 * squared / max(middle**2, np.finfo(float).tiny))
-        few = np.median(phi.sum(axis=1) ** 2 / (phi**2).sum(axis=1)) < rank + 2.0
-        low, high = (middle, high) if few else (low, middle)
-    return float(high)
+        phi = np.exp(-0.5 * squared / middle[:, None] ** 2)
+        few = phi.sum(axis=1) ** 2 / (phi**2).sum(axis=1) < wanted
+        low, high = np.where(few, middle, low), np.where(few, high, middle)
+    return np.asarray(high)
+
+
+def first_width(queries: FloatArray, observations: FloatArray, rank: int) -> float:
+    """The median of `first_widths`: where the ladder of a whole cloud starts."""
+    return float(np.median(first_widths(queries[:QUERIES], observations, rank)))
 
 
 def clipped_mean(values: FloatArray) -> float:
-    """Mean of the values clipped at the 98 % quantile of their own size: outliers count, but not without bound."""
-    bound = np.quantile(np.abs(values), _CLIP)
+    """Mean of the values clipped at the 98 % quantile of their own size."""
+    bound = np.quantile(np.abs(values), CLIP)
     return float(np.clip(values, -bound, bound).mean())
 
 
@@ -90,7 +115,7 @@ def flatness(ladder: FloatArray, risks: FloatArray) -> float:
     j = int(np.argmin(risks))
     if not risks[j] > 0.0:
         return 1.0
-    excess = np.log(risks / (_AS_GOOD * risks[j]))
+    excess = np.log(risks / (AS_GOOD * risks[j]))
     reach = 0.0
     for way in (-1, 1):
         here = j

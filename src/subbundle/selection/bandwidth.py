@@ -1,8 +1,14 @@
 """The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule beside it.
 
-The risk comes from two disjoint halves of the data, at every rung of a ladder of bandwidths: see `_split_risk` for how,
-`_ridge_risk`, `_tangent_risk` and `_geodesic_risk` for what of. Its minimum is taken from the parabola through log R at
-the lowest rung and its two neighbours, so that the choice does not jump from rung to rung.
+The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths: see `_risk` for how,
+`_statistics` for what of. Its minimum is taken from the parabola through log R at the lowest rung and its two
+neighbours, so that the choice does not jump from rung to rung.
+
+A geodesic of length L starts on the ridge and keeps the offset that it starts with; along the way it is turned aside by
+the angle at which the subspaces stand to the shape. Their bias, B_T, adds up over all of L; their noise, V_T, is
+another one a bandwidth further on, and some of it cancels. Relative to L, with R the risk of the ridge,
+
+    R_G = R/L² + V_T/2 + B_T².
 """
 
 from __future__ import annotations
@@ -17,19 +23,20 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
+from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.selection._gap import mean_gaps
-from subbundle.selection._geodesic_risk import geodesic_risks
-from subbundle.selection._ladder import flatness, least
-from subbundle.selection._ridge_risk import ridge_risks
-from subbundle.selection._tangent_risk import tangent_risks
+from subbundle.selection._ladder import first_width, flatness, least, parts
+from subbundle.selection._risk import compare
+from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
+from subbundle.selection._tuning import LEAST_POINTS, LENGTH, QUERIES, RATIO, UNCANCELLED, WIDEST
+from subbundle.selection.components import principal_components
 
-# With fewer observations two halves say nothing of each other.
-LEAST_POINTS = 100
-_QUERIES = 400
 # (λ_k − λ_{k+1})/λ_k below which the neighbours of most points are too round for a shape: where the bandwidth is 1.8
 # times the noise, the least that was ever best, it is 0.76; in the middle of pure noise 0.1 to 0.3.
 _ROUND = 0.5
 _LOOKED_AT = 200
+# Rungs below the bandwidth of the ridge at which the ladder of the subspaces starts.
+_BELOW = 4
 PURPOSES = ("ridge", "tangents", "geodesics")
 
 
@@ -85,9 +92,9 @@ def choose_bandwidth(
     method : {"risk", "gap"}
         The least estimated error, or the paper's rule: the largest average gap (λ_k − λ_{k+1})/λ_k.
     purpose : {"ridge", "tangents", "geodesics"}
-        What the error is that of: of points carried onto the ridge (denoising, surfaces); of the subspaces of a bundle
-        built from these observations; or of geodesics that start on the ridge and follow these subspaces (distances,
-        charts). The gap knows no such difference.
+        What the error is that of: of points projected onto the ridge (denoising, surfaces); of the subspaces of a
+        bundle built from these observations; or of geodesics that start on the ridge and follow these subspaces
+        (distances, charts). The gap knows no such difference.
 
     Examples
     --------
@@ -121,7 +128,7 @@ def compare_bandwidths(
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(method, "method", ("risk", "gap"))
     as_choice(purpose, "purpose", PURPOSES)
-    cloud = _distinct(cloud, rank)
+    cloud = _resolved(_distinct(cloud, rank), rank)
     if cloud.n_points < LEAST_POINTS:
         return by_neighbours(cloud, rank)
     if method == "gap":
@@ -147,7 +154,7 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     """The median distance to the 4 (k + 1)-th neighbour."""
     count = min(4 * (rank + 1), cloud.n_points - 1)
     observations = cloud.at(np.arange(cloud.n_points))
-    apart = cKDTree(observations).query(cloud.at(cloud.sample(_QUERIES)), k=count + 1)[0][:, -1]
+    apart = cKDTree(observations).query(cloud.at(cloud.sample(QUERIES)), k=count + 1)[0][:, -1]
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
     reason = (
@@ -175,14 +182,50 @@ def _distinct(cloud: Cloud, rank: int) -> Cloud:
     return cloud if len(distinct) == cloud.n_points else Cloud(distinct)
 
 
+def _resolved(cloud: Cloud, rank: int) -> Cloud:
+    """In many dimensions, the components that tell neighbours apart: others cost time and change nothing."""
+    if cloud.dim <= BLOCK_DIM:
+        return cloud
+    found = principal_components(cloud)
+    count = max(found.resolved(rank), rank + 1)
+    if count >= cloud.dim:
+        return cloud
+    return Cloud(found.first(count).enter(cloud.at(np.arange(cloud.n_points))))
+
+
 def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> BandwidthChoice:
-    ridge = ridge_risks(cloud, rank, n_jobs)
-    choice = of_least_risk(ridge.ladder, ridge.total)
+    queries, those = parts(cloud, rank)
+    widest = WIDEST * cloud.size
+    start = first_width(queries, those[0], rank)
+    ridge = compare(ridge_position(rank, n_jobs), those, cloud.n_points, queries, start, widest)
+    ladder, risks = start * ridge.factors, ridge.total.sum(axis=1)
+    choice = of_least_risk(ladder, risks)
     if purpose == "ridge" or np.isnan(choice.bandwidth):
         return choice
-    tangents = tangent_risks(cloud, rank, choice.bandwidth, n_jobs)
-    risks = tangents.total if purpose == "tangents" else geodesic_risks(ridge, tangents, cloud.size)
-    return of_least_risk(tangents.ladder, risks)
+    # Subspaces want another bandwidth than the ridge, around which theirs is looked for.
+    width = choice.bandwidth
+    middle = on_the_ridge(cloud, rank, width, queries, n_jobs)
+    narrow = width * RATIO**-_BELOW
+    tangents = compare(
+        tangent_projector(rank, n_jobs), those, cloud.n_points, middle, narrow, max(widest, width * RATIO)
+    )
+    wider = narrow * tangents.factors
+    if purpose == "tangents":
+        return of_least_risk(wider, tangents.total.sum(axis=1))
+    offset = _between(ladder, risks, wider) / (LENGTH * cloud.size) ** 2
+    turned = UNCANCELLED * tangents.variance + tangents.squared_bias
+    return of_least_risk(wider, offset + turned.sum(axis=1))
+
+
+def _between(ladder: FloatArray, risks: FloatArray, bandwidths: FloatArray) -> FloatArray:
+    """The risk at ``bandwidths``: log R linear in log a between rungs, constant below the first, all bias above the
+    last."""
+    known = np.isfinite(risks) & (risks > 0.0)
+    if not known.any():
+        return np.zeros_like(bandwidths)
+    ladder, risks = ladder[known], risks[known]
+    inside = np.exp(np.interp(np.log(bandwidths), np.log(ladder), np.log(risks)))
+    return np.asarray(inside * np.maximum(bandwidths / ladder[-1], 1.0) ** 8)
 
 
 def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:

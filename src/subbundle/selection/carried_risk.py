@@ -12,13 +12,13 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-from subbundle.selection._ladder import WIDEST, first_rung, split
-from subbundle.selection._split_risk import Climb, Rung, points_apart
-from subbundle.selection.bandwidth import LEAST_POINTS, BandwidthChoice, by_neighbours, of_least_risk
+from subbundle.selection._ladder import first_width, n_queries, split
+from subbundle.selection._risk import compare
+from subbundle.selection._statistics import Estimate, Statistic, Width, points_product
+from subbundle.selection._tuning import LEAST_POINTS, WIDEST
+from subbundle.selection.bandwidth import BandwidthChoice, by_neighbours, of_least_risk
 
 Carry = Callable[[Cloud, int, float, FloatArray, int | None], FloatArray]
-
-_QUERIES = 400
 
 
 def choose_by_carrying(cloud: Cloud, rank: int, carry: Carry, *, n_jobs: int | None = None) -> BandwidthChoice:
@@ -29,13 +29,15 @@ def choose_by_carrying(cloud: Cloud, rank: int, carry: Carry, *, n_jobs: int | N
     """
     if cloud.n_points < LEAST_POINTS:
         return by_neighbours(cloud, rank)
-    queries, first, second = split(cloud, _QUERIES)
+    queries, *halves = split(cloud, n_queries(cloud.dim - rank))
 
-    def fit(halves: list[Cloud], bandwidth: float) -> Rung:
-        return Rung([carry(half, rank, bandwidth, queries, n_jobs) for half in halves])
+    def fit(half: Cloud, width: Width, where: FloatArray) -> Estimate:
+        assert isinstance(width, float)
+        value = carry(half, rank, width, where, n_jobs)
+        return Estimate(value, None, np.ones(len(where), np.bool_), float("nan"))
 
-    climb = Climb(fit, points_apart, order=4, growth=4.0)
-    start = first_rung(queries, first, rank)
-    risks = climb.up((first, second), cloud.n_points, start, max(WIDEST * cloud.size, start))
-    choice = of_least_risk(risks.ladder, risks.total)
+    start = first_width(queries, halves[0], rank)
+    statistic = Statistic(fit, points_product, order=4, growth=4.0)
+    risks = compare(statistic, halves, cloud.n_points, queries, start, max(WIDEST * cloud.size, start))
+    choice = of_least_risk(start * risks.factors, risks.total.sum(axis=1))
     return by_neighbours(cloud, rank) if np.isnan(choice.bandwidth) else choice

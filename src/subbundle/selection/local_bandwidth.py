@@ -1,8 +1,9 @@
 """A bandwidth for every place: the least estimated risk around each of many landmarks, smoothed.
 
-The risk of `_local_risk` is averaged over the observations nearest to a landmark (`_local_curves`); its minimum over
-the ladder, from a parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring
-landmarks, and the result is the smooth function a(p) of `subbundle.LocalBandwidth`.
+The risk of `_risk` is pooled over the observations nearest to a landmark, on a ladder of functions
+a_j(p) = a_0(p) r^j, so that on each rung all places have about as many neighbours; its minimum over the ladder, from a
+parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring landmarks, and the
+result is the smooth function a(p) of `subbundle.LocalBandwidth`.
 
 Best bandwidths vary less than one may think. On the second-order ridge of a surface they go with the tenth root of the
 density, and a density of 10 : 1 alone is not worth a function: choosing it costs more than it gains. Where curvature or
@@ -17,28 +18,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
+from subbundle.selection._fields import field_of, gain, pilot
 from subbundle.selection._ladder import least, split
-from subbundle.selection._local_curves import Curves, gain
-from subbundle.selection._local_risk import ORDERS, climb
-from subbundle.selection._pilot import field_of, pilot
-from subbundle.selection.bandwidth import compare_bandwidths, no_shape
-
-# With fewer observations neighbourhoods say nothing of each other.
-_LEAST_POINTS = 1000
-_QUERIES, _LANDMARKS = 1000, 125
-# Queries around a landmark whose risks are averaged, as a part of all and at least.
-_AROUND, _LEAST_AROUND = 0.08, 50
-_KNOWN = 0.8
-# Estimated error over that of one bandwidth, at most: the risk of choosing more than one is not in the estimate.
-_WORTH = 0.93
-# Spread of the bandwidths, at least: below, they are the noise of choosing.
-_LEAST_SPREAD = 1.35
+from subbundle.selection._risk import compare
+from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
+from subbundle.selection._tuning import (
+    AROUND,
+    KNOWN_LOCALLY,
+    LANDMARKS,
+    LEAST_AROUND,
+    LEAST_POINTS_LOCALLY,
+    LEAST_SPREAD,
+    QUERIES_LOCALLY,
+    WIDEST,
+    WORTH,
+)
+from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ def choose_local_bandwidth(
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
-    as_choice(purpose, "purpose", ("ridge", "tangents", "geodesics"))
+    as_choice(purpose, "purpose", PURPOSES)
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
-    if len(distinct) < _LEAST_POINTS:
+    if len(distinct) < LEAST_POINTS_LOCALLY:
         return _one(cloud, rank, purpose, n_jobs)
     # Two halves that share copies of one observation share its noise.
     centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
@@ -108,7 +108,7 @@ def choose_local_bandwidth(
         found = _field(centred, rank, "tangents", found.bandwidth, n_jobs)
     if found is None:
         return _one(cloud, rank, purpose, n_jobs)
-    if found.gain > _WORTH or found.spread < _LEAST_SPREAD:
+    if found.gain > WORTH or found.spread < LEAST_SPREAD:
         return replace(_one(cloud, rank, purpose, n_jobs), gain=found.gain)
     width = LocalBandwidth(found.bandwidth.points + origin, found.bandwidth.values, found.bandwidth.smoothing)
     remark = no_shape(PrincipalSubbundle(cloud, rank, width, n_jobs=n_jobs))
@@ -129,22 +129,25 @@ def _field(
     cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
 ) -> LocalChoice | None:
     """The chosen field in the cloud's centred coordinates; None where the risk is hardly known anywhere."""
-    queries, *halves = split(cloud, _QUERIES)
-    start = pilot(queries, np.concatenate(halves), rank, _LANDMARKS)
+    queries, *halves = split(cloud, QUERIES_LOCALLY)
+    start = pilot(queries, np.concatenate(halves), rank, LANDMARKS)
+    statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:
-        queries = _middle(cloud, rank, on_ridge, queries, n_jobs)
-    share = max(int(_AROUND * len(queries)), min(_LEAST_AROUND, len(queries)))
-    marks = queries[:: max(len(queries) // _LANDMARKS, 1)]
+        queries = on_the_ridge(cloud, rank, on_ridge, queries, n_jobs)
+    marks = queries[:: max(len(queries) // LANDMARKS, 1)]
+    share = max(int(AROUND * len(queries)), min(LEAST_AROUND, len(queries)))
     around = np.reshape(cKDTree(queries).query(marks, k=share)[1], (len(marks), -1))
-    curves = Curves(around, ORDERS[purpose])
-    if not climb((halves[0], halves[1]), cloud, queries, start, rank, purpose, curves.add, n_jobs):
+    found = compare(
+        statistic, halves, cloud.n_points, queries, start, WIDEST * cloud.size, pools=list(around), known=KNOWN_LOCALLY
+    )
+    if not found.factors.size:
         return None
-    factors, risks = curves.factors, curves.risks
+    risks = found.total
     told = np.isfinite(risks).any(axis=0)
-    if told.mean() < _KNOWN:
+    if told.mean() < KNOWN_LOCALLY:
         return None
     marks, risks = marks[told], risks[:, told]
-    chosen = np.array([least(factors, risks[:, mark]) for mark in range(len(marks))])
+    chosen = np.array([least(found.factors, risks[:, mark]) for mark in range(len(marks))])
     scale = start(marks)
     field = field_of(marks, np.log(scale * chosen[:, 0]), marks)
     widths = field(marks)
@@ -153,14 +156,6 @@ def _field(
         field,
         float(np.sqrt(chosen[:, 1].mean())),
         float(high / low),
-        gain(factors, risks, scale, widths),
+        gain(found.factors, risks, scale, widths),
         "split-sample risk",
     )
-
-
-def _middle(cloud: Cloud, rank: int, width: LocalBandwidth, queries: FloatArray, n_jobs: int | None) -> FloatArray:
-    """The queries, carried onto the ridge of all observations; those without one are left out."""
-    observations = cloud.at(np.arange(cloud.n_points))
-    ridge = ridge_project(PrincipalSubbundle(observations, rank, width, n_jobs=n_jobs), queries, max_steps=8)
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return np.ascontiguousarray(ridge.points[arrived])

@@ -29,13 +29,14 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
+from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.selection._growth import growth
-from subbundle.selection.components import components_above_noise, first_components
+from subbundle.selection._tuning import RATIO
+from subbundle.selection.components import principal_components
 
 _PLACES = 200
 # Observations in use: the finest scale of more would only be finer.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
-_RATIO = 2.0 ** (1.0 / 3.0)
 _WIDEST = 0.25
 _SHIFTS = 2
 # Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36.
@@ -49,6 +50,10 @@ _CHANCE = float(np.log(1.5))
 # Weight at which the finest plateau is believed, whatever comes after it; and the least that is worth anything.
 _ENOUGH, _FAINT = 0.6, 0.2
 _VOTERS = 5
+# The neighbour whose distance says which components matter, less two.
+_NEIGHBOUR = 2
+# Components of tables without a noise floor at most: places with 3 k neighbours see no more of them.
+_MOST_COMPONENTS = 64
 _LEAST_POINTS = 30
 
 
@@ -152,15 +157,24 @@ def _per_point(cloud: Cloud, observations: FloatArray, where: FloatArray, votes:
 
 def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     """Coordinates [N, r] in leaf order of the components above the noise and of two below, and the noise itself; 0
-    where nothing is left out."""
+    where nothing is left out.
+
+    Where there is no flat floor of noise, components that neighbours cannot be told apart by are left out.
+    """
     observations = cloud.at(np.arange(cloud.n_points))
-    found = components_above_noise(observations, at_least=1)
-    above = found.axes.shape[1]
+    found = principal_components(cloud)
+    above = max(found.above_noise(), 1)
+    floor = found.first(above)
     # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
-    if above + 2 >= cloud.dim or found.noise > 0.5 * float(np.std(found.enter(observations)[:, 0])):
-        return observations, 0.0
-    kept = first_components(observations, above + 2)
-    return kept.enter(observations), kept.noise
+    if above + 2 < cloud.dim and floor.noise <= 0.5 * float(np.sqrt(found.values[0])):
+        resolved = found.resolved(_NEIGHBOUR)
+        if resolved >= above:
+            kept = found.first(above + 2)
+            return kept.enter(observations), kept.noise
+    if cloud.dim > BLOCK_DIM:
+        count = int(np.clip(found.resolved(_NEIGHBOUR), BLOCK_DIM, _MOST_COMPONENTS))
+        return found.first(count).enter(observations), 0.0
+    return observations, 0.0
 
 
 def _spread(rows: FloatArray, count: int) -> FloatArray:
@@ -192,7 +206,7 @@ def _climb(
             counts.append(np.where(known, count, -1))
             contrasts.append(contrast)
             scores.append(float(np.median(np.where(count[known] == common, contrast[known], 0.0))))
-        width *= _RATIO
+        width *= RATIO
     shape = (len(scales), len(places))
     return (
         np.array(scales), np.array(counts, np.int64).reshape(shape), np.array(contrasts).reshape(shape),
@@ -218,9 +232,18 @@ def _at_scale(places: FloatArray, observations: FloatArray, width: float, highes
     for row in np.flatnonzero(effective >= _FEWEST):
         near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
         offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
-        values = np.linalg.eigvalsh(offsets.T @ offsets)[::-1] / (width**2 * (1.0 - 1.0 / effective[row]))
+        values = _eigenvalues(offsets) / (width**2 * (1.0 - 1.0 / effective[row]))
         counts[row], contrasts[row] = _count(values, float(effective[row]), highest)
     return counts, contrasts
+
+
+def _eigenvalues(offsets: FloatArray) -> FloatArray:
+    """Eigenvalues [r] of YᵀY, descending, for Y = ``offsets`` [n, r], from the smaller of two Gram matrices."""
+    n, dim = offsets.shape
+    values: FloatArray = np.zeros(dim)
+    found = np.linalg.eigvalsh(offsets @ offsets.T if n < dim else offsets.T @ offsets)[::-1]
+    values[: min(n, dim)] = found[: min(n, dim)]
+    return values
 
 
 def _count(values: FloatArray, effective: float, highest: int) -> tuple[int, float]:

@@ -1,0 +1,134 @@
+"""What a new user's table is like: units, missing numbers, words, labels, copies."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from subbundle import Status
+from subbundle.cli import main
+
+N = 120
+
+
+def columns(seed=0):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(-1.2, 1.2, N)
+    return {
+        "x": np.sin(angle) + 0.01 * rng.standard_normal(N),
+        "y": np.cos(angle) + 0.01 * rng.standard_normal(N),
+        "z": 0.01 * rng.standard_normal(N),
+        "kind": np.where(angle > 0.0, "right", "left"),
+    }
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def written(table):
+        with open("table.csv", "w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(table)
+            writer.writerows(zip(*(list(column) for column in table.values()), strict=True))
+        return "table.csv"
+
+    return written
+
+
+def embed(*options):
+    return main(
+        ["embed", "table.csv", "-o", "out.csv", "--dim", "1", "--method", "chart", "--bandwidth", "0.3", *options]
+    )
+
+
+def read():
+    with open("out.csv", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_words_are_left_out_with_what_to_write(write, capsys):
+    write(columns())
+    assert embed() == 0
+    said = capsys.readouterr().err
+    assert "left out, not numbers: kind" in said
+    assert "--drop kind" in said
+    assert "--categorical kind" in said
+
+
+def test_a_label_is_carried_and_not_learned_from(write):
+    table = columns()
+    write(table)
+    assert embed("--label", "kind") == 0
+    assert [row["kind"] for row in read()] == list(table["kind"])
+    own = [row["coordinate_1"] for row in read()]
+    assert embed("--drop", "kind") == 0
+    assert [row["coordinate_1"] for row in read()] == own
+    assert "kind" not in read()[0]
+
+
+def test_a_column_of_large_units_is_named(write, capsys):
+    table = columns()
+    table["income"] = 1e4 * np.random.default_rng(1).standard_normal(N)
+    write(table)
+    main(["diagnose", "table.csv", "--rank", "1", "--bandwidth", "5000"])
+    assert "the column income holds 100% of the variance" in capsys.readouterr().out
+    main(["diagnose", "table.csv", "--rank", "1", "--bandwidth", "2", "--standardize"])
+    assert "--standardize" not in capsys.readouterr().out
+
+
+def test_standardized_columns_do_not_depend_on_units(write):
+    table = columns()
+    write(table)
+    assert embed("--standardize", "--drop", "kind,z") == 0
+    own = np.array([float(row["coordinate_1"]) for row in read()])
+    table["x"] = 1024.0 * table["x"]
+    write(table)
+    assert embed("--standardize", "--drop", "kind,z") == 0
+    # A power of two scales without rounding, but sums for the mean may round differently.
+    np.testing.assert_allclose([float(row["coordinate_1"]) for row in read()], own, rtol=1e-6, atol=1e-9)
+
+
+def test_missing_numbers_are_named_or_their_rows_left_out(write, capsys):
+    table = columns()
+    x = [f"{value!r}" for value in table["x"].tolist()]
+    x[3], x[7] = "", ""
+    write({**table, "x": x})
+    assert embed() == 2
+    said = capsys.readouterr().err
+    assert "2 rows have missing ones, in the columns x (2)" in said
+    assert "--missing drop" in said
+    assert "--drop x" in said
+    assert embed("--missing", "drop") == 0
+    assert "2 rows lack numbers and were left out" in capsys.readouterr().out
+    rows = read()
+    assert len(rows) == N
+    assert rows[3]["coordinate_1"] == "nan"
+    assert int(rows[3]["status"]) == Status.NOT_FINITE
+
+
+def test_copies_are_counted(write, capsys):
+    table = {name: np.concatenate([column, column[:30]]) for name, column in columns().items()}
+    write(table)
+    assert embed() == 0
+    assert "30 of 150 rows repeat another one exactly" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--drop", "age"], "--drop must name columns of the table; got 'age'. It has: x, y, z, kind."),
+        (["--label", "age"], "--label must name columns of the table"),
+        (["--standardize", "--save", "m.npz"], "--standardize cannot go with --save or --model"),
+    ],
+)
+def test_what_is_refused(write, capsys, options, message):
+    write(columns())
+    assert embed(*options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_categorical_column_becomes_one_column_per_value(write, capsys):
+    write(columns())
+    assert main(["diagnose", "table.csv", "--rank", "1", "--bandwidth", "0.5", "--categorical", "kind"]) == 0
+    assert f"{N} in R^5" in capsys.readouterr().out

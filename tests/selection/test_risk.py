@@ -1,0 +1,71 @@
+"""The one risk, on statistics whose variance and bias are known in closed form."""
+
+import numpy as np
+import pytest
+
+from subbundle.selection._risk import compare
+from subbundle.selection._statistics import Estimate, Statistic, points_product
+
+QUERIES = 4000
+
+
+def known(parts, *, noise, bend, order, lost=()):
+    """A statistic that is off by ``bend`` [q] a^order, with noise of standard deviation ``noise`` [q] / a in each of
+    the equally large ``parts``; NaN for the queries ``lost``."""
+    errors = {
+        round(float(part[0, 0]), 9): np.random.default_rng(at).standard_normal(QUERIES) for at, part in enumerate(parts)
+    }
+
+    def fit(part, width, queries):
+        own = errors[round(float(part.points[0, 0]), 9)]  # centring rounds
+        value = np.zeros((len(queries), 3))
+        value[:, 0] = noise * own / width
+        value[:, 1] = bend * width**order
+        value[list(lost)] = np.nan
+        return Estimate(value, None, np.ones(len(queries), bool), 10.0)
+
+    return Statistic(fit, points_product, order=order, growth=2.0 * order)
+
+
+def halves():
+    rng = np.random.default_rng(5)
+    return [rng.standard_normal((50, 3)) for _ in range(2)]
+
+
+def test_variance_and_squared_bias_of_the_whole_cloud():
+    parts = halves()
+    statistic = known(parts, noise=0.1, bend=0.3, order=2)
+    risks = compare(statistic, parts, 100, np.zeros((QUERIES, 3)), 0.5, 1.7)
+    # Half of the data has twice the variance of all of it. Clipping 2 % of the squares takes 4 % off their mean, chance
+    # √(2/4000) = 2 %.
+    np.testing.assert_allclose(risks.variance[:, 0], 0.5 * 0.01 / risks.factors**2 / 0.25, rtol=0.1)
+    # The bias is the same for all queries: its product across the halves is exact but for the noise, which is
+    # uncorrelated between them; narrow rungs are bounded by wider ones.
+    np.testing.assert_allclose(risks.squared_bias[2:, 0], (0.3 * (0.5 * risks.factors[2:]) ** 2) ** 2, rtol=0.1)
+
+
+def test_pools_have_risks_of_their_own():
+    parts = halves()
+    left = np.arange(QUERIES) < QUERIES // 2
+    statistic = known(parts, noise=np.where(left, 0.1, 0.4), bend=np.where(left, 0.5, 0.1), order=2)
+    pools = [np.flatnonzero(left), np.flatnonzero(~left)]
+    risks = compare(statistic, parts, 100, np.zeros((QUERIES, 3)), 0.5, 1.7, pools=pools)
+    assert risks.variance.shape == (len(risks.factors), 2)
+    np.testing.assert_allclose(risks.variance[0, 1] / risks.variance[0, 0], 16.0, rtol=0.15)
+    np.testing.assert_allclose(risks.squared_bias[-1, 0] / risks.squared_bias[-1, 1], 25.0, rtol=0.3)
+
+
+@pytest.mark.parametrize(("lost", "finite"), [(0.05, True), (0.2, False)])
+def test_a_pool_of_which_too_little_is_known_has_no_risk(lost, finite):
+    parts = halves()
+    statistic = known(parts, noise=0.1, bend=0.3, order=2, lost=range(int(lost * QUERIES)))
+    risks = compare(statistic, parts, 100, np.zeros((QUERIES, 3)), 0.5, 0.9)
+    assert np.isfinite(risks.total).all() == finite
+
+
+def test_the_climb_ends_once_the_risk_has_risen():
+    parts = halves()
+    statistic = known(parts, noise=0.1, bend=0.3, order=2)
+    risks = compare(statistic, parts, 100, np.zeros((QUERIES, 3)), 0.5, 1e6)
+    assert risks.total[-1, 0] > 4.0 * risks.total.min()
+    assert risks.total[-2, 0] <= 4.0 * risks.total.min()
