@@ -26,6 +26,8 @@ from subbundle.selection.rank import RankChoice, choose_rank
 
 # Observations looked at closely.
 _QUERIES = 500
+# Principal components of more than 16 coordinates at most.
+_MOST_COMPONENTS = 12
 # Part of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
 _NARROWER = 0.6
 # Outliers move further than this many standard deviations of the noise.
@@ -56,7 +58,7 @@ class Report:
     n_points, dim : int
     n_components : int
         Principal components that everything else was measured in: all coordinates up to 16, above that those above the
-        noise floor that tell neighbours apart, 16 at most.
+        noise floor that tell neighbours apart, 12 at most.
     variance_kept, variance_flat : float
         Fraction of the variance in these components; in the first ``rank``, which PCA of that dimension would keep.
     rank : int
@@ -183,7 +185,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components, _ = telling_components(cloud, rank, most=BLOCK_DIM)
+    components, _ = telling_components(cloud, rank, most=_MOST_COMPONENTS)
     return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 
