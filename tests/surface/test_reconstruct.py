@@ -1,7 +1,5 @@
 """Meshes of known surfaces: topology, accuracy, borders, and what happens to clouds that are no surface."""
 
-import sys
-
 import numpy as np
 import pytest
 import trimesh
@@ -174,9 +172,8 @@ def test_far_from_the_origin_and_in_other_units(torus):
 def test_dense_clouds_are_thinned_out_first(monkeypatch):
     data = sb.datasets.sphere(40000, noise=0.05, seed=0)
     mesh = sb.reconstruct(data.points)
-    module = sys.modules["subbundle.surface.reconstruct"]  # the package's own name for it is the function
-    monkeypatch.setattr(module, "_DENSE", 1000)
-    monkeypatch.setattr(module, "_PILOT_POINTS", 10000)
+    monkeypatch.setattr("subbundle.surface.prepare._DENSE", 1000)
+    monkeypatch.setattr("subbundle.surface.prepare._PILOT_POINTS", 10000)
     thinned = sb.reconstruct(data.points)
     assert thinned.summary.n_used < 0.8 * len(data.points)
     assert_sound(thinned, 2)
@@ -201,7 +198,7 @@ def test_progress_names_the_stages(torus):
     said = []
     mesh = sb.reconstruct(data.points[::4], progress=said.append)
     assert list(mesh.summary.seconds) == said
-    assert len(said) == 7
+    assert len(said) == 8
 
 
 def test_noise_and_spacing_are_estimated(torus):

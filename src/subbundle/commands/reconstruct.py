@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--opening",
         type=positive,
-        default=4.0,
+        default=3.0,
         metavar="W",
-        help="gaps in the scan wider than W bandwidths stay open (default 4)",
+        help="patches that the scan did not see are bridged up to a half-width of W bandwidths (default 3)",
     )
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
     add_report(parser)

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
+from subbundle.surface.prepare import LEAST_POINTS
 from subbundle.surface.projection import carry_to_surface
-from subbundle.surface.reconstruct import LEAST_POINTS, reconstruct
+from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh
 
 
@@ -48,7 +49,7 @@ class SurfaceReconstructor(BaseEstimator):
         *,
         bandwidth: float | str = "auto",
         closed: bool = False,
-        opening: float = 4.0,
+        opening: float = 3.0,
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth

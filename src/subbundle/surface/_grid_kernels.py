@@ -1,4 +1,4 @@
-"""Numba loops over seeds: spreading them over a grid, and averages of what they say at the grid points nearby."""
+"""Numba loops between seeds and a grid: spreading over it, interpolating, local planes; and its Laplacian."""
 
 from __future__ import annotations
 
@@ -35,30 +35,50 @@ def interpolate(grid, places, out):
 
 
 @kernel
-def average_near(places, values, weights, width, radius, band, total, norm, near):
-    """Gaussian sums of ``values`` [n] over the seeds within ``radius`` cells of every grid point.
-
-    Adds Σ w v to ``total`` and Σ w to ``norm`` [X, Y, Z], w = ``weights`` exp(−d²/2 ``width``²), and sets ``near``
-    where a seed is within ``band`` ≤ ``radius`` cells.
-    """
-    reach = int(np.ceil(radius)) + 1
-    shape = total.shape
+def spread(places, values, out):
+    """Add ``values`` [n] at ``places`` [n, 3] (in cells) to ``out`` [X, Y, Z]: `interpolate` transposed."""
     for n in range(places.shape[0]):
         i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
-        for a in range(max(i - reach, 0), min(i + reach + 2, shape[0])):
-            da = (a - places[n, 0]) ** 2
-            for b in range(max(j - reach, 0), min(j + reach + 2, shape[1])):
-                db = da + (b - places[n, 1]) ** 2
-                if db > radius * radius:
-                    continue
-                for c in range(max(k - reach, 0), min(k + reach + 2, shape[2])):
-                    dc = db + (c - places[n, 2]) ** 2
-                    if dc <= radius * radius:
-                        w = weights[n] * np.exp(-0.5 * dc / (width * width))
-                        total[a, b, c] += w * values[n]
-                        norm[a, b, c] += w
-                        if dc <= band * band:
-                            near[a, b, c] = True
+        x, y, z = places[n, 0] - i, places[n, 1] - j, places[n, 2] - k
+        for corner in range(8):
+            di, dj, dk = corner & 1, (corner >> 1) & 1, corner >> 2
+            w = (x if di else 1.0 - x) * (y if dj else 1.0 - y) * (z if dk else 1.0 - z)
+            out[i + di, j + dj, k + dk] += w * values[n]
+
+
+@kernel
+def laplacian(field, out):
+    """6 x − Σ of the six neighbours, on the periodic grid ``field`` [X, Y, Z], into ``out``."""
+    nx, ny, nz = field.shape
+    for i in range(nx):
+        before, after = (i - 1) % nx, (i + 1) % nx
+        for j in range(ny):
+            left, right = (j - 1) % ny, (j + 1) % ny
+            for k in range(nz):
+                low, high = (k - 1 if k > 0 else nz - 1), (k + 1 if k + 1 < nz else 0)
+                out[i, j, k] = (
+                    np.float32(6.0) * field[i, j, k] - field[before, j, k] - field[after, j, k] - field[i, left, k]
+                    - field[i, right, k] - field[i, j, low] - field[i, j, high]
+                )  # fmt: skip
+
+
+@kernel
+def add_refined(fine, coarse, ratio):
+    """Add to ``fine`` the trilinear values of ``coarse``, whose cells are ``ratio`` times as wide."""
+    for i in range(fine.shape[0]):
+        i0 = min(int(i / ratio), coarse.shape[0] - 2)
+        x = i / ratio - i0
+        for j in range(fine.shape[1]):
+            j0 = min(int(j / ratio), coarse.shape[1] - 2)
+            y = j / ratio - j0
+            for k in range(fine.shape[2]):
+                k0 = min(int(k / ratio), coarse.shape[2] - 2)
+                z = k / ratio - k0
+                low = (1.0 - y) * ((1.0 - x) * coarse[i0, j0, k0] + x * coarse[i0 + 1, j0, k0])
+                low += y * ((1.0 - x) * coarse[i0, j0 + 1, k0] + x * coarse[i0 + 1, j0 + 1, k0])
+                high = (1.0 - y) * ((1.0 - x) * coarse[i0, j0, k0 + 1] + x * coarse[i0 + 1, j0, k0 + 1])
+                high += y * ((1.0 - x) * coarse[i0, j0 + 1, k0 + 1] + x * coarse[i0 + 1, j0 + 1, k0 + 1])
+                fine[i, j, k] += (1.0 - z) * low + z * high
 
 
 @kernel

@@ -1,14 +1,16 @@
-"""An implicit function from oriented seeds: spectral Poisson on a grid, levelled at the seeds.
+"""An implicit function from oriented seeds: spectral Poisson on a grid, screened by the seeds.
 
 The indicator of the inside jumps across the surface, so its gradient is the field V of normals on the surface, and
 
-    Δχ = ∇·V,     V = Σ_i n_i r_i A_i δ(x − x_i),
+    Δχ₀ = ∇·V,     V = Σ_i n_i A_i δ(x − x_i),
 
-with A_i the area that seed i stands for. V is spread over grid points, χ solved by Fourier transform with a Gaussian of
-one cell, which costs one transform forth and one back. Errors in the areas and normals make χ drift slowly from place
-to place; instead of one level for all, the Gaussian average of χ at the seeds nearby (1.5 cells) is taken out, so that
-the zero set passes between the seeds everywhere. Values further than the band from all seeds are unknown (NaN), unless
-the surface is to be closed.
+with A_i the area that seed i stands for. V is spread over grid points, χ₀ solved by Fourier transform with a Gaussian
+of 1.5 cells, which costs one transform forth and one back. Errors in the areas and normals make χ₀ drift slowly from
+place to place, so that the surface is no longer at one level. `screening` adds the smoothest function that brings χ to
+zero at the seeds; what is far from all seeds follows, so χ has a sign everywhere and its zero set closes.
+
+Areas alone weigh the normals: a weight for how sure a normal is would weaken the layer just where the data is poor, and
+let the zero set through.
 """
 
 from __future__ import annotations
@@ -18,23 +20,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.ndimage import distance_transform_edt
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.surface._grid_kernels import average_near, interpolate, local_planes, splat
+from subbundle.surface._grid_kernels import local_planes, splat
+from subbundle.surface.screening import screen
 from subbundle.surface.seeds import Seeds
 
 # Empty cells around the seeds: the transform is periodic, and images must not be felt.
 PAD = 10
 # Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
 MOST_CELLS = 40_000_000
-_LEVEL_WIDTH, _LEVEL_REACH = 1.5, 5.0
-# Weight of the level typical for all, which counts where no seed is near.
-_FAINT = 1e-6
-# Cells from which on a transform finds the band sooner than a look around every seed.
+# Standard deviation, in cells, of the Gaussian that the layer of normals is smoothed by.
+_SMOOTH = 1.5
+# Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
 _WIDE = 8.0
-_AREA_NEIGHBOURS = 8
+# Neighbours whose distance gives the area of a seed, and most cells that a seed may stand for.
+_AREA_NEIGHBOURS, _LARGEST_AREA = 8, 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +63,12 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
         cell *= 1.1
 
 
-def solve(
-    seeds: Seeds, normals: FloatArray, grid: Grid, band: float, *, closed: bool, n_jobs: int
-) -> NDArray[np.float32]:
-    """The implicit function [X, Y, Z], positive outside; NaN further than ``band`` cells from all ``seeds``.
-
-    ``normals`` [n, 3] are those of the seeds, turned outward.
-    """
-    places = grid.places(seeds.points)
-    vectors = normals * (seeds.reliability * _areas(seeds.points, grid.cell))[:, None]
-    chi = _poisson(places, vectors / grid.cell**2, grid, n_jobs)
-    values = np.empty(len(places))
-    interpolate(chi, places, values)
-    total, norm = np.zeros(grid.shape, np.float32), np.zeros(grid.shape, np.float32)
-    near = np.zeros(grid.shape, np.bool_)
-    radius = max(_LEVEL_REACH, min(band, _WIDE))
-    average_near(places, values, seeds.reliability, _LEVEL_WIDTH, radius, min(band, radius), total, norm, near)
-    typical = float(np.average(values, weights=seeds.reliability))
-    total += _FAINT * typical
-    norm += _FAINT
-    chi -= total / norm
-    if closed:
-        _wall(chi)
-    else:
-        chi[~(near if band <= _WIDE else _within(places, grid, band))] = np.nan
+def solve(points: FloatArray, normals: FloatArray, grid: Grid, n_jobs: int) -> NDArray[np.float32]:
+    """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3]."""
+    places, areas = grid.places(points), _areas(points, grid.cell)
+    chi = _poisson(places, normals * areas[:, None], grid, n_jobs)
+    screen(chi, places, areas, n_jobs)
+    _wall(chi)
     return chi
 
 
@@ -94,18 +78,11 @@ def solve_locally(
     """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and which side they count [X, Y, Z, 3].
 
     For surfaces without sides. No inside is looked for, so small defects of the cloud are not outvoted by the whole as
-    they are in `solve`.
+    they are in `solve`. Unknown (NaN) further than ``band`` cells from all seeds.
     """
     field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
     local_planes(grid.places(seeds.points), normals, seeds.reliability, 1.0, min(band, _WIDE), field, gauge)
     return field, gauge
-
-
-def _within(places: FloatArray, grid: Grid, band: float) -> NDArray[np.bool_]:
-    """Which grid points are within ``band`` cells of a seed, to half a cell."""
-    empty = np.ones(grid.shape, np.bool_)
-    empty[tuple(np.rint(places).astype(np.int64).T)] = False
-    return np.asarray(distance_transform_edt(empty) <= band)
 
 
 def _wall(chi: NDArray[np.float32]) -> None:
@@ -117,10 +94,10 @@ def _wall(chi: NDArray[np.float32]) -> None:
 
 
 def _areas(points: FloatArray, cell: float) -> FloatArray:
-    """The area [n] each seed stands for, from the distance to its eighth neighbour; at most nine cells."""
+    """The area [n] each seed stands for, in cells, from the distance to its eighth neighbour."""
     count = min(_AREA_NEIGHBOURS + 1, len(points))
     far = cKDTree(points).query(points, k=count)[0][:, -1]
-    areas: FloatArray = np.minimum(np.pi * far**2 / (count - 1), 9.0 * cell**2)
+    areas: FloatArray = np.minimum(np.pi * (far / cell) ** 2 / (count - 1), _LARGEST_AREA)
     return areas
 
 
@@ -137,7 +114,7 @@ def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, n_jobs: int) -
     k = [2.0 * np.pi * fft.fftfreq(n).astype(np.float32) for n in grid.shape[:2]]
     k.append(2.0 * np.pi * fft.rfftfreq(grid.shape[2]).astype(np.float32))
     squares = [(wave**2).astype(np.float32) for wave in k]
-    damp = [np.exp(-0.5 * square) for square in squares]
+    damp = [np.exp(-0.5 * _SMOOTH**2 * square) for square in squares]
     for i in range(grid.shape[0]):
         square = squares[0][i] + squares[1][:, None] + squares[2][None, :]
         if i == 0:

@@ -1,12 +1,12 @@
 """`reconstruct`: from an unoriented, noisy scan to a triangle mesh.
 
-    pilot      noise, spacing and bandwidth from a few thousand neighbourhoods        `pilot`, `thin`
-    seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`
+    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `voxels`
+    seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
     orient     signs by summed votes between clusters                                 `orient`
-    implicit   spectral Poisson in a band around the seeds, levelled at the seeds     `implicit`
-    extract    dual marching cubes; defects cut out, narrow holes filled              `extract`, `repair`
-    project    vertices onto robust quadrics, each with its own bandwidth             `project`
-    border     cut where the cloud ends                                               `border`
+    implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
+    skin       dual marching cubes; openings sorted out, short handles cut            `skin`, `extract`, `openings`
+    project    vertices onto robust quadrics, each with its own bandwidth             `project`, `widths`, `soften`
+    trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
 as accurate as the local fits, and the grid leaves no trace but the pattern of the triangles.
@@ -14,7 +14,6 @@ as accurate as the local fits, and the grid leaves no trace but the pattern of t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,51 +21,44 @@ from typing import Any
 import numpy as np
 
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, IntArray, SubbundleWarning
+from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_positive
 from subbundle.atlas.atlas import Atlas
-from subbundle.surface import ambient, border, extract, implicit, pilot, project, repair, voxels
+from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin
 from subbundle.surface import attributes as carrying
+from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.orient import orient
+from subbundle.surface.orient import Orientation, orient
+from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Pyramid
-from subbundle.surface.seeds import plant
+from subbundle.surface.seeds import Seeds, plant, plant_facing
 from subbundle.surface.timing import Clock
+from subbundle.surface.trim import trim
 from subbundle.surface.widths import ladder
 from subbundle.triangles.mesh import Mesh, Summary
 
-LEAST_POINTS = ambient.LEAST_POINTS
-# Part of the typical density from which on a vertex counts as seen by the scan.
-_SUPPORT = 0.1
-# Part of the area of a closed surface that may lie where nothing was seen before a warning is due.
-_INVENTED = 0.3
-# Bandwidth, as a part of the size of the cloud, from which on a warning is due.
-_COARSE = 0.1
-# Half the width of the band around the seeds, in cells, below which it has holes.
-_LEAST_BAND = 2.5
 # Cells so much wider than wanted are worth a warning.
 _WIDENED = 1.25
-# More distinct points than this are replaced by voxel means, this part of a bandwidth wide.
-_DENSE, _VOXEL = 400_000, 0.4
-_PILOT_POINTS = 200_000
-# The window of seeds and topology, in pilot bandwidths; the cells of the grid in those windows and in spacings.
-_WINDOW, _CELL, _CELL_SPACINGS = 1.3, 0.5, 1.3
+# In R^d and of an atlas an opening has a width and no half-width, and is a little wider for being seen by fewer points.
+_WIDTH = 4.0 / 3.0
 
 
 def reconstruct(
     points: Any,
     *,
     bandwidth: float | str = "auto",
+    normals: Any = None,
     closed: bool = False,
-    opening: float = 4.0,
+    opening: float = 3.0,
     attributes: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
     n_jobs: int | None = None,
 ) -> Mesh:
     """Make a triangle mesh of the surface that ``points`` [N, d] lie around, d ≥ 3, or of an atlas of charts.
 
-    No normals are needed. The points may be noisy, unevenly dense and sprinkled with outliers. Several objects become
-    several parts; parts with less than 0.4 % of the area of the largest one are dropped.
+    No normals are needed, but they are used if given. The points may be noisy, unevenly dense and sprinkled with
+    outliers. Several objects become several parts; parts with less than 0.4 % of the area of the largest one are
+    dropped.
 
     Parameters
     ----------
@@ -75,12 +67,16 @@ def reconstruct(
         `Atlas` of rank 2, the mesh of the blended surface, `Atlas.mesh`.
     bandwidth : float or "auto"
         Standard deviation of the window for normals and topology; features narrower than about two of it merge.
-        "auto" takes 1.3 times the larger of 1.8 noise levels and 1.5 spacings.
+        "auto" takes 1.1 times the larger of 1.8 noise levels and 1.5 spacings.
     closed : bool
-        Close the surface over every opening, as Poisson reconstruction does. By default borders stay open. A surface
-        that is not orientable cannot be closed and stays as it is; of an open sheet a balloon is made, with a warning.
+        Close the surface over every opening, by membranes. By default borders stay open. A surface that is not
+        orientable cannot be closed and stays as it is; an open sheet gets a second side, with a warning.
+    normals : array-like [N, 3], optional
+        Normals of the points, all outward, as some scanners give them. Walls closer than a bandwidth that face
+        opposite ways are then told apart. For d = 3 only.
     opening : float
-        Width, in bandwidths, from which on a gap in the cloud is an opening that stays open; narrower gaps are bridged.
+        Half the width, in bandwidths, up to which a patch that the scan did not see is bridged by a membrane; wider
+        ones stay open. What was bridged and what was left is in ``mesh.summary``.
     attributes : mapping of str to array-like [N] or [N, c], optional
         Colours (uint8) and other values of the points, to be carried to the vertices.
     progress : callable, optional
@@ -91,8 +87,9 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces turned outward; ``mesh.summary`` says how it came about. Of a surface without sides, like
-        a Möbius band, neighbouring faces are turned alike but for a seam.
+        Manifold, its faces turned outward; ``mesh.summary`` says how it came about, and which points are outliers;
+        ``mesh.attributes["standard_error"]`` how sure each vertex is (infinite on membranes). Of a
+        surface without sides, like a Möbius band, neighbouring faces are turned alike but for a seam.
 
     Notes
     -----
@@ -110,60 +107,91 @@ def reconstruct(
     True
     """
     if isinstance(points, Atlas):
+        if normals is not None:
+            raise ValueError("normals go with points; an Atlas has its own. Leave them out, or pass the points.")
         return _of_atlas(points, bandwidth, closed, opening, attributes, n_jobs)
     rows = as_points(points, "points")
     rows = rows if rows.shape[1] > 3 else as_points(rows, "points", dim=3)
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
-    opening = as_positive(opening, "opening", hint="It is a width in bandwidths; 4 is usual.")
+    opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     clock = Clock(progress)
     jobs = resolve_jobs(n_jobs)
     if rows.shape[1] > 3:
+        if normals is not None:
+            raise ValueError(f"normals go with points in R³; these are in R^{rows.shape[1]}. Leave them out.")
         return _in_ambient_space(rows, given, clock, bandwidth=bandwidth, closed=closed, opening=opening, n_jobs=jobs)
 
+    unit = None if normals is None else check_normals(normals, rows)
     clock.stage("looking at noise and density")
-    used, weights, side, first, window = _prepare(rows, bandwidth, jobs)
-    cloud = WeightedCloud(used, weights, n_jobs=jobs)
+    scan = prepare(rows, unit, bandwidth, jobs)
+    cloud = WeightedCloud(scan.points, scan.weights, n_jobs=jobs)
     clock.stage("seeds on the surface")
-    wanted = max(_CELL * window, _CELL_SPACINGS * first.spacing)
-    seeds = plant(cloud, used, weights, window, wanted)
-    _check_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
-    grid = implicit.grid_around(seeds.points, wanted)
-    if grid.cell > _WIDENED * wanted:
-        _warn(
-            f"the mesh is coarser than the scan: cells of {wanted:.3g} would need more memory than allowed, so they "
-            f"are {grid.cell:.3g} wide. Reconstruct parts of the scan one by one, or pass a larger bandwidth."
-        )
+    seeds, grid = _seeds(cloud, scan)
     clock.stage(f"orienting {len(seeds.points)} seeds")
-    turned = orient(seeds, grid.cell)
-    normals = seeds.normals * turned.signs[:, None]
+    turned = _turned(seeds, scan, grid.cell)
     clock.stage(f"implicit function on {' × '.join(map(str, grid.shape))} cells")
-    band = max(0.5 * opening * window / grid.cell, _LEAST_BAND)
+    half_width, closed = opening * scan.window, closed and turned.orientable
     if turned.orientable:
-        field, gauge = implicit.solve(seeds, normals, grid, band, closed=closed, n_jobs=jobs), None
+        widest = np.inf if closed else half_width
+        found = skin.around(seeds, turned, grid, scan.window, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        field, gauge = implicit.solve_locally(seeds, normals, grid, band)
-        closed = False
-    clock.stage("extracting triangles")
-    vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
-    del field, gauge
-    clock.stage(f"projecting {len(vertices)} vertices")
-    across = repair.vertex_normals(vertices, faces)
-    settled = project.settle(cloud, vertices, across, window, grid.cell)
-    levels = Pyramid(cloud, used, weights, side=side, spacing=first.spacing, widest=float(ladder(first)[-1]))
-    settled = project.refine(levels, settled, faces, first, grid.cell)
+        found = skin.without_sides(seeds, turned, grid, half_width / 1.5, clock.stage)
+    clock.stage(f"projecting {len(found.vertices)} vertices")
+    across = repair.vertex_normals(found.vertices, found.faces)
+    settled = project.settle(cloud, found.vertices, across, scan.window, found.unseen)
+    settled = project.refine(_levels(cloud, scan), settled, found.faces, scan.pilot, grid.cell)
     clock.stage("borders and small parts")
     if closed:
-        _check_closed(settled, faces)
-    vertices, faces = _trim(settled, faces, window, first.noise, closed)
-    carried = carrying.carry(rows, given, vertices, 0.5 * window)
-    seconds = clock.end()
+        concerns.invented_area(settled, found.faces, found.unseen)
+    vertices, faces, error = trim(
+        settled, found.faces, scan.window, scan.pilot.noise, skin.DEFECT * grid.cell, closed=closed
+    )
+    side = repair.vertex_normals(vertices, faces, turned.orientable)
+    carried = carrying.carry(rows, given, vertices, 0.5 * scan.window)
+    carried.setdefault("standard_error", error)
+    away = outliers.flagged(rows, vertices, side, grid.cell)
+    mesh = Mesh(vertices, faces, side, carried)
+    concerns.crumbled(mesh, closed=closed)
     summary = Summary(
-        n_points=len(rows), n_used=len(used), n_seeds=len(seeds.points), noise=first.noise, spacing=first.spacing,
-        bandwidth=window, cell=grid.cell, orientable=turned.orientable, seconds=seconds,
+        n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
+        spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=turned.orientable,
+        seconds=clock.end(), outliers=away, bridged=found.openings.bridged, left_open=found.openings.left,
+        handles_cut=tuple(found.handles.tolist()),
     )  # fmt: skip
-    return Mesh(vertices, faces, repair.vertex_normals(vertices, faces, turned.orientable), carried, summary)
+    return replace(mesh, summary=summary)
+
+
+def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
+    """Seeds of the scan, and the grid around them."""
+    if scan.facing is None:
+        seeds = plant(cloud, scan.points, scan.weights, scan.window, scan.cell)
+    else:
+        seeds = plant_facing(scan.facing, scan.window, scan.cell)
+    concerns.seeds_found(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
+    grid = implicit.grid_around(seeds.points, scan.cell)
+    if grid.cell > _WIDENED * scan.cell:
+        concerns.cells_wider(scan.cell, grid.cell)
+    return seeds, grid
+
+
+def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
+    """The orientation of the seeds: by votes, or as the scanner's normals look, outward on the whole."""
+    turned = orient(seeds, cell)
+    if scan.facing is None:
+        return turned
+    # Most seeds know which side their connected part turned out to have.
+    inward = float(np.mean(turned.signs)) < 0.0
+    return replace(turned, signs=np.full(len(seeds.points), -1.0 if inward else 1.0), orientable=True)
+
+
+def _levels(cloud: WeightedCloud, scan: Prepared) -> Pyramid | FacingPyramid:
+    """What vertices are projected onto."""
+    sizes = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
+    if scan.facing is None:
+        return Pyramid(cloud, scan.points, scan.weights, **sizes)
+    return FacingPyramid(scan.facing, **sizes)
 
 
 def _of_atlas(
@@ -175,98 +203,17 @@ def _of_atlas(
             "bandwidth, closed and attributes go with points; an Atlas has its bandwidth, its charts end where the "
             "cloud does, and it knows no attributes. Pass opening alone, or the points themselves."
         )
-    return atlas.mesh(opening=opening, n_jobs=n_jobs)
+    return atlas.mesh(opening=_WIDTH * opening, n_jobs=n_jobs)
 
 
 def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
     mesh = ambient.reconstruct_ambient(
-        rows, given, clock.stage, lambda part: reconstruct(part, progress=clock.stage, **options), **options
+        rows,
+        given,
+        clock.stage,
+        lambda part: reconstruct(part, progress=clock.stage, **options),
+        **options | {"opening": _WIDTH * options["opening"]},
     )
     assert mesh.summary is not None
     return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))
-
-
-def _prepare(
-    rows: FloatArray, bandwidth: float | str, jobs: int
-) -> tuple[FloatArray, FloatArray | None, float, pilot.Pilot, float]:
-    """Distinct or thinned-out points with weights and the side of their voxels, the first look, and the window."""
-    hashes = voxels.row_hashes(rows)
-    kept = voxels.distinct(rows, hashes)
-    if kept is not None:
-        rows, hashes = rows[kept], hashes[kept]
-    if len(rows) < LEAST_POINTS:
-        raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(rows)}.")
-    some = voxels.subset(rows, hashes, _PILOT_POINTS)
-    few = WeightedCloud(some, n_jobs=jobs)
-    if isinstance(bandwidth, str):
-        if bandwidth != "auto":
-            raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
-        seen = pilot.look(few)
-    else:
-        seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
-    first = seen.of_more_points(len(rows) / len(some), rescale=bandwidth == "auto")
-    window = _WINDOW * first.bandwidth
-    if window > _COARSE * few.size:
-        _warn(
-            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
-            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
-        )
-    if len(rows) > _DENSE:
-        means, weights = voxels.voxel_means(rows, None, _VOXEL * window)
-        if len(means) < 0.8 * len(rows):
-            return means, weights, _VOXEL * window, first, window
-    return rows, None, 0.0, first, window
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SubbundleWarning, stacklevel=3)
-
-
-def _check_seeds(count: int, reliability: float) -> None:
-    if count < 20 or reliability < 0.05:
-        raise ValueError(
-            f"points must lie around a surface; only {count} places with a clear tangent plane were found. "
-            "Pass the points of a surface, or another bandwidth."
-        )
-
-
-def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:
-    """The zero set of ``field`` (and its ``gauge``) as a manifold mesh, with holes narrower than ``width`` filled."""
-    places, quads = extract.extract(field, gauge)
-    if len(quads) == 0:
-        raise ValueError("points must lie around a surface; no surface was found between the seeds.")
-    vertices = grid.origin + grid.cell * places
-    vertices, faces, _ = repair.make_manifold(vertices, extract.split_quads(vertices, quads), width)
-    faces, old = repair.compact(faces, len(vertices))
-    return vertices[old], faces
-
-
-def _check_closed(settled: project.Settled, faces: IntArray) -> None:
-    """Warn when a good part of a closed surface lies where nothing was seen."""
-    seen = (settled.support > _SUPPORT)[faces].any(axis=1)
-    area = np.linalg.norm(repair.face_normals(settled.points, faces), axis=1)
-    invented = float(area[~seen].sum() / area.sum())
-    if invented > _INVENTED:
-        _warn(
-            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud "
-            "looks like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
-        )
-
-
-def _trim(
-    settled: project.Settled, faces: IntArray, window: float, noise: float, closed: bool
-) -> tuple[FloatArray, IntArray]:
-    """Cut off what lies beyond the cloud, drop small parts and unused vertices."""
-    vertices = settled.points
-    supported = settled.support > _SUPPORT
-    if not closed:
-        outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
-        faces, edges, t = border.cut(faces, outside)
-        start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
-        vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
-        supported = np.concatenate([supported, supported[edges[:, 0]]])
-    faces = repair.keep_large_parts(vertices, faces, supported)
-    vertices, faces, _ = repair.make_manifold(vertices, faces, 0.0)
-    faces, old = repair.compact(faces, len(vertices))
-    return border.smoothed(vertices[old], faces), faces

@@ -13,11 +13,11 @@ _REAL = 0.25
 _ROUNDS = 3
 
 
-def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray, int]:
+def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray, IntArray]:
     """Cut out faces at edges of more than two, part fans that touch in a point, and fill holes narrower than ``width``.
 
-    Returns vertices, faces and how many of the first rows are vertices that were there before; the rest lie in the
-    middle of filled holes.
+    Returns vertices, faces and for the first vertices the row each had before; the rest lie in the middle of filled
+    holes.
     """
     for _ in range(_ROUNDS):
         edges = edges_of(faces)
@@ -25,10 +25,9 @@ def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[
         if not crowded.any():
             break
         faces = faces[~crowded]
-    vertices, faces, _ = split_umbrellas(vertices, faces)
-    known = len(vertices)
+    vertices, faces, rows = split_umbrellas(vertices, faces)
     vertices, faces = fill_holes(vertices, faces, width)
-    return vertices, faces, known
+    return vertices, faces, rows
 
 
 def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray]:

@@ -10,11 +10,13 @@ weighs what a seed says about its normal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
+from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
 from subbundle.surface.voxels import voxel_keys, voxel_means
 
@@ -22,7 +24,14 @@ from subbundle.surface.voxels import voxel_keys, voxel_means
 _FIRST_ROUNDS, _ROUNDS = 1, 3
 _NARROWER, _BLURRED = (0.7, 0.5), 0.35
 _NO_PLANE = 0.6
-_LEAST_RELIABLE, _LEAST_MASS = 0.01, 0.08
+_LEAST_RELIABLE = 0.01
+# Mass below which a seed is none, as a fraction of what is typical for so many seeds around it; highest fraction at
+# which outliers may end (at a straight border a sheet still has a half), the factor up and down over which fractions
+# are counted together, and how deep a valley must be, as a fraction of the lower mode.
+_LEAST_MASS, _SURROUNDINGS = 0.08, 64
+_HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
+# Observations whose normals turn a seed.
+_AROUND = 8
 # Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in grid cells.
 _START, _KEEP = 1.25, 0.94
 
@@ -53,27 +62,85 @@ class Seeds:
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
+    return _of_a_sheet(_one_per_cell(_grow(cloud, points, weights, bandwidth, cell), _KEEP * cell))
+
+
+def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
+    """Seeds of observations with normals, turned as these are; sheets that face different ways have their own."""
+    found = []
+    for side, (cloud, rows) in enumerate(zip(facing.clouds, facing.rows, strict=True)):
+        if cloud is None:
+            continue
+        weights = None if facing.weights is None else facing.weights[rows]
+        seeds = _grow(cloud, facing.points[rows], weights, bandwidth, cell)
+        if len(seeds.points) == 0:
+            continue
+        # The normals of the observations around say which way the seed looks.
+        near = cKDTree(facing.points[rows]).query(seeds.points, k=min(_AROUND, len(rows)))[1]
+        mean = facing.normals[rows][near].reshape(len(near), -1, 3).mean(axis=1)
+        turned = np.where(np.sum(seeds.normals * mean, axis=1, keepdims=True) < 0.0, -seeds.normals, seeds.normals)
+        seeds = replace(seeds, normals=turned)
+        found.append(_one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), _KEEP * cell))
+    fields = ("points", "normals", "reliability", "mass")
+    return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)))
+
+
+def _grow(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
+    """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, _START * cell)
     starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell)
     fit = cloud.fit(starts, bandwidth, rounds=_ROUNDS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
-    values = fit.eigenvalues.copy()
+    ratio = _flatness(fit)
     for narrower in _NARROWER:
-        rows = np.flatnonzero((values[:, 2] > _BLURRED * values[:, 1]) & (mass > 0.0))
+        rows = np.flatnonzero((ratio > _BLURRED) & (mass > 0.0))
         if rows.size == 0:
             break
         again = cloud.fit(starts[rows], narrower * bandwidth, rounds=_ROUNDS)
-        before = values[rows, 2] / np.maximum(values[rows, 1], 1e-300)
-        after = again.eigenvalues[:, 2] / np.maximum(again.eigenvalues[:, 1], 1e-300)
-        better = (again.mass > 0.0) & (after < before)
+        flatter = _flatness(again)
+        better = (again.mass > 0.0) & (flatter < ratio[rows])
         rows, kept = rows[better], np.flatnonzero(better)
-        place[rows], normals[rows], values[rows] = again.points[kept], again.normals[kept], again.eigenvalues[kept]
+        place[rows], normals[rows], ratio[rows] = again.points[kept], again.normals[kept], flatter[kept]
         mass[rows] = again.mass[kept] / narrower**2
-    flatness = 1.0 - values[:, 2] / (_NO_PLANE * np.maximum(values[:, 1], 1e-300))
-    seeds = Seeds(place, normals, np.clip(flatness, 0.0, 1.0) ** 2, mass)
-    floor = _LEAST_MASS * np.median(mass[mass > 0.0])
-    seeds = seeds.take(np.flatnonzero((seeds.reliability >= _LEAST_RELIABLE) & (mass > floor)))
-    return _one_per_cell(seeds, _KEEP * cell)
+    seeds = Seeds(place, normals, np.clip(1.0 - ratio / _NO_PLANE, 0.0, 1.0) ** 2, mass)
+    return seeds.take(np.flatnonzero(seeds.reliability >= _LEAST_RELIABLE))
+
+
+def _flatness(fit: LocalFit) -> FloatArray:
+    """λ_3/λ_2 [n]."""
+    ratio: FloatArray = fit.eigenvalues[:, 2] / np.maximum(fit.eigenvalues[:, 1], 1e-300)
+    return ratio
+
+
+def _of_a_sheet(seeds: Seeds) -> Seeds:
+    """Without seeds that stand for far fewer observations than those around them.
+
+    Seeds cover every sheet evenly, however dense it is, so the typical mass around a seed is that of the sheets there,
+    and outliers beside them have a small fraction of it. How small is seen in the scan: where outliers are a population
+    of their own, the fractions have two modes and a valley between. Where they have none, sparse sheets go over into
+    dense ones, and only what is nearly empty goes.
+    """
+    count = min(_SURROUNDINGS, len(seeds.points))
+    if count < 2:
+        return seeds
+    near = cKDTree(seeds.points).query(seeds.points, k=count)[1]
+    typical = np.median(seeds.mass[near], axis=1)
+    fraction = seeds.mass / typical
+    floor = np.minimum(_LEAST_MASS * np.median(seeds.mass), _LEAST_MASS * typical)
+    valley = _valley(fraction)
+    kept = seeds.mass > np.where(valley > _LEAST_MASS, valley * typical, floor)
+    return seeds.take(np.flatnonzero(kept))
+
+
+def _valley(fraction: FloatArray) -> float:
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `_LEAST_MASS` if it has none."""
+    steps = np.geomspace(_LEAST_MASS, _HIGHEST_VALLEY, 41)
+    ordered = np.sort(fraction)
+    inside = np.searchsorted(ordered, steps * _BROAD) - np.searchsorted(ordered, steps / _BROAD)
+    lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
+    if inside[lowest] < _DEEP * inside[: lowest + 1].max():
+        return float(steps[lowest])
+    return _LEAST_MASS
 
 
 def _start_per_cell(fit: LocalFit, cell: float) -> FloatArray:

@@ -23,6 +23,7 @@ from scipy.sparse import coo_array, diags_array
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
+from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Pyramid
 
@@ -67,7 +68,12 @@ def neighbour_average(faces: IntArray, n: int) -> Any:
 
 
 def choose(
-    cloud: Pyramid, points: FloatArray, normals: FloatArray, usable: np.ndarray, average: Any, pilot: Pilot
+    cloud: Pyramid | FacingPyramid,
+    points: FloatArray,
+    normals: FloatArray,
+    usable: np.ndarray,
+    average: Any,
+    pilot: Pilot,
 ) -> Widths:
     """Bandwidths for the vertices ``points``, ``normals`` [n, 3] of a mesh with the given `neighbour_average`.
 
@@ -95,7 +101,7 @@ def choose(
 
 
 def _heights(
-    cloud: Pyramid, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+    cloud: Pyramid | FacingPyramid, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
 ) -> tuple[FloatArray, FloatArray]:
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))

@@ -41,6 +41,12 @@ class Summary:
         False where normals contradict along a whole seam, as on a Möbius band.
     seconds : dict of str to float
         Time taken by every stage.
+    outliers : [o] of int
+        Rows of the points given that do not belong to the surface.
+    bridged, left_open : tuple of float
+        Half-widths of the patches that the scan did not see: of those bridged by membranes, and of those left open.
+    handles_cut : tuple of float
+        Lengths of the loops along which handles or tunnels too thin to be believed were cut.
     """
 
     n_points: int
@@ -52,6 +58,33 @@ class Summary:
     cell: float
     orientable: bool
     seconds: Mapping[str, float]
+    outliers: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    bridged: tuple[float, ...] = ()
+    left_open: tuple[float, ...] = ()
+    handles_cut: tuple[float, ...] = ()
+
+    def report(self) -> list[str]:
+        """What was left out, bridged and cut, in lines of words; none where there was nothing."""
+        lines = []
+        if len(self.outliers):
+            lines.append(f"outliers: {len(self.outliers)} of {self.n_points} points lie off the surface")
+        if self.bridged:
+            lines.append(
+                f"bridged by membranes: {_count(len(self.bridged), 'unseen patch', 'es')}, half-width up to "
+                f"{self.bridged[-1] / self.bandwidth:.2g} bandwidths"
+            )
+        if self.left_open:
+            widths = ", ".join(f"{width / self.bandwidth:.2g}" for width in self.left_open[:-7:-1])
+            more = ", …" if len(self.left_open) > 6 else ""
+            lines.append(
+                f"left open: {_count(len(self.left_open), 'unseen patch', 'es')}, half-width {widths}{more} bandwidths"
+            )
+        if self.handles_cut:
+            lines.append(
+                f"cut: {_count(len(self.handles_cut), 'handle')} around which a loop is up to "
+                f"{max(self.handles_cut) / self.bandwidth:.2g} bandwidths long"
+            )
+        return lines
 
 
 @dataclass(frozen=True)
@@ -177,10 +210,12 @@ class Mesh:
                 1, f"noise {made.noise:.3g}, spacing {made.spacing:.3g}, bandwidth {made.bandwidth:.3g}, "
                 f"cells of {made.cell:.3g}"
             )  # fmt: skip
+            lines += made.report()
         if not (self.is_orientable if self.summary is None else self.summary.orientable):
             lines.append("not orientable: no choice of sides agrees everywhere")
-        if self.attributes:
-            lines.append(f"carried from the scan: {', '.join(sorted(self.attributes))}")
+        carried = sorted(set(self.attributes) - {"standard_error"})
+        if carried:
+            lines.append(f"carried from the scan: {', '.join(carried)}")
         return lines
 
     def __repr__(self) -> str:
@@ -197,5 +232,5 @@ def check_output(path: Path, dim: int = 3) -> None:
         raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def _count(number: int, word: str, plural: str = "s") -> str:
+    return f"{number} {word}{'' if number == 1 else plural}"

@@ -1,0 +1,83 @@
+"""Observations with normals, seen from one side at a time.
+
+Two walls closer than a window cannot be told apart by where their points lie, but by where their normals point. So the
+observations are dealt out to clouds by direction: the fourteen unit vectors towards the faces and corners of a cube,
+each with the observations whose normals are within 75 degrees of it. A surface whose normal is n is looked for in the
+cloud of the direction nearest to n, at most 37 degrees away: all observations of its own sheet are there whose normals
+are off by less than 38 degrees, and none of a sheet that faces the other way.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.pyramid import Pyramid
+
+_WIDE = np.cos(np.deg2rad(75.0))
+# Fewest observations that make a cloud.
+_FEWEST = 20
+
+
+def directions() -> FloatArray:
+    """The fourteen directions [14, 3]."""
+    cube = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+    chosen = cube[np.isin(np.abs(cube).sum(axis=1), (1.0, 3.0))]
+    unit: FloatArray = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
+    return unit
+
+
+class Facing:
+    """``points`` [n, 3] with unit ``normals`` [n, 3], all on one side of the surface, and ``weights`` [n] or None."""
+
+    def __init__(self, points: FloatArray, normals: FloatArray, weights: FloatArray | None, n_jobs: int) -> None:
+        self.directions = directions()
+        lean = normals @ self.directions.T
+        self.rows = [np.flatnonzero(column > _WIDE) for column in lean.T]
+        self.points, self.normals, self.weights = points, normals, weights
+        self.clouds = [
+            WeightedCloud(points[rows], None if weights is None else weights[rows], n_jobs=n_jobs)
+            if len(rows) >= _FEWEST
+            else None
+            for rows in self.rows
+        ]
+
+    def side_of(self, normals: FloatArray) -> IntArray:
+        """The number [n] of the direction nearest to every normal."""
+        nearest: IntArray = np.argmax(normals @ self.directions.T, axis=1)
+        return nearest
+
+
+class FacingPyramid:
+    """`Pyramid` of every cloud of a `Facing`: points are projected onto the sheet that faces as their normals do."""
+
+    def __init__(self, facing: Facing, *, side: float, spacing: float, widest: float) -> None:
+        self._facing = facing
+        self._levels = [
+            None
+            if cloud is None
+            else Pyramid(
+                cloud, facing.points[rows], None if facing.weights is None else facing.weights[rows],
+                side=side, spacing=spacing, widest=widest,
+            )
+            for cloud, rows in zip(facing.clouds, facing.rows, strict=True)
+        ]  # fmt: skip
+
+    def quadric(
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
+    ) -> QuadricFit:
+        """As `Pyramid.quadric`; where a side has no observations the gain is infinite."""
+        side = self._facing.side_of(normals)
+        moved, tilted = points.copy(), normals.copy()
+        numbers = np.zeros((4, len(points)))
+        numbers[1], numbers[3] = np.inf, np.inf
+        for number, levels in enumerate(self._levels):
+            rows = np.flatnonzero(side == number)
+            if rows.size and levels is not None:
+                fit = levels.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
+                moved[rows], tilted[rows] = fit.points, fit.normals
+                numbers[:, rows] = fit.mass, fit.gain, fit.bend, fit.residual
+        return QuadricFit(moved, tilted, *numbers)

@@ -1,0 +1,95 @@
+"""What the scan did not see: small patches become membranes, large ones are opened.
+
+The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed is within a window of it.
+An unseen patch of half-width w (the distance of its furthest vertex from all seeds) is bridged if w is at most the
+given one, and it is no balloon: Poisson's equation bulges over wide openings, so a patch may have at most twice the
+area of a flat disc with the same rim. What is bridged becomes a membrane, every vertex in the middle of its
+neighbours: nothing else can be known there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface import repair
+from subbundle.surface.widths import neighbour_average
+from subbundle.triangles.topology import border_edges, parts_of
+
+# Distance from a seed up to which a vertex is seen, in windows and in cells.
+SEEN, SEEN_CELLS = 1.0, 2.0
+# Part of the distance to its eighth neighbour for which a seed speaks, and how many times the usual reach that may be.
+_NEIGHBOURS, _SPEAKS, _FURTHEST = 8, 0.8, 2.0
+# Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
+_BALLOON, _LARGEST = 2.0, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """Unseen patches of a surface: half-widths of those that were bridged, and of those that stay open."""
+
+    bridged: tuple[float, ...]
+    left: tuple[float, ...]
+
+
+def distance_to(seeds: FloatArray, vertices: FloatArray, near: float) -> tuple[FloatArray, FloatArray]:
+    """Distance [n] of ``vertices`` [n, 3] from the nearest of ``seeds`` [m, 3], below ``near`` where they are seen.
+
+    Where seeds are sparse, each speaks for a wider disc: distances are scaled as the distance to the eighth neighbour
+    of the seed grows beyond what it is on a full sheet. The scale [n], at most 1, comes second.
+    """
+    tree = cKDTree(seeds)
+    far, nearest = tree.query(vertices)
+    apart = tree.query(seeds, k=min(_NEIGHBOURS + 1, len(seeds)))[0][:, -1]
+    scale = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)[nearest]
+    return far * scale, scale
+
+
+def sort_out(
+    vertices: FloatArray, faces: IntArray, far: FloatArray, near: float, widest: float
+) -> tuple[NDArray[np.bool_], Openings]:
+    """Which ``faces`` [m, 3] stay, and the half-widths of the unseen patches.
+
+    ``far`` [n] is the distance of the vertices from the seeds; up to ``near`` they are seen. Patches of a half-width up
+    to ``widest`` are bridged; all, balloons too, if it is infinite.
+    """
+    shown = (far < near)[faces].any(axis=1)
+    keep, unseen = np.ones(len(faces), np.bool_), np.flatnonzero(~shown)
+    bridged: list[float] = []
+    left: list[float] = []
+    if unseen.size:
+        area = 0.5 * np.linalg.norm(repair.face_normals(vertices, faces), axis=1)
+        part = parts_of(faces[unseen], len(vertices))[faces[unseen][:, 0]]
+        order = np.argsort(part, kind="stable")
+        for rows in np.split(unseen[order], np.flatnonzero(np.diff(part[order])) + 1):
+            rim = border_edges(faces[rows])
+            if len(rim) == 0:
+                keep[rows] = False  # a bubble that no seed knows of
+                continue
+            length = float(np.linalg.norm(vertices[rim[:, 0]] - vertices[rim[:, 1]], axis=1).sum())
+            half, size = float(far[faces[rows]].max()), float(area[rows].sum())
+            flat = size <= _BALLOON * length**2 / (4.0 * np.pi) and size <= _LARGEST * area[shown].sum()
+            keep[rows] = half <= widest and (flat or bool(np.isinf(widest)))
+            (bridged if keep[rows[0]] else left).append(half)
+    return keep, Openings(tuple(sorted(bridged)), tuple(sorted(left)))
+
+
+def membrane(vertices: FloatArray, faces: IntArray, fixed: NDArray[np.bool_]) -> FloatArray:
+    """``vertices`` [n, 3] with all that are not ``fixed`` [n] brought to the mean of their neighbours."""
+    free = np.flatnonzero(~fixed)
+    if free.size == 0 or not fixed.any():
+        return vertices
+    # x = Ax with the rows of A summing to one, the vertex itself included: the fixed point is the mean of the others.
+    rows = neighbour_average(faces, len(vertices))[free]
+    right = rows[:, np.flatnonzero(fixed)] @ vertices[fixed]
+    system = csc_array(-rows[:, free])
+    system.setdiag(1.0 + system.diagonal())
+    moved = vertices.copy()
+    moved[free] = splu(system).solve(np.ascontiguousarray(right))
+    return moved

@@ -1,0 +1,118 @@
+"""What a scan is before any surface: distinct points, thinned out where dense, with noise, spacing and the window."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._validation import as_points, as_positive
+from subbundle.surface import ambient, pilot, voxels
+from subbundle.surface.facing import Facing
+from subbundle.surface.local import WeightedCloud
+
+LEAST_POINTS = ambient.LEAST_POINTS
+# Bandwidth, as a fraction of the size of the cloud, from which on a warning is due.
+_COARSE = 0.1
+# More distinct points than this are replaced by voxel means, this fraction of a bandwidth wide.
+_DENSE, _VOXEL = 400_000, 0.4
+_PILOT_POINTS = 200_000
+# The window of seeds and topology, in pilot bandwidths; the cells of the grid in those windows and in spacings. With
+# normals two walls may share a window, and cells need only be as wide as points are apart.
+_WINDOW, _CELL, _CELL_SPACINGS, _CELL_SPACINGS_FACING = 1.1, 0.5, 1.3, 0.9
+# Neighbours that are asked, and the fraction of them that must look to the same side, for normals to have a side.
+_ASKED, _NEIGHBOURS, _SAME_SIDE = 2000, 6, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A scan ready for reconstruction.
+
+    Attributes
+    ----------
+    points, weights : [n, 3], [n] or None
+        Distinct points; voxel means, with the number of points in each, of a dense scan.
+    side : float
+        Of the voxels; 0 if there are none.
+    pilot : Pilot
+    window, cell : float
+        Bandwidth for normals and topology, and the side of the grid cells that suits it.
+    facing : Facing or None
+        The same points with their normals, where these were given.
+    """
+
+    points: FloatArray
+    weights: FloatArray | None
+    side: float
+    pilot: pilot.Pilot
+    window: float
+    cell: float
+    facing: Facing | None
+
+
+def warn(message: str) -> None:
+    """Issue a `SubbundleWarning`."""
+    warnings.warn(message, SubbundleWarning, stacklevel=3)
+
+
+def prepare(rows: FloatArray, normals: FloatArray | None, bandwidth: float | str, jobs: int) -> Prepared:
+    """Look at ``rows`` [N, 3] with unit ``normals`` [N, 3] or None."""
+    hashes = voxels.row_hashes(rows)
+    kept = voxels.distinct(rows, hashes)
+    if kept is not None:
+        rows, hashes = rows[kept], hashes[kept]
+        normals = None if normals is None else normals[kept]
+    if len(rows) < LEAST_POINTS:
+        raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(rows)}.")
+    some = voxels.subset(rows, hashes, _PILOT_POINTS)
+    few = WeightedCloud(some, n_jobs=jobs)
+    if isinstance(bandwidth, str):
+        if bandwidth != "auto":
+            raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
+        seen = pilot.look(few)
+    else:
+        seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
+    first = seen.of_more_points(len(rows) / len(some), rescale=bandwidth == "auto")
+    window = _WINDOW * first.bandwidth
+    if window > _COARSE * few.size:
+        warn(
+            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
+            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
+        )
+    points, weights, side = rows, None, 0.0
+    if len(rows) > _DENSE:
+        means, counts = voxels.voxel_means(rows, None, _VOXEL * window)
+        if len(means) < 0.8 * len(rows):
+            points, weights, side = means, counts, _VOXEL * window
+            normals = None if normals is None else normals[cKDTree(rows).query(means)[1]]
+    facing = None if normals is None else Facing(points, normals, weights, jobs)
+    spacings = _CELL_SPACINGS if facing is None else _CELL_SPACINGS_FACING
+    cell = max(_CELL * window, spacings * first.spacing)
+    return Prepared(points, weights, side, first, window, cell, facing)
+
+
+def check_normals(normals: Any, rows: FloatArray) -> FloatArray | None:
+    """Unit normals [N, 3] of ``rows`` [N, 3] on one side; None, with a warning, if neighbours do not agree."""
+    given = as_points(normals, "normals", dim=3)
+    if len(given) != len(rows):
+        raise ValueError(f"normals must have one row per point, {len(rows)}; got {len(given)}.")
+    length = np.linalg.norm(given, axis=1, keepdims=True)
+    known = length[:, 0] > 0.0
+    unit: FloatArray = given / np.where(known[:, None], length, 1.0)
+    some = np.flatnonzero(known)[:: max(int(known.sum()) // _ASKED, 1)]
+    if len(some) == 0:
+        return None
+    near = cKDTree(rows).query(rows[some], k=min(_NEIGHBOURS + 1, len(rows)))[1][:, 1:]
+    agree = np.einsum("nd,nkd->nk", unit[some], unit[near])
+    clear = np.abs(agree) > 0.5
+    if clear.any() and np.mean(agree[clear] > 0.0) < _SAME_SIDE:
+        warn(
+            f"the normals were left out: only {100.0 * np.mean(agree[clear] > 0.0):.0f} % of neighbours look to the "
+            "same side, so they do not say which side is outside. Pass normals that all point outward, or none."
+        )
+        return None
+    return unit

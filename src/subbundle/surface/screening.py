@@ -1,0 +1,82 @@
+"""A smooth correction that brings an implicit function to zero at the seeds.
+
+Given χ₀ on a grid, seeds x_i and areas A_i (in cells), the function d with
+
+    ∫ |∇d|² + α Σ_i A_i (χ₀ + d)²(x_i)    least
+
+is added to χ₀ (screening, as in screened Poisson reconstruction). d is smooth, so it lives on a grid twice as coarse;
+the normal equations −Δd + α Σ A_i δ_i δ_iᵀ d = −α Σ A_i χ₀(x_i) δ_i are solved by conjugate gradients,
+preconditioned by the same with the seeds spread evenly, which is diagonal in Fourier space: ten to fifteen rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from subbundle._types import FloatArray
+from subbundle.surface._grid_kernels import add_refined, interpolate, laplacian, spread
+
+# How strongly seeds hold χ at zero, per area in cells. At 4 a layer of seeds pulls in about a quarter of a cell what
+# the Laplacian would let drift; results are flat from 2 to 8.
+_STRENGTH = 4.0
+_COARSER = 2
+# Fall of the residual at which the rounds end, and how many there are at most.
+_FALL, _MOST_ROUNDS = 1e-2, 40
+
+Field = NDArray[np.float32]
+
+
+def screen(chi: Field, places: FloatArray, areas: FloatArray, n_jobs: int) -> None:
+    """Add to ``chi`` [X, Y, Z] what brings it to zero at ``places`` [n, 3] (in cells) with the given ``areas`` [n]."""
+    values = np.empty(len(places))
+    interpolate(chi, places, values)
+    shape = tuple(int(fft.next_fast_len(int(np.ceil(n / _COARSER)) + 2, real=True)) for n in chi.shape)
+    system = _System(np.ascontiguousarray(places / _COARSER), _STRENGTH * areas / _COARSER, shape, n_jobs)
+    right = np.zeros(shape, np.float32)
+    spread(system.places, -system.weights * values, right)
+    start = np.full(shape, -np.average(values, weights=areas), np.float32)
+    add_refined(chi, _conjugate_gradients(system, right, start), float(_COARSER))
+
+
+class _System:
+    """The normal equations on the coarse grid and their preconditioner."""
+
+    def __init__(self, places: FloatArray, weights: FloatArray, shape: tuple[int, ...], n_jobs: int) -> None:
+        self.places, self.weights, self._shape, self._n_jobs = places, weights, shape, n_jobs
+        waves = [fft.fftfreq(n) for n in shape[:2]] + [fft.rfftfreq(shape[2])]
+        x, y, z = (2.0 - 2.0 * np.cos(2.0 * np.pi * wave) for wave in waves)
+        even = float(weights.sum() / np.prod(shape))
+        self._inverse = (1.0 / (x[:, None, None] + y[None, :, None] + z + even)).astype(np.float32)
+
+    def apply(self, field: Field) -> Field:
+        out = np.empty_like(field)
+        laplacian(field, out)
+        at = np.empty(len(self.places))
+        interpolate(field, self.places, at)
+        spread(self.places, at * self.weights, out)
+        return out
+
+    def precondition(self, field: Field) -> Field:
+        spectrum = fft.rfftn(field, workers=self._n_jobs) * self._inverse
+        solved: Field = fft.irfftn(spectrum, s=self._shape, workers=self._n_jobs).astype(np.float32)
+        return solved
+
+
+def _conjugate_gradients(system: _System, right: Field, x: Field) -> Field:
+    residual = right - system.apply(x)
+    towards = system.precondition(residual)
+    direction, square = towards.copy(), float(np.vdot(residual, towards))
+    wanted = _FALL**2 * square
+    for _ in range(_MOST_ROUNDS):
+        if square <= wanted:
+            break
+        image = system.apply(direction)
+        step = np.float32(square / float(np.vdot(direction, image)))
+        x += step * direction
+        residual -= step * image
+        towards = system.precondition(residual)
+        before, square = square, float(np.vdot(residual, towards))
+        direction = towards + np.float32(square / before) * direction
+    return x

@@ -1,0 +1,97 @@
+"""The zero set of an implicit function as a mesh: openings sorted out, handles too thin to be believed cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface import extract, implicit, openings, repair
+from subbundle.surface.openings import Openings
+from subbundle.surface.orient import Orientation
+from subbundle.surface.seeds import Seeds
+from subbundle.triangles.handles import cut_short_loops
+
+# Half the width of the band around the seeds, in cells, below which it has holes.
+_LEAST_BAND = 2.5
+# Seeds that hang together, below which they are a clump of outliers and no sheet.
+_LEAST_SEEDS = 8
+# Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows, around which
+# a loop is 2π windows long, is not resolved.
+_LONGEST_LOOP = 6.0
+# Holes narrower than so many cells are defects of the triangles.
+DEFECT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Skin:
+    """A mesh around the seeds.
+
+    Attributes
+    ----------
+    vertices, faces : [n, 3], [m, 3]
+    unseen : [n] of bool
+        Vertices of membranes, for which no seed speaks.
+    openings : Openings
+    handles : [c]
+        Lengths of the loops that were cut.
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    unseen: NDArray[np.bool_]
+    openings: Openings
+    handles: FloatArray
+
+
+def around(
+    seeds: Seeds, turned: Orientation, grid: implicit.Grid, window: float, half_width: float, *,
+    n_jobs: int, stage: Callable[[str], None],
+) -> Skin:  # fmt: skip
+    """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
+    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= _LEAST_SEEDS)
+    big = big if big.size else np.arange(len(seeds.points))
+    points, normals = seeds.points[big], (seeds.normals * turned.signs[:, None])[big]
+    field = implicit.solve(points, normals, grid, n_jobs)
+    stage("extracting triangles")
+    vertices, faces = _triangles(field, None, grid, DEFECT * grid.cell)
+    del field
+    stage("openings and handles")
+    near = max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell)
+    far = openings.distance_to(points, vertices, near)[0]
+    keep, found = openings.sort_out(vertices, faces, far, near, half_width)
+    faces = repair.keep_large_parts(vertices, faces[keep], far < near)
+    vertices, faces, _ = repair.make_manifold(vertices, faces, DEFECT * grid.cell)
+    faces, old = repair.compact(faces, len(vertices))
+    far, scale = openings.distance_to(points, vertices[old], near)
+    # A loop in a membrane has nothing to say for it, so it counts as the least known one.
+    scale = np.where(far < near, scale, scale.min())
+    cut = cut_short_loops(vertices[old], faces, _LONGEST_LOOP * window, scale)
+    unseen = openings.distance_to(points, cut.vertices, near)[0] >= near
+    return Skin(openings.membrane(cut.vertices, cut.faces, ~unseen), cut.faces, unseen, found, cut.lengths)
+
+
+def without_sides(
+    seeds: Seeds, turned: Orientation, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
+) -> Skin:
+    """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""
+    band = max(half_width / grid.cell, _LEAST_BAND)
+    field, gauge = implicit.solve_locally(seeds, seeds.normals * turned.signs[:, None], grid, band)
+    stage("extracting triangles")
+    vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
+    return Skin(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0))
+
+
+def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:
+    """The zero set of ``field`` (and its ``gauge``) as a manifold mesh, with holes narrower than ``width`` filled."""
+    places, quads = extract.extract(field, gauge)
+    if len(quads) == 0:
+        raise ValueError("points must lie around a surface; no surface was found between the seeds.")
+    vertices = grid.origin + grid.cell * places
+    vertices, faces, _ = repair.make_manifold(vertices, extract.split_quads(vertices, quads), width)
+    faces, old = repair.compact(faces, len(vertices))
+    return vertices[old], faces

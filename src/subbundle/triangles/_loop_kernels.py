@@ -1,0 +1,156 @@
+"""Numba loops for finding short loops that separate nothing.
+
+On a closed surface let C be a spanning forest of the faces (over the edges they share) and T one of the vertices over
+edges that C does not cross. Of an edge x in neither, the faces on both sides are joined by a path in C; together they
+are a closed curve of faces. Those curves, 2 per handle, form a basis of cohomology mod 2: a loop of edges bounds a
+region exactly if it crosses each of them an even number of times. Every x gets a random 64-bit word, and an edge the
+exclusive or of the words of the curves that cross it: its *mark*. A loop whose marks do not cancel separates nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from subbundle._compiled import kernel
+
+
+@kernel
+def leftover(ends, crossed, n, words, left):
+    """Set ``left`` [e] to the word of every edge in neither forest, else 0; ``crossed`` [e] by the forest of faces."""
+    parent = np.arange(n)
+    for e in range(ends.shape[0]):
+        left[e] = np.uint64(0)
+        if crossed[e]:
+            continue
+        a, b = _root(parent, ends[e, 0]), _root(parent, ends[e, 1])
+        if a == b:
+            left[e] = words[e]
+        else:
+            parent[max(a, b)] = min(a, b)
+
+
+@kernel
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@kernel
+def mark_edges(order, before, through, pairs, left, marks):
+    """Fill ``marks`` [e]: of edges in neither forest their own word, of those in the forest of faces what lies beyond.
+
+    Parameters
+    ----------
+    order : [m]
+        Faces, every one after its parent ``before`` [m] (−1 for roots), which it meets in the edge ``through`` [m].
+    pairs : [e, 2]
+        The two faces of every edge.
+    left : [e]
+        Words of the edges in neither forest, 0 for others.
+    """
+    held = np.zeros(order.shape[0], np.uint64)
+    for e in range(pairs.shape[0]):
+        marks[e] = left[e]
+        if left[e] != 0:
+            held[pairs[e, 0]] ^= left[e]
+            held[pairs[e, 1]] ^= left[e]
+    for i in range(order.shape[0] - 1, -1, -1):
+        face = order[i]
+        if before[face] >= 0:
+            marks[through[face]] = held[face]
+            held[before[face]] ^= held[face]
+
+
+@kernel
+def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, marks, members):
+    """For every root the shortest loop through it whose marks do not cancel, if it is at most ``longest``.
+
+    ``first`` [n + 1], ``other``, ``length``, ``mark`` are the edges of the graph, row by row. The way from the root to
+    the loop and back is taken off. Writes lengths (infinite if there is none) and marks [r] of the loops, and their
+    vertices one after another into the growing ``members``, which is returned; loop r begins at ``starts[r]``.
+    """
+    n = first.shape[0] - 1
+    far, seen = np.full(n, np.inf), np.zeros(n, np.uint64)
+    back, done = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
+    touched = np.empty(n, np.int64)
+    count = 0
+    for r in range(roots.shape[0]):
+        root = roots[r]
+        far[root], back[root] = 0.0, -1
+        touched[0] = root
+        n_touched = 1
+        heap = [(0.0, root)]
+        best, best_u, best_v, best_mark = longest, -1, -1, np.uint64(0)
+        while len(heap) > 0:
+            d, u = heapq.heappop(heap)
+            if done[u] or 2.0 * d > best:
+                continue
+            done[u] = True
+            for k in range(first[u], first[u + 1]):
+                v = other[k]
+                if done[v]:
+                    total = d + far[v] + length[k]
+                    cycle = seen[u] ^ seen[v] ^ mark[k]
+                    if total < best and cycle != 0:
+                        best, best_u, best_v, best_mark = total, u, v, cycle
+                elif d + length[k] < far[v] and d + length[k] <= best:
+                    if not np.isfinite(far[v]):
+                        touched[n_touched] = v
+                        n_touched += 1
+                    far[v], back[v], seen[v] = d + length[k], u, seen[u] ^ mark[k]
+                    heapq.heappush(heap, (far[v], v))
+        starts[r] = count
+        lengths[r], marks[r] = np.inf, best_mark
+        if best_u >= 0:
+            meet = _meet(back, best_u, best_v)
+            lengths[r] = best - 2.0 * far[meet]
+            while members.shape[0] < count + 2 * n_touched:
+                grown = np.empty(2 * members.shape[0], np.int64)
+                grown[:count] = members[:count]
+                members = grown
+            u = best_u
+            while u != meet:
+                members[count] = u
+                count += 1
+                u = back[u]
+            members[count] = meet
+            count += 1
+            begin, v = count, best_v
+            while v != meet:
+                members[count] = v
+                count += 1
+                v = back[v]
+            for i in range((count - begin) // 2):
+                members[begin + i], members[count - 1 - i] = members[count - 1 - i], members[begin + i]
+        for i in range(n_touched):
+            v = touched[i]
+            far[v], seen[v], done[v], back[v] = np.inf, np.uint64(0), False, -1
+    starts[roots.shape[0]] = count
+    return members
+
+
+@kernel
+def _meet(back, u, v):
+    """Where the ways back from u and v come together."""
+    depth_u, depth_v = 0, 0
+    i = u
+    while back[i] >= 0:
+        i = back[i]
+        depth_u += 1
+    i = v
+    while back[i] >= 0:
+        i = back[i]
+        depth_v += 1
+    while depth_u > depth_v:
+        u = back[u]
+        depth_u -= 1
+    while depth_v > depth_u:
+        v = back[v]
+        depth_v -= 1
+    while u != v:
+        u, v = back[u], back[v]
+    return u
