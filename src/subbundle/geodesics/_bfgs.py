@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.geodesics._levenberg import Search
-from subbundle.geodesics._shooting import Shots
+from subbundle.geodesics._shooting import MOST_EVALUATIONS, Shots
 
 
 def bfgs(
@@ -36,8 +36,15 @@ def bfgs(
         index = np.array([row])
         wall = 4.0 * (float(np.sum(start[row] ** 2)) + scale**2)
 
-        def value_and_slope(v: FloatArray, index: IntArray = index, wall: float = wall) -> tuple[float, FloatArray]:
+        spent = [0]
+
+        def value_and_slope(
+            v: FloatArray, index: IntArray = index, wall: float = wall, spent: list[int] = spent
+        ) -> tuple[float, FloatArray]:
+            if spent[0] > MOST_EVALUATIONS:
+                return wall, np.zeros_like(v)
             shots = fire(index, v[None])
+            spent[0] += int(shots.evaluations[0])
             if shots.status[0] != Status.OK:
                 return wall, np.zeros_like(v)
             miss = shots.misses[0]
@@ -53,5 +60,6 @@ def bfgs(
             ends[row] = shots.ends[0]
             residuals[row] = float(np.linalg.norm(shots.misses[0]))
             # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
-            status[row] = Status.OK if result.status in (0, 2) else Status.NOT_CONVERGED
+            at_rest = result.status in (0, 2) and spent[0] <= MOST_EVALUATIONS
+            status[row] = Status.OK if at_rest else Status.NOT_CONVERGED
     return Search(unknowns, ends, residuals, iterations, status)

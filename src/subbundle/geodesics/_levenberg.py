@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle.geodesics._shooting import Shots
+from subbundle.geodesics._shooting import MOST_EVALUATIONS, Shots
 
 # Longest step relative to the current |v| and to the length scale: exp is far from linear beyond it.
 _TRUST = 0.5
@@ -68,15 +68,17 @@ def levenberg(
     value = _objective(misses, start, weight)
     damping = np.full(n, 1e-3)
     barrier = np.zeros(n, np.int8)
+    spent = shots.evaluations.copy()
     state.status[state.status == Status.OK] = Status.NOT_CONVERGED
     for _ in range(max_iterations):
-        rows = np.flatnonzero(state.status == Status.NOT_CONVERGED)
+        rows = np.flatnonzero((state.status == Status.NOT_CONVERGED) & (spent <= MOST_EVALUATIONS))
         if rows.size == 0:
             break
         step = _step(jacobians[rows], misses[rows], state.unknowns[rows], weight, damping[rows], scale)
         tried = state.unknowns[rows] + step
         shots = fire(rows, tried)
         state.iterations[rows] += 1
+        spent[rows] += shots.evaluations
         missed = shots.misses
         now = np.where(shots.status == Status.OK, _objective(missed, tried, weight), np.inf)
         better = now <= value[rows]

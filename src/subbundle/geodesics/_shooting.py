@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray, all_finite
+from subbundle._types import FloatArray, IntArray, Status, StatusArray, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
 from subbundle.flow import integrate
@@ -26,13 +26,17 @@ _TURN = 1e-3
 _NUDGE = 1e-5
 # Steps after which a trial geodesic counts as ended early. Those that find their target take fewer than 200; one whose
 # covector has grown out of all proportion turns so fast that it would take all the time in the world.
-_MOST_STEPS = 1000
+_MOST_STEPS = 400
+# Evaluations of the field that one search may spend on a target, along the longest of the geodesics of each batch: 5000
+# steps. Without a bound a search along a closed curve, or on noise, could go on for minutes.
+MOST_EVALUATIONS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shots:
     """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n].
 
+    ``evaluations`` [n]: how often the field was evaluated along the geodesic or that of its neighbours that took most.
     ``misses`` [n, dim'] are the ends as seen from the targets, once `aim` has looked; Jacobians are then theirs.
     """
 
@@ -41,6 +45,7 @@ class Shots:
     reached: FloatArray
     status: StatusArray
     misses: FloatArray
+    evaluations: IntArray
 
 
 def aim(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
@@ -105,7 +110,8 @@ def shoot(
         plus, minus = ends[:, 2 * (i - first) + 1], ends[:, 2 * (i - first) + 2]
         columns[:, i] = _difference(ends[:, 0], plus, minus, width)
     jacobians = np.einsum("nid,nij->ndj", columns, turns)
-    return Shots(ends[:, 0], jacobians, reached[:, 0], status, np.full_like(ends[:, 0], np.nan))
+    evaluations = run.n_evaluations.reshape(n, count).max(axis=1)
+    return Shots(ends[:, 0], jacobians, reached[:, 0], status, np.full_like(ends[:, 0], np.nan), evaluations)
 
 
 def _away_from_zero(unknowns: FloatArray, least: float) -> FloatArray:
