@@ -60,5 +60,5 @@ def test_a_flat_table_is_sent_to_principal_components():
     flat = rng.uniform(-1.0, 1.0, (500, 2)) @ rng.standard_normal((2, 6)) + 0.01 * rng.standard_normal((500, 6))
     report = sb.diagnose(flat, rank=2)
     assert any("PCA keeps" in words for words in report.warnings)
-    # The variance of two uniform coordinates is 1/3 each, times the squares of six standard normals; noise 1e-4 in four.
+    # Two uniform coordinates have the variance 1/3 each, times the squares of six standard normals; noise 1e-4 in four.
     assert report.variance_flat > 0.995
