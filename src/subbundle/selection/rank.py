@@ -52,7 +52,7 @@ _ENOUGH, _FAINT = 0.6, 0.2
 _VOTERS = 5
 # The neighbour whose distance says which components matter, less two.
 _NEIGHBOUR = 2
-# Components of tables without a noise floor at most: places with 3 k neighbours see no more of them.
+# Components of tables without a noise floor at most, for the time of the eigenproblems: with 289 they took 8 s.
 _MOST_COMPONENTS = 64
 _LEAST_POINTS = 30
 
