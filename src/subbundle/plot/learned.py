@@ -185,5 +185,5 @@ def _doubt(found: dict[str, Any]) -> tuple[FloatArray, str]:
 
 
 def _name_axes(ax: Any) -> None:
-    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_aspect("equal")
     ax.set(xlabel="coordinate 1", ylabel="coordinate 2")

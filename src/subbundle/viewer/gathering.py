@@ -215,13 +215,15 @@ def _choose_colours(scene: Scene, wanted: str | None) -> None:
         raise ValueError(
             f"color must be one of {', '.join(sorted(names | coordinates)) or 'no quantity'}; got {wanted!r}."
         )
+    solid = any(layer.kind == "mesh" for layer in scene.layers)
     for i, table in enumerate(scene.tables):
         own = [quantity.name for quantity in table.quantities]
         bare = {*(table.features or ()), "component 1", "component 2", "component 3"}
         first = next((name for name in own if name not in bare), None)
-        # Bare points show their height; a surface shows its shape by the light on it.
+        # Bare points show their height; a surface shows its shape by the light on it, points on one need no colours.
         drawn = next(layer for layer in scene.layers if layer.table == table.key)
         height = next(panel.axes[-1] for panel in scene.panels if panel.key == drawn.panel)
-        first = height if first is None and drawn.kind == "points" and table.graph is not None else first
+        bare_points = drawn.kind == "points" and table.graph is not None and not solid
+        first = height if first is None and bare_points else first
         chosen = wanted if wanted in own or wanted in coordinates else first
         scene.tables[i] = replace(table, default=chosen)

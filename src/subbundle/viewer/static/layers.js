@@ -31,14 +31,21 @@ function geometryOf(THREE, layer, table) {
 export function normalsOf(layer) {
   const { codes, step } = layer.positions;
   const { faces } = layer;
+  const [sx, sy, sz] = step;
   const normals = new Float32Array(codes.length);
-  const at = (v, k) => codes[3 * v + k] * step[k];
   for (let f = 0; f < faces.length; f += 3) {
-    const [a, b, c] = [faces[f], faces[f + 1], faces[f + 2]];
-    const u = [0, 1, 2].map((k) => at(b, k) - at(a, k));
-    const v = [0, 1, 2].map((k) => at(c, k) - at(a, k));
-    const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    for (const corner of [a, b, c]) for (let k = 0; k < 3; k++) normals[3 * corner + k] += n[k];
+    const [a, b, c] = [3 * faces[f], 3 * faces[f + 1], 3 * faces[f + 2]];
+    const ux = sx * (codes[b] - codes[a]);
+    const uy = sy * (codes[b + 1] - codes[a + 1]);
+    const uz = sz * (codes[b + 2] - codes[a + 2]);
+    const vx = sx * (codes[c] - codes[a]);
+    const vy = sy * (codes[c + 1] - codes[a + 1]);
+    const vz = sz * (codes[c + 2] - codes[a + 2]);
+    for (const corner of [a, b, c]) {
+      normals[corner] += uy * vz - uz * vy;
+      normals[corner + 1] += uz * vx - ux * vz;
+      normals[corner + 2] += ux * vy - uy * vx;
+    }
   }
   for (let i = 0; i < normals.length; i += 3) {
     const size = Math.hypot(normals[i], normals[i + 1], normals[i + 2]) || 1;

@@ -51,15 +51,18 @@ function drawFlatAxes(panel, context) {
     const [first, last] = [labelled(panel, k, low), labelled(panel, k, high)];
     for (const tick of ticksOf(first, last, (k ? height : width) / 90)) {
       const place = (tick - first) / (last - first);
-      context.beginPath();
       if (k === 0) {
         const x = place * width;
+        if (x < 30) continue; // the corner belongs to the other axis
+        context.beginPath();
         context.moveTo(x, height);
         context.lineTo(x, height - 5);
         context.textAlign = "center";
         context.fillText(shown(tick), x, height - 9);
       } else {
         const y = (1 - place) * height;
+        if (y < 54) continue; // title and name of the axis
+        context.beginPath();
         context.moveTo(0, y);
         context.lineTo(5, y);
         context.textAlign = "left";
