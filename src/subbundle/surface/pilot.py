@@ -134,7 +134,8 @@ def _bending(fit: LocalFit) -> FloatArray:
     first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
     form = fit.second_form**2
     bending: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
-    return bending
+    # Lone outliers have no second form.
+    return np.nan_to_num(bending, nan=0.0)
 
 
 def _flatness(fit: LocalFit) -> tuple[float, float]:

@@ -107,9 +107,11 @@ def _grow(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, 
 
 
 def _flatness(fit: LocalFit) -> FloatArray:
-    """λ_3/λ_2 [n]."""
-    ratio: FloatArray = fit.eigenvalues[:, 2] / np.maximum(fit.eigenvalues[:, 1], 1e-300)
-    return ratio
+    """λ_3/λ_2 [n]; infinite where the neighbours determine no plane."""
+    ratio = fit.eigenvalues[:, 2] / np.maximum(fit.eigenvalues[:, 1], 1e-300)
+    known = np.isfinite(fit.points).all(axis=1) & np.isfinite(fit.normals).all(axis=1) & np.isfinite(ratio)
+    flatness: FloatArray = np.where(known, ratio, np.inf)
+    return flatness
 
 
 def _of_a_sheet(seeds: Seeds) -> Seeds:
@@ -145,7 +147,7 @@ def _valley(fraction: FloatArray) -> float:
 
 def _start_per_cell(fit: LocalFit, cell: float) -> FloatArray:
     """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
-    seen = np.flatnonzero(fit.mass > 0.0)
+    seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
     keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0), _KEEP * cell)
     order = np.lexsort((-fit.mass[seen], keys))
     chosen: FloatArray = fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]

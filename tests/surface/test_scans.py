@@ -1,0 +1,157 @@
+"""What real scans need: unseen patches, outliers beside the surface, normals as evidence, standard errors."""
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle.surface import implicit, openings
+from subbundle.surface._grid_kernels import interpolate
+from subbundle.surface.facing import Facing, directions
+from subbundle.surface.soften import soften
+from subbundle.surface.widths import neighbour_average
+
+
+def grid_mesh(n):
+    """A flat square of n by n vertices."""
+    axis = np.linspace(-1.0, 1.0, n)
+    x, y = (grid.ravel() for grid in np.meshgrid(axis, axis, indexing="ij"))
+    rows = np.arange(n * n).reshape(n, n)
+    a, b, c, d = (part.ravel() for part in (rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]))
+    return np.column_stack([x, y, np.zeros(n * n)]), np.concatenate(
+        [np.column_stack([a, b, c]), np.column_stack([a, c, d])]
+    )
+
+
+def test_a_membrane_between_tilted_rims_is_the_plane_through_them():
+    flat, faces = grid_mesh(15)
+    rim = (np.abs(flat[:, :2]) > 0.99).any(axis=1)
+    tilted = flat + np.column_stack([np.zeros((len(flat), 2)), 0.3 * flat[:, 0]])
+    start = np.where(rim[:, None], tilted, tilted + [0.0, 0.0, 2.0])
+    found = openings.membrane(start, faces, rim)
+    # Linear functions solve Laplace's equation on a graph whose neighbours lie evenly around every vertex.
+    assert np.abs(found - tilted).max() < 1e-9
+
+
+def test_patches_are_sorted_by_their_half_width():
+    flat, faces = grid_mesh(41)
+    far = np.maximum(0.3 - np.hypot(flat[:, 0] - 0.4, flat[:, 1]), 0.0) + np.maximum(
+        0.2 - np.hypot(flat[:, 0] + 0.5, flat[:, 1]), 0.0
+    )
+    keep, found = openings.sort_out(flat, faces, far, 0.05, 0.25)
+    # The discs of radius 0.2 and 0.3 in a square; vertices are 0.05 apart.
+    assert found.bridged == pytest.approx((0.2,), abs=0.05)
+    assert found.left == pytest.approx((0.3,), abs=0.05)
+    gone = flat[faces[~keep]].reshape(-1, 3)
+    assert np.hypot(gone[:, 0] - 0.4, gone[:, 1]).max() < 0.3
+    assert openings.sort_out(flat, faces, far, 0.05, np.inf)[0].all()
+
+
+def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
+    flat, faces = grid_mesh(21)
+    rng = np.random.default_rng(0)
+    rough = flat + np.column_stack([np.zeros((len(flat), 2)), 0.02 * rng.standard_normal(len(flat))])
+    average = neighbour_average(faces, len(flat))
+    sure = soften(rough, np.zeros(len(flat)), average, 0.1)
+    unsure = soften(rough, np.full(len(flat), 0.05), average, 0.1)
+    # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.
+    assert np.abs(sure - rough).max() < 0.15 * 0.08
+    assert np.std(unsure[:, 2]) < 0.4 * np.std(rough[:, 2])
+
+
+def test_the_implicit_function_vanishes_at_the_seeds():
+    data = sb.datasets.sphere(4000, seed=0)
+    # Half of the seeds are thinned out, so that areas and the drift of χ differ between the sides.
+    kept = (data.points[:, 0] < 0.0) | (np.arange(4000) % 4 == 0)
+    points = data.points[kept]
+    grid = implicit.grid_around(points, 0.06)
+    chi = implicit.solve(points, points, grid, 1)
+    values = np.empty(len(points))
+    interpolate(chi, grid.places(points), values)
+    inside = chi[tuple(np.rint(grid.places(np.zeros((1, 3)))[0]).astype(int))]
+    assert inside < 0.0
+    # In units of the jump from inside to outside, which is 1.
+    assert np.abs(values).mean() < 0.03
+    assert inside < -0.3
+
+
+def test_directions_are_near_every_normal():
+    rng = np.random.default_rng(0)
+    normals = rng.standard_normal((2000, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    assert np.rad2deg(np.arccos((normals @ directions().T).max(axis=1))).max() < 37.0
+    facing = Facing(normals, normals, None, 1)
+    for row, side in enumerate(facing.side_of(normals)[:200]):
+        assert row in facing.rows[side]
+        assert (
+            np.flatnonzero((normals @ normals[row]) < -0.99).size == 0
+            or not np.isin(np.flatnonzero((normals @ normals[row]) < -0.99), facing.rows[side]).any()
+        )
+
+
+def slab(n, thickness, noise, seed):
+    """Both faces of a plate of 2 by 1.2 and their outward normals; its rim is not seen."""
+    rng = np.random.default_rng(seed)
+    clean = rng.uniform([-1.0, -0.6, 0.0], [1.0, 0.6, 0.0], (n, 3))
+    up = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    clean[:, 2] = 0.5 * thickness * up
+    return clean + noise * rng.standard_normal((n, 3)), np.column_stack([np.zeros((n, 2)), up])
+
+
+def test_normals_keep_thin_walls_apart():
+    points, normals = slab(12000, 0.08, 0.02, 0)  # four noise levels
+    mesh = sb.reconstruct(points, normals=normals)
+    inside = (np.abs(mesh.vertices[:, 0]) < 0.8) & (np.abs(mesh.vertices[:, 1]) < 0.4)
+    height = mesh.vertices[inside, 2]
+    assert (height > 0.0).mean() == pytest.approx(0.5, abs=0.05)
+    # A quarter of the noise; one sheet in the middle would be off by two noise levels.
+    assert np.abs(np.abs(height) - 0.04).mean() < 0.25 * 0.02
+
+
+def test_normals_without_a_side_are_left_out_with_a_warning():
+    data = sb.datasets.sphere(2000, noise=0.01, seed=0)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], 2000)
+    with pytest.warns(sb.SubbundleWarning, match="the normals were left out: only"):
+        mesh = sb.reconstruct(data.points, normals=data.clean * signs[:, None])
+    assert np.array_equal(mesh.vertices, sb.reconstruct(data.points).vertices)
+    with pytest.raises(ValueError, match="normals must have one row per point, 2000; got 3"):
+        sb.reconstruct(data.points, normals=np.eye(3))
+
+
+def test_outliers_beside_an_exact_surface_are_named_and_make_no_flaps():
+    data = sb.datasets.torus(12000, seed=0)
+    rng = np.random.default_rng(0)
+    rows = rng.choice(12000, 600, replace=False)
+    points = data.points.copy()
+    away = rng.standard_normal((600, 3))
+    points[rows] += rng.uniform(0.05, 0.2, (600, 1)) * away / np.linalg.norm(away, axis=1, keepdims=True)
+    mesh = sb.reconstruct(points)
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.is_closed) == (0, 1, True)
+    # The surface is exact: chords of the triangles and the outliers' weight in a few windows are left.
+    assert data.distance(mesh.vertices).mean() < 0.003
+    height = data.distance(points)
+    assert set(np.flatnonzero(height > 0.03)) <= set(mesh.summary.outliers)
+    assert height[mesh.summary.outliers].min() > 0.003
+    assert any(line.startswith("outliers:") for line in mesh.report())
+
+
+def test_standard_errors_are_those_of_the_vertices():
+    data = sb.datasets.sphere(12000, noise=0.03, seed=0)
+    mesh = sb.reconstruct(data.points)
+    off = data.distance(mesh.vertices)
+    error = mesh.attributes["standard_error"]
+    assert np.isfinite(error).all()
+    # What curvature and smoothing add or take is within a factor of two.
+    assert 0.5 < np.sqrt(np.mean(off**2)) / np.sqrt(np.mean(error**2)) < 2.0
+
+
+def test_the_report_says_what_was_bridged_and_what_stays_open():
+    data = sb.datasets.sphere(8000, noise=0.01, seed=0)
+    scan = data.points[data.points[:, 2] < 0.7]
+    mesh = sb.reconstruct(scan)
+    assert len(mesh.summary.left_open) == 1
+    assert any(line.startswith("left open: 1 unseen patch, half-width") for line in mesh.report())
+    closed = sb.reconstruct(scan, closed=True)
+    assert closed.is_closed
+    # A membrane over a circle of radius 0.71 is flat: its vertices lie in the plane of the rim.
+    top = closed.vertices[np.hypot(closed.vertices[:, 0], closed.vertices[:, 1]) < 0.5]
+    assert top[top[:, 2] > 0.0, 2].mean() == pytest.approx(0.7, abs=0.06)
