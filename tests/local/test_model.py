@@ -156,3 +156,14 @@ def test_what_a_biweight_leaves_of_noise(m):
     w = np.maximum(1.0 - np.einsum("nm,nm->n", moved, moved), 0.0) ** 2
     pulled = (w @ moved[:, 0] - weight @ noise[:, 0]) / weight.sum() / shift
     assert slope[0] == pytest.approx(pulled, rel=0.02)
+
+
+def test_a_cut_of_zero_keeps_what_lies_on_the_quadric():
+    # A cloud without noise: nothing differs from the plane by more than rounding.
+    rng = np.random.default_rng(5)
+    plane = np.column_stack([rng.uniform(-1.0, 1.0, (500, 2)), np.zeros(500)])
+    points = np.array([[0.0, 0.0, 0.01], [0.2, -0.1, 0.0]])
+    model = fit_local(sb.Cloud(plane), points, 0.3, 2, robust=0.0, steps=3)
+    assert (model.status == sb.Status.OK).all()
+    # Rounding of coordinates of size one, summed over a few hundred neighbours.
+    np.testing.assert_allclose(model.points[:, 2], 0.0, atol=1e-13)

@@ -18,7 +18,7 @@ from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import CODES
 from subbundle.local.frames import completed
 from subbundle.local.settings import Plan, constant_widths, pairs
-from subbundle.local.tuning import REACH
+from subbundle.local.tuning import LEAST_CUT, REACH
 
 # How much of the standard errors is worked out.
 ERRORS = {"none": 0, "noise": 1, "full": 2}
@@ -184,8 +184,7 @@ def fit_local(
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
-        cuts = np.empty(len(start))
-        cuts[:] = robust
+        cuts = np.maximum(robust, LEAST_CUT * widths)
         if tangents is None:
             first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)
             tangents = first.tangents

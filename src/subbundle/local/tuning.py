@@ -45,5 +45,7 @@ LONGEST_BEND = 0.5
 FURTHEST = 1.0
 # Mean shifts longer than this, in bandwidths, should lead across the tangent space.
 ASTRAY = 0.4
+# Least cut of robust windows, in bandwidths: heights below it are rounding, and a cloud without noise has a cut of 0.
+LEAST_CUT = 1e-9
 # In the first robust round no curvature is known yet: the cut is wider by this fraction of the bandwidth.
 FIRST_CUT = 0.5
