@@ -27,7 +27,8 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     away = points - vertices[nearest]
     height = np.abs(np.sum(away * normals[nearest], axis=1))
     aside = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))
-    noise = np.maximum(_local_median(points, height, _VOXEL * cell) / _MEDIAN, _FLOOR * cell)
+    # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
+    noise = np.maximum(_local_median(vertices[nearest], height, _VOXEL * cell) / _MEDIAN, _FLOOR * cell)
     rows: IntArray = np.flatnonzero((height > _LEVELS * noise) | (aside > _ASIDE * cell))
     return rows
 

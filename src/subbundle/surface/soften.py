@@ -25,7 +25,7 @@ def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> 
     """``points`` [n, 3] pulled to the ``average`` of their neighbours where their standard ``error`` [n] is large."""
     trust = np.zeros(len(points))
     known = np.isfinite(error)
-    trust[known] = np.minimum(1.0, (_SURE * cell / np.maximum(error[known], 1e-300)) ** 2)
+    trust[known] = (_SURE * cell / np.maximum(error[known], _SURE * cell)) ** 2
     x = points
     for _ in range(_ROUNDS):
         x = (trust[:, None] * points + _STRENGTH * (average @ x)) / (trust + _STRENGTH)[:, None]
