@@ -18,7 +18,8 @@ from subbundle.triangles.topology import border_edges, parts_of
 
 # A cut so near to a kept vertex goes through that vertex: no slivers.
 _SNAP = 0.25
-_SMOOTHING = 4
+# Rounds in which the border is averaged: a window is about two edges wide, and ten rounds reach a little further.
+_SMOOTHING = 10
 
 
 def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
