@@ -63,3 +63,23 @@ export class Along {
     return straight(...[i, j].map((row) => columns.map((column) => decoded(column, column.codes[row]))));
   }
 }
+
+/** For every table one layer, and its panel, in which rows lie in the units of the data if there is any such. */
+export function realLayers(data) {
+  const found = {};
+  for (const layer of data.layers) {
+    const panel = data.panels.find((candidate) => candidate.key === layer.panel);
+    if (layer.table && (!found[layer.table] || (panel.real && !found[layer.table].panel.real))) found[layer.table] = { panel, layer };
+  }
+  return Object.values(found);
+}
+
+/** {table: Along} for the tables in which a page can measure on its own. */
+export function alongOf(data) {
+  const found = {};
+  for (const { layer } of realLayers(data)) {
+    const along = new Along(data.tables[layer.table], layer);
+    if (along.possible) found[layer.table] = along;
+  }
+  return found;
+}

@@ -1,6 +1,6 @@
 // The viewer: views side by side, linked by the rows of their tables.
 
-import { Along } from "./along.js";
+import { alongOf, realLayers } from "./along.js";
 import { activeQuantity, colourTable, coordinateQuantities, markTable, quantityOfDistances } from "./colouring.js";
 import { texturesOf } from "./colours.js";
 import { MISSING, positionOf, shown } from "./data.js";
@@ -34,8 +34,8 @@ export class App {
     for (const [key, table] of Object.entries(data.tables)) {
       this.state.colour[key] = { name: table.default ?? null, map: data.maps[table.map] ? table.map : "viridis", whole: false };
     }
-    for (const { panel, layer } of this._realLayers()) coordinateQuantities(data.tables[layer.table], layer, panel.axes);
-    this.along = this._makeAlong();
+    for (const { panel, layer } of realLayers(data)) coordinateQuantities(data.tables[layer.table], layer, panel.axes);
+    this.along = alongOf(data);
     this.spreading = data.spreading && this.canSpread;
     buildSidebar(this, this.parts.sidebar);
     this._connect();
@@ -46,25 +46,6 @@ export class App {
     // One frame now, so that "ready" means drawn; the others are drawn when something changes.
     for (const panel of this.panels) panel.draw();
     this.ready = true;
-  }
-
-  /** For every table one layer, and its panel, in which rows lie in the units of the data if there is any such. */
-  _realLayers() {
-    const found = {};
-    for (const layer of this.data.layers) {
-      const panel = this.data.panels.find((candidate) => candidate.key === layer.panel);
-      if (layer.table && (!found[layer.table] || (panel.real && !found[layer.table].panel.real))) found[layer.table] = { panel, layer };
-    }
-    return Object.values(found);
-  }
-
-  _makeAlong() {
-    const found = {};
-    for (const { layer } of this._realLayers()) {
-      const along = new Along(this.data.tables[layer.table], layer);
-      if (along.possible) found[layer.table] = along;
-    }
-    return found;
   }
 
   get canSpread() {
