@@ -121,7 +121,13 @@ def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     parameters = description["parameters"]
     if parameters.get("space") is not None:
         parameters["space"] = restore(parameters["space"])
-    model = _CLASSES[description["class"]](**parameters)
+    made = _CLASSES[description["class"]]
+    gone = sorted(set(parameters) - set(made().get_params(deep=False)))
+    if gone:
+        raise ValueError(
+            f"it is from an earlier version, fitted with {', '.join(gone)}, which this one has no more; fit it again"
+        )
+    model = made(**parameters)
     model.n_features_in_ = int(description["features"])
     if description["feature_names"]:
         model.feature_names_in_ = np.array(description["feature_names"], dtype=object)

@@ -13,7 +13,7 @@ from subbundle.commands._learned import fitted_or_loaded, read_rows, unwarned
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding
-from subbundle.estimators._atlas_words import fit_warnings
+from subbundle.estimators._atlas_messages import fit_message
 from subbundle.plot import require_matplotlib
 
 
@@ -76,16 +76,20 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:
-    size = f"{model.n_neighbors_} neighbours each" if model.n_neighbors_ else f"bandwidth {model.bandwidth_:.4g}"
+    count = model.n_denoising_neighbors_
+    averaged = f"rows averaged over {count}" if count else "rows as they are"
     print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
     print(
-        f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {size}; residual "
-        f"{np.mean(found['residual']):.4g} on average"
+        f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {model.n_neighbors_} neighbours each, "
+        f"{averaged}; "
+        f"residual {np.mean(found['residual']):.4g} on average"
     )
     print(
-        f"charts contradict each other by {model.alignment_residual_:.2%} of their radius; distortion "
+        f"charts contradict each other by {model.alignment_residual_:.2%} of their size; distortion "
         f"{np.mean(found['distortion']):.3g} on average, {np.max(found['distortion']):.3g} at most"
     )
-    print(f"inside the charts: {np.mean(found['status'] == Status.OK):.1%} of the rows, in {model.n_parts_} part(s)")
-    for words in fit_warnings(model):
-        print(f"note: {words}")
+    inside = np.mean(found["status"] == Status.OK)
+    print(f"inside the charts: {inside:.1%} of the rows, in {model.n_connected_components_} connected component(s)")
+    message = fit_message(model)
+    if message:
+        print(f"note: {message}")

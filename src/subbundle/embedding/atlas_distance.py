@@ -1,10 +1,16 @@
-"""Distances over an atlas of small charts: shortest paths from chart to chart, straightened."""
+"""Distances over an atlas: shortest paths from chart to chart, straightened as far as the charts can be trusted.
+
+A path over the graph zigzags; straightened in the charts it becomes a geodesic of the atlas. Charts that contradict
+each other straighten too much. With the weight t of graph distances relative to charts that laid the atlas out, a
+length is the mean of both in the proportion t : 1, in the logarithm.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
@@ -12,8 +18,7 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points
 from subbundle.embedding._straighten_kernels import straighten
-from subbundle.embedding.chart_graph import ChartGraph
-from subbundle.embedding.developed_atlas import DevelopedAtlas
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 
 # Trees of shortest paths kept at a time.
 _TREES = 64
@@ -21,26 +26,34 @@ _GRAIN = 16
 
 
 class AtlasDistance:
-    """Lengths of geodesics of an atlas, between points given in its ambient coordinates.
+    """Lengths between points given in the atlas's ambient coordinates.
 
     Distances do not depend on where the atlas was cut to lay it out.
+
+    Parameters
+    ----------
+    atlas : LaidOutAtlas
+    lengths : csr_array [M, M]
+        Lengths between linked charts.
+    tie : float
+        Weight of graph distances relative to charts.
     """
 
-    def __init__(self, atlas: DevelopedAtlas, pairs: IntArray, *, n_jobs: int | None = None) -> None:
+    def __init__(self, atlas: LaidOutAtlas, lengths: csr_array, tie: float, *, n_jobs: int | None = None) -> None:
         self._atlas, self._jobs = atlas, resolve_jobs(n_jobs)
-        self.graph = ChartGraph(atlas.bases, atlas.frames, atlas.forms, pairs)
-        matrix = self.graph.matrix
-        matrix.sort_indices()
-        self._link_starts, self._links = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+        self._matrix = csr_array(lengths)
+        self._matrix.sort_indices()
+        self._link_starts, self._links = self._matrix.indptr.astype(np.int64), self._matrix.indices.astype(np.int64)
+        self._trust = 1.0 / (1.0 + tie)
 
     def between(self, x: Any, y: Any) -> FloatArray:
-        """Distance from each row of ``x`` [n, D] to the same row of ``y`` [n, D]; infinite between separate parts."""
+        """Distance from each row of ``x`` [n, D] to the same row of ``y`` [n, D]; infinite between components."""
         x = as_points(x, "x", dim=self._atlas.bases.shape[1])
         y = as_points(y, "y", dim=self._atlas.bases.shape[1])
         if len(x) != len(y):
             raise ValueError(f"x and y must have as many rows; got {len(x)} and {len(y)}. Use pairwise for all pairs.")
         first, second = self._atlas.place(x), self._atlas.place(y)
-        return self._straight(first.feet, second.feet, first.homes, second.homes)
+        return self._straight(first.feet, second.feet, first.nearest, second.nearest)
 
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
@@ -52,44 +65,56 @@ class AtlasDistance:
         if y is None:
             rows, columns = np.triu_indices(len(x), 1)
             matrix = np.zeros((len(x), len(x)))
-            lengths = self._straight(here.feet[rows], here.feet[columns], here.homes[rows], here.homes[columns])
+            lengths = self._straight(here.feet[rows], here.feet[columns], here.nearest[rows], here.nearest[columns])
             matrix[rows, columns] = matrix[columns, rows] = lengths
             return matrix
         there = self._atlas.place(as_points(y, "y", dim=self._atlas.bases.shape[1]))
         rows, columns = (index.ravel() for index in np.indices((len(here.feet), len(there.feet))))
-        lengths = self._straight(here.feet[rows], there.feet[columns], here.homes[rows], there.homes[columns])
+        lengths = self._straight(here.feet[rows], there.feet[columns], here.nearest[rows], there.nearest[columns])
         return lengths.reshape(len(here.feet), len(there.feet))
 
-    def _straight(self, starts: FloatArray, ends: FloatArray, homes: IntArray, goals: IntArray) -> FloatArray:
-        """Straightened lengths; a pair is walked from its smaller chart, so that both directions give the same bits."""
-        swap = goals < homes
+    def _straight(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
+        """Lengths; a pair is walked from its smaller chart, so that both directions give the same bits."""
+        swap = (goals < charts) | ((goals == charts) & _after(starts, ends))
         starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
-        homes, goals = np.minimum(homes, goals), np.maximum(homes, goals)
+        charts, goals = np.minimum(charts, goals), np.maximum(charts, goals)
         lengths = np.empty(len(starts))
-        sources, which = np.unique(homes, return_inverse=True)
+        sources, which = np.unique(charts, return_inverse=True)
         for low in range(0, len(sources), _TREES):
             chosen = np.flatnonzero((which >= low) & (which < low + _TREES))
-            before = dijkstra(self.graph.matrix, indices=sources[low : low + _TREES], return_predecessors=True)[1]
-            self._walk(starts, ends, homes, goals, chosen, which[chosen] - low, before.astype(np.int64), lengths)
+            tree, before = dijkstra(self._matrix, indices=sources[low : low + _TREES], return_predecessors=True)
+            rows = which[chosen] - low
+            straight = self._walk(starts, ends, charts, goals, chosen, rows, before.astype(np.int64))
+            graph = np.maximum(tree[rows, goals[chosen]], straight)
+            lengths[chosen] = straight**self._trust * graph ** (1.0 - self._trust)
         # Equal points are no path at all.
         lengths[np.all(starts == ends, axis=1)] = 0.0
         return lengths
 
     def _walk(
-        self, starts: FloatArray, ends: FloatArray, homes: IntArray, goals: IntArray, chosen: IntArray, rows: IntArray,
-        before: IntArray, lengths: FloatArray,
-    ) -> None:  # fmt: skip
+        self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray, chosen: IntArray, rows: IntArray,
+        before: IntArray,
+    ) -> FloatArray:  # fmt: skip
+        """Straightened lengths of the ``chosen`` pairs; ``rows`` are those of their trees in ``before``."""
         atlas = self._atlas
         first, last = np.ascontiguousarray(starts[chosen]), np.ascontiguousarray(ends[chosen])
-        start_homes, end_homes = np.ascontiguousarray(homes[chosen]), np.ascontiguousarray(goals[chosen])
+        start_charts, end_charts = np.ascontiguousarray(charts[chosen]), np.ascontiguousarray(goals[chosen])
         rows, found = np.ascontiguousarray(rows), np.empty(len(chosen))
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             straighten(
-                atlas.bases, atlas.frames, atlas.forms, self._link_starts, self._links, atlas.spacings,
-                first[part], last[part], start_homes[part], end_homes[part], rows[part], before, found[part],
+                atlas.bases, atlas.frames, atlas.forms, self._link_starts, self._links, atlas.radii,
+                first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
             )  # fmt: skip
 
         run_rows(work, len(chosen), self._jobs, grain=_GRAIN, calls_blas=False)
-        lengths[chosen] = found
+        return np.maximum(found, 1e-300)
+
+
+def _after(first: FloatArray, second: FloatArray) -> Any:
+    """Whether each row of ``first`` comes after the same row of ``second`` in lexicographic order, [n]."""
+    differs = first != second
+    place = np.argmax(differs, axis=1)
+    rows = np.arange(len(first))
+    return first[rows, place] > second[rows, place]

@@ -6,46 +6,64 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from subbundle.embedding.developed_atlas import DevelopedAtlas
-from subbundle.estimators._state import State, check_components
+from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
+from subbundle.embedding.quality import Quality
+from subbundle.estimators._atlas_input import DistanceCoordinates
+from subbundle.estimators._state import State
 from subbundle.selection.components import Components
 
-_VALUES = ("bandwidth_", "n_neighbors_", "reason_", "alignment_residual_", "cut_", "n_parts_", "noise_")
+_VALUES = (
+    "n_neighbors_", "n_denoising_neighbors_", "bandwidth_", "alignment_residual_", "cut_", "metric_",
+    "n_connected_components_", "noise_",
+)  # fmt: skip
 # Arrays of the training points, and the base point where there is one.
 _OWN = (
     "embedding_", "residuals_", "coverage_", "disagreement_", "distortion_", "labels_", "status_", "base_point_"
 )  # fmt: skip
-_ATLAS = "atlas."
+_ATLAS, _DISTANCES = "atlas.", "distances."
 
 
 def state_of_atlas(model: Any) -> State:
     """Values that JSON can hold, and arrays."""
     values: dict[str, Any] = {name: getattr(model, name) for name in _VALUES}
-    if np.isnan(model.bandwidth_):
-        values["bandwidth_"] = None
+    values |= {"layout": 2, "tie": min(model._tie, 1e300), "contradiction": model.atlas_.contradiction}
+    values["quality"] = {name: None if np.isnan(v) else v for name, v in model.quality_.as_dict().items()}
     arrays = {name: getattr(model, name) for name in _OWN if hasattr(model, name)}
-    arrays |= {"mean": model.mean_, "axes": model.axes_, "cloud": model._cloud, "joined": model._joined}
+    lengths = model._lengths
+    arrays |= {
+        "mean": model.mean_, "axes": model.axes_, "lengths": lengths.data, "length_columns": lengths.indices,
+        "length_starts": lengths.indptr,
+    }  # fmt: skip
+    if model._distances is not None:
+        own = model._distances
+        arrays |= {_DISTANCES + name: getattr(own, name) for name in ("points", "means", "axes")}
     return values, arrays | {_ATLAS + name: value for name, value in model.atlas_.to_arrays().items()}
 
 
 def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Give ``model`` what `state_of_atlas` took from another."""
+    if values.get("layout") != 2:
+        raise ValueError(
+            "its embedding was fitted by an earlier version, whose charts are no longer read; fit it again"
+        )
     for name in _VALUES:
         setattr(model, name, values[name])
-    model.bandwidth_ = float("nan") if values["bandwidth_"] is None else float(values["bandwidth_"])
     for name in _OWN:
         if name in arrays:
             setattr(model, name, arrays[name])
     model.mean_, model.axes_ = arrays["mean"], arrays["axes"]
-    joined, count = arrays["joined"], len(arrays["cloud"])
-    if joined.dtype != np.int64 or joined.ndim != 2 or (joined.size and not 0 <= joined.min() <= joined.max() < count):
-        raise ValueError(f"joined must hold pairs of the {count} training points")
-    check_components(arrays["mean"], arrays["axes"])
-    if not np.isfinite(arrays["cloud"]).all():
-        raise ValueError("cloud must be finite")
     model._components = Components(model.mean_, model.axes_, float(values["noise_"]))
-    model._cloud, model._joined, model._bundle = arrays["cloud"], arrays["joined"], None
-    atlas = {name[len(_ATLAS) :]: value for name, value in arrays.items() if name.startswith(_ATLAS)}
-    model.atlas_ = DevelopedAtlas.from_arrays(atlas, n_jobs=model.n_jobs)
+    atlas = {name: arrays[_ATLAS + name] for name in ARRAYS}
+    model.atlas_ = LaidOutAtlas(atlas, float(values["contradiction"]), n_jobs=model.n_jobs)
+    count = len(model.atlas_.bases)
+    model._lengths = csr_array(
+        (arrays["lengths"], arrays["length_columns"], arrays["length_starts"]), shape=(count, count)
+    )
+    model._tie, model._bundle = float(values["tie"]), None
+    model._distances = None
+    if _DISTANCES + "points" in arrays:
+        model._distances = DistanceCoordinates(*(arrays[_DISTANCES + name] for name in ("points", "means", "axes")))
+    model.quality_ = Quality(**{name: float("nan") if v is None else float(v) for name, v in values["quality"].items()})
     model.n_components_ = model.atlas_.rank

@@ -1,4 +1,4 @@
-"""`AtlasEmbedding`: coordinates for a whole manifold from many small charts, as a transformer."""
+"""`AtlasEmbedding`: coordinates for a whole table from many small charts and a neighbour graph, as a transformer."""
 
 from __future__ import annotations
 
@@ -7,57 +7,64 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, IntArray, Status, StatusArray, SubbundleWarning
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.embedding.atlas_distance import AtlasDistance
-from subbundle.embedding.developed_atlas import DevelopedAtlas, Placement
-from subbundle.estimators._atlas_fit import Learned, developed_at, learn
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas, Placement
+from subbundle.embedding.quality import quality
+from subbundle.estimators._atlas_fit import Learned, developed_at, learn, stress_of
+from subbundle.estimators._atlas_input import DistanceCoordinates, filled_from, read_table
+from subbundle.estimators._atlas_messages import fit_message, outside_message
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
-from subbundle.estimators._atlas_words import fit_warnings, outside_warning
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State
 
-# Residuals are compared with the typical one of the training points, but never with less than this part of a spacing.
+# Residuals are compared with the typical one of the training points, but never with less than this part of a radius.
 _SHARPEST = 1e-3
+# Rounds in which missing entries are replaced by those of the nearest point of the shape.
+_FILLINGS = 5
 
 
 class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates for the whole of a curved k-dimensional shape, true to scale, with an inverse.
 
-    The cloud is denoised, covered with small charts that know their curvature, and the charts are laid out in R^k by
-    one rigid alignment. A shape that can be flattened (a sheet bent and rolled up in many dimensions) comes out
-    undistorted, up to the noise along it; for others `distortion_` says where the picture lies, and
-    ``metric="stress"`` spreads the error evenly.
+    A small chart at every row, with as much curvature as there is evidence of, is laid out in R^k together with the
+    distances along a graph of neighbours. Charts that agree decide alone: a sheet bent and rolled up in many dimensions
+    comes out undistorted, up to the noise along it. The more they contradict each other (thin data, shapes that cannot
+    be flattened) the more the distances count. Noise is removed first where there is evidence that this helps.
 
     Parameters
     ----------
     n_components : int or "auto"
         k, the dimension of the shape; below the number of features. ``"auto"``: that of the data, see
         `subbundle.selection.choose_rank`.
-    bandwidth : float or "auto"
-        Standard deviation of the kernel that denoises, in the units of the data; charts have 2¼ times that radius.
-        ``"auto"``: the least estimated error of the middle of the cloud.
+    bandwidth : float, "auto" or None
+        Scale over which rows are averaged to remove noise, in the units of the data: the standard deviation of the
+        weights. ``"auto"``: by estimated risk, which may be none at all; None: rows stay as they are.
+    n_neighbors : int or "auto"
+        Neighbours in a chart. ``"auto"``: the number whose layout predicts rows best when they are left out.
     base_point : array [n_features] or None
         Where the coordinates are zero; they then run along the frame of ``bundle_`` at that point and agree with
         `subbundle.log` near it. None: centred, along the principal axes.
-    metric : {"rigid", "stress"}
-        Lay the charts out as rigid pieces, or such that distances in the coordinates follow those along the shape.
-    charts : {"auto", "bandwidth", "neighbours"}
-        Size of a chart: by the bandwidth, or flat charts of ``n_neighbors`` points for data too thin for one.
-        ``"auto"`` takes neighbours when a point has too few of them for curvature to be seen, or when charts on few
-        points contradict each other; ``reason_`` says why.
-    n_neighbors : int or "auto"
-        Points in such a chart; ``"auto"``: of 2k + 4 and three larger numbers the one whose charts fit each other best.
-    closed : {"cut", "regions", "raise"}
-        What to do with a shape that closes up (cylinder, sphere, torus, Möbius strip): cut it open far from its centre,
-        share it out into regions with coordinates of their own, or refuse.
+    metric : {"auto", "rigid", "stress", "precomputed"}
+        Lay charts out as rigid pieces, follow distances along the shape, or (``"auto"``) weigh the two by how far
+        charts contradict each other; ``metric_`` reports which prevailed. ``"precomputed"``: as ``"auto"``, but ``X``
+        holds the distances [n_samples, n_samples] between rows, and `transform` takes distances to the training rows.
+    closed : {"cut", "raise"}
+        What to do with a shape that closes up (circle, cylinder, sphere, Möbius strip) and cannot be laid out in one
+        piece: cut it open far from its centre, or refuse.
     reduce_dim : "auto", None or int
-        As in `PrincipalSubmanifold`; ``"auto"`` keeps all of up to 8 features.
+        Principal components to work in. ``"auto"``: all of up to 8 features, else those above a floor of noise, or
+        but for a last trace of variance where there is no such floor.
+    missing : {"raise", "local"}
+        Refuse rows with missing values (NaN), or place them by the features they have; they do not take part in the
+        fit.
     outside : {"nearest", "nan"}
         What `transform` gives to points beyond all charts: the coordinates of the nearest chart, continued, or NaN.
     n_jobs : int or None
@@ -70,22 +77,26 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Coordinates of the training points.
     residuals_, coverage_, disagreement_, distortion_, labels_, status_ : [n_samples]
         Of the training points, as in `locate`.
-    n_parts_ : int
-        Connected parts, or regions. Each is laid out on its own, side by side; distances between them mean nothing.
+    n_connected_components_ : int
+        Connected components. Each is laid out on its own, side by side; distances between them mean nothing.
+    quality_ : subbundle.embedding.quality.Quality
+        Trustworthiness, continuity, stress and cross-validated prediction error, beside those of principal components.
     alignment_residual_ : float
-        How far the charts contradict each other, in chart radii: below 0.01 for a shape that can be flattened.
+        How far the charts contradict each other, relative to their size: below 0.01 for a shape that can be flattened.
+    metric_ : str
+        ``"rigid"`` or ``"stress"``: what decided more, charts or distances along the shape.
     cut_ : float
-        Part of the links between charts that were cut because the shape closes up.
+        Fraction of the edges between charts that were cut because the shape closes up.
     bandwidth_ : float
-        NaN for charts made of neighbours.
+        0 where rows were not averaged.
+    n_denoising_neighbors_ : int
+        Rows averaged over; 0 where rows stayed as they are.
     n_neighbors_ : int
-        Points per chart; 0 for charts made with a bandwidth.
-    reason_ : str
-        Why charts have the size they have.
-    atlas_ : subbundle.embedding.developed_atlas.DevelopedAtlas
+        Neighbours in a chart.
+    atlas_ : subbundle.embedding.laid_out_atlas.LaidOutAtlas
         Charts and their layout, in the kept components.
     bundle_ : subbundle.PrincipalSubbundle
-        Of the denoised cloud at the size of the charts, in the kept components.
+        Of the nodes of the charts at their size, in the kept components.
     base_point_ : [n_features]
         Only with a ``base_point``: the point of the shape nearest to it.
     mean_, axes_, noise_
@@ -104,60 +115,67 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     True
     """
 
-    atlas_: DevelopedAtlas
+    atlas_: LaidOutAtlas
     _bundle: PrincipalSubbundle | None
-    _cloud: FloatArray
+    _lengths: csr_array
+    _distances: DistanceCoordinates | None
 
     def __init__(
         self,
         n_components: int | str = 2,
         *,
-        bandwidth: float | str = "auto",
-        base_point: Any = None,
-        metric: str = "rigid",
-        charts: str = "auto",
+        bandwidth: float | str | None = "auto",
         n_neighbors: int | str = "auto",
+        base_point: Any = None,
+        metric: str = "auto",
         closed: str = "cut",
         reduce_dim: int | str | None = "auto",
+        missing: str = "raise",
         outside: str = "nearest",
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.bandwidth = bandwidth
+        self.n_neighbors = n_neighbors
         self.base_point = base_point
         self.metric = metric
-        self.charts = charts
-        self.n_neighbors = n_neighbors
         self.closed = closed
         self.reduce_dim = reduce_dim
+        self.missing = missing
         self.outside = outside
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
-        as_choice(self.metric, "metric", ("rigid", "stress"))
-        as_choice(self.charts, "charts", ("auto", "bandwidth", "neighbours"))
-        as_choice(self.closed, "closed", ("cut", "regions", "raise"))
+        as_choice(self.metric, "metric", ("auto", "rigid", "stress", "precomputed"))
+        as_choice(self.closed, "closed", ("cut", "raise"))
+        as_choice(self.missing, "missing", ("raise", "local"))
         as_choice(self.outside, "outside", ("nearest", "nan"))
         wanted = checked_rank(self.n_components, "n_components")
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
-        rank = settled_rank(wanted, "n_components", X)
-        check_rank(rank, "n_components", X)
+        table = read_table(self, X, reset=True, least=fewest_rows(wanted))
+        self._distances = DistanceCoordinates.of(table) if self.metric == "precomputed" else None
+        rows = table if self._distances is None else self._distances.points
+        whole = np.isfinite(rows).all(axis=1)
+        if np.count_nonzero(whole) < fewest_rows(wanted):
+            raise ValueError(
+                f"X must have at least {fewest_rows(wanted)} rows without missing values; got "
+                f"{np.count_nonzero(whole)}. Fill the gaps of some rows first."
+            )
+        rank = settled_rank(wanted, "n_components", rows[whole])
+        check_rank(rank, "n_components", rows[whole])
         learned = learn(
-            X, rank, bandwidth=self.bandwidth, charts=self.charts, n_neighbors=self.n_neighbors, closed=self.closed,
-            metric=self.metric, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
+            rows[whole], rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
+            closed=self.closed, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
         )  # fmt: skip
         self._set(learned)
         if self.base_point is not None:
-            base = as_points(self.base_point, "base_point", dim=X.shape[1], ndim=1)
+            base = as_points(self.base_point, "base_point", dim=rows.shape[1], ndim=1)
             self.atlas_, foot = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
             self.base_point_ = self._components.leave(foot[None])[0]
-        placed, residuals = self._place(X)
-        self.embedding_, self.status_ = self._shown(placed)
-        self.residuals_, self.coverage_, self.disagreement_ = residuals, placed.coverage, placed.disagreement
-        self.distortion_, self.labels_ = placed.distortion, placed.labels
-        for words in fit_warnings(self):
-            warnings.warn(words, SubbundleWarning, stacklevel=2)
+        self._describe(rows)
+        message = fit_message(self)
+        if message:
+            warnings.warn(message, SubbundleWarning, stacklevel=2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
@@ -168,16 +186,19 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points beyond all charts."""
         placed, _ = self._place(self._checked(X))
         coordinates, status = self._shown(placed)
-        words = outside_warning(status, self.outside)
-        if words:
-            warnings.warn(words, SubbundleWarning, stacklevel=2)
+        message = outside_message(status, self.outside)
+        if message:
+            warnings.warn(message, SubbundleWarning, stacklevel=2)
         return coordinates
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] of the shape at coordinates ``X`` [n_samples, n_components].
 
-        Beyond the charts the nearest one is continued, or NaN given, as ``outside`` says.
+        Beyond the charts the nearest one is continued, or NaN given, as ``outside`` asks for.
         """
+        check_is_fitted(self)
+        if self._distances is not None:
+            raise ValueError("inverse_transform needs features; with metric='precomputed' there are only distances.")
         coordinates = checked_coordinates(self, X)
         known = np.isfinite(coordinates).all(axis=1)
         points = np.full((len(coordinates), self.axes_.shape[1]), np.nan)
@@ -193,8 +214,8 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         dict of arrays
             ``coordinates`` [n, n_components]; ``residual``: distance off the shape; ``coverage``: charts that hold the
-            point, about 1 inside, 0 beyond all; ``disagreement``: standard deviation of what they say; ``distortion``:
-            largest |log| of the factor by which lengths change in the coordinates there; ``label``: connected part;
+            point, about 1 inside, 0 beyond all; ``disagreement``: standard deviation of the coordinates they give;
+            ``distortion``: largest |log| of the factor by which lengths change there; ``label``: connected component;
             ``novelty``: see `novelty`; ``status``: OK, or LEFT_SUPPORT beyond all charts.
         """
         placed, residuals = self._place(self._checked(X))
@@ -206,8 +227,8 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         }  # fmt: skip
 
     def novelty(self, X: Any) -> FloatArray:
-        """Distance of each row of ``X`` from the part of the shape that the data covers, in typical residuals of the
-        training points. About 1 for more of the same; much larger for what was not there."""
+        """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
+        points. About 1 for more of the same; much larger for what was not there."""
         return self._novelty(*self._place(self._checked(X)))
 
     def loadings(self, X: Any) -> FloatArray:
@@ -222,48 +243,69 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def distance(self, X: Any, Y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances along the shape from ``X`` [n, n_features] to ``Y``, or among ``X``.
 
-        Shortest paths from chart to chart, straightened; infinite between separate parts. Cuts do not matter.
+        Shortest paths from chart to chart, straightened; infinite between connected components, unaffected by cuts.
         """
         points = self._components.enter(self._checked(X))
         others = None if Y is None else self._components.enter(self._checked(Y))
-        return AtlasDistance(self.atlas_, self._joined, n_jobs=self.n_jobs).pairwise(points, others)
+        return self._along().pairwise(points, others)
 
     def paired_distance(self, X: Any, Y: Any) -> FloatArray:
         """Distance along the shape from each row of ``X`` to the same row of ``Y``, [n]."""
         X, Y = self._components.enter(self._checked(X)), self._components.enter(self._checked(Y))
-        return AtlasDistance(self.atlas_, self._joined, n_jobs=self.n_jobs).between(X, Y)
+        return self._along().between(X, Y)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
+        """Fraction of the variance of ``X`` kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
         return explained(X, self._place(X)[1])
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
-        """The principal subbundle of the points that the charts were made from, at the size of the charts."""
+        """The principal subbundle of the nodes of the charts, at their size."""
         check_is_fitted(self)
         if self._bundle is None:
             width = float(np.median(self.atlas_.radii)) / 3.0
-            self._bundle = PrincipalSubbundle(self._cloud, self.atlas_.rank, width, n_jobs=self.n_jobs)
+            self._bundle = PrincipalSubbundle(self.atlas_.bases, self.atlas_.rank, width, n_jobs=self.n_jobs)
         return self._bundle
 
     @property
     def _n_features_out(self) -> int:
         return self.atlas_.rank
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "local"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
     def _set(self, learned: Learned) -> None:
         """Everything that `transform` and its inverse need."""
-        self._components = learned.components
-        self.mean_, self.axes_, self.noise_ = (
-            learned.components.mean, learned.components.axes, learned.components.noise
-        )  # fmt: skip
-        self.atlas_, self.n_components_ = learned.atlas, learned.atlas.rank
-        self._bundle = None
-        self._cloud = learned.development.points
-        self.bandwidth_, self.n_neighbors_, self.reason_ = learned.bandwidth, learned.n_neighbors, learned.reason
-        self.alignment_residual_, self.cut_ = learned.development.alignment.residual, learned.development.cut
-        self.n_parts_ = int(learned.atlas.labels.max()) + 1
-        self._joined: IntArray = learned.development.joined
+        layout, components = learned.layout, learned.components
+        self._components = components
+        self.mean_, self.axes_, self.noise_ = components.mean, components.axes, components.noise
+        self.atlas_, self.n_components_, self._bundle = layout.atlas, layout.atlas.rank, None
+        self._lengths, self._tie = layout.lengths, layout.tie
+        self.n_neighbors_, self.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
+        self.bandwidth_ = layout.denoising.bandwidth
+        self.alignment_residual_, self.cut_ = layout.residual, layout.cut
+        self.metric_ = "rigid" if layout.tie < 1.0 else "stress"
+        self.n_connected_components_ = int(layout.atlas.labels.max()) + 1
+
+    def _describe(self, rows: FloatArray) -> None:
+        """Coordinates of the training rows and how far to trust them."""
+        placed, self.residuals_ = self._place(rows)
+        self.embedding_, self.status_ = self._shown(placed)
+        self.coverage_, self.disagreement_ = placed.coverage, placed.disagreement
+        self.distortion_, self.labels_ = placed.distortion, placed.labels
+        # Judged in an order that does not depend on how the rows came.
+        order = np.lexsort(placed.coordinates.T)
+        inside = self._components.enter(self._whole(rows)[order])
+        stress = stress_of(self._along(), inside, placed.coordinates[order])
+        self.quality_ = quality(inside, placed.coordinates[order], stress)
+
+    def _along(self) -> AtlasDistance:
+        return AtlasDistance(self.atlas_, self._lengths, self._tie, n_jobs=self.n_jobs)
 
     def _state(self) -> State:
         return state_of_atlas(self)
@@ -273,11 +315,24 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        table = read_table(self, X, reset=False)
+        return self._whole(table if self._distances is None else self._distances.enter(table))
+
+    def _whole(self, rows: FloatArray) -> FloatArray:
+        """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape."""
+        known = np.isfinite(rows)
+        if known.all():
+            return rows
+        filled = filled_from(rows, self._components.leave(self.atlas_.bases))
+        some = ~known.all(axis=1)
+        for _ in range(_FILLINGS):
+            feet = self._components.leave(self.atlas_.place(self._components.enter(filled[some])).feet)
+            filled[some] = np.where(known[some], rows[some], feet)
+        return filled
 
     def _place(self, X: FloatArray) -> tuple[Placement, FloatArray]:
         """Rows of ``X`` on the atlas, and their distances from it."""
+        X = self._whole(X)
         placed = self.atlas_.place(self._components.enter(X))
         offsets = X - self._components.leave(placed.feet)
         return placed, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
@@ -290,5 +345,5 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.where((status == Status.OK)[:, None], placed.coordinates, np.nan), status
 
     def _novelty(self, placed: Placement, residuals: FloatArray) -> FloatArray:
-        scale = max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.spacings)))
+        scale = max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.radii)))
         return np.asarray(np.hypot(residuals, placed.outside) / scale)

@@ -54,6 +54,14 @@ class NeighborGraph:
         """Lengths [len(sources), n] of the shortest paths; infinite between components."""
         return np.asarray(dijkstra(self.lengths, directed=False, indices=sources))
 
+    def joined(self) -> csr_array:
+        """The lengths with all bridges, gaps included: one component."""
+        if self.n_components == 1:
+            return self.lengths
+        ends = self.bridges.T
+        bridges = csr_array((self.bridge_lengths, (ends[0], ends[1])), shape=self.lengths.shape)
+        return csr_array(self.lengths.maximum(bridges).maximum(bridges.T))
+
     def landmarks(self, count: int) -> IntArray:
         """At most ``count`` rows spread evenly over the rows as they stand."""
         total = self.lengths.shape[0]

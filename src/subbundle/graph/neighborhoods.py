@@ -81,14 +81,20 @@ def frame_size(rank: int) -> int:
     return 2 * rank + _FRAME_EXTRA
 
 
-def neighborhoods(points: FloatArray, near: IntArray, rank: int, *, frame_neighbors: int) -> Neighborhoods:
-    """Edges from ``points`` [n, D] to the rows ``near`` [n, m], frames from the first ``frame_neighbors`` of these."""
+def neighborhoods(
+    points: FloatArray, near: IntArray, rank: int, *, frame_neighbors: int, frames: FloatArray | None = None
+) -> Neighborhoods:
+    """Edges from ``points`` [n, D] to the rows ``near`` [n, m], frames from the first ``frame_neighbors`` of these.
+
+    Better ``frames`` [n, k, D], where there are some, take their place in the arcs; across are edges by the others.
+    """
     few = near[:, :frame_neighbors]
-    frames = neighbor_frames(points, few, rank)
+    plain = neighbor_frames(points, few, rank)
+    frames = plain if frames is None else frames
     chords, offsets, here, there = _edges(points, near, frames)
     angles = np.arcsin(np.minimum(np.sqrt(0.5 * (here + there)), _STEEPEST))
     arcs = np.where(angles > 1e-6, chords * angles / np.maximum(np.sin(angles), 1e-12), chords)
-    _, _, here, there = _edges(points, near, smoothed_frames(frames, few))
+    _, _, here, there = _edges(points, near, smoothed_frames(plain, few))
     across = np.sqrt(np.maximum(here, there))
     return Neighborhoods(near, chords, arcs, offsets, across, 0.5 * (here + there), frames)
 

@@ -1,0 +1,78 @@
+"""Shapes that close up, and where to cut them.
+
+Unrolled from a central node along shortest paths, each step taken in the chart of the node before and turned along with
+the frames, a shape that closes up comes back beside itself: two neighbours end up far apart. Edges whose ends lie more
+than three times their length apart after unrolling cross the cut. Curvature alone also parts them, but little: on a
+sphere the factor is θ/sin θ at the angle θ from the start, three at 131°.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from subbundle._types import FloatArray
+from subbundle.graph.neighborhoods import Neighborhoods
+
+_APART = 3.0
+# Nodes from which all distances are taken to find a central one.
+_PROBES = 16
+
+
+def crossing_edges(edges: Neighborhoods, lengths: csr_array) -> NDArray[np.bool_]:
+    """Which of ``edges`` [n, m] cross the cut; ``lengths`` is their graph, in one component."""
+    positions = unrolled(edges, lengths)
+    apart = np.linalg.norm(positions[edges.neighbors] - positions[:, None], axis=2)
+    # Between rows that nearly coincide noise alone would reach any factor.
+    return np.asarray(apart > _APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
+
+
+def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
+    """``edges`` with those ``crossing`` [n, m] dropped, in both directions."""
+    count = len(edges.neighbors)
+    rows = np.broadcast_to(np.arange(count)[:, None], crossing.shape)[crossing]
+    cut = csr_array((np.ones(len(rows)), (rows, edges.neighbors[crossing])), shape=(count, count))
+    cut = csr_array(cut + cut.T)
+    own = np.repeat(np.arange(count), edges.neighbors.shape[1])
+    dropped = np.asarray(cut[own, edges.neighbors.ravel()]).reshape(edges.neighbors.shape) > 0.0
+    return replace(edges, across=np.where(dropped, 1.0, edges.across))
+
+
+def unrolled(edges: Neighborhoods, lengths: csr_array) -> FloatArray:
+    """Positions [n, k] when the charts are unrolled along the shortest paths from a central node."""
+    count, rank = len(edges.neighbors), edges.frames.shape[1]
+    probes = (np.arange(min(_PROBES, count)) * count) // min(_PROBES, count)
+    centre = int(np.argmin(dijkstra(lengths, directed=False, indices=probes).max(axis=0)))
+    distance, before = dijkstra(lengths, directed=False, indices=centre, return_predecessors=True)
+    order = np.argsort(distance, kind="stable")[1:]
+    parents = before[order]
+    left, _, right = np.linalg.svd(edges.frames[order] @ edges.frames[parents].transpose(0, 2, 1))
+    turns = left @ right
+    steps = _steps(edges, lengths, parents, order)
+    positions, turned = np.zeros((count, rank)), np.broadcast_to(np.eye(rank), (count, rank, rank)).copy()
+    for node, parent, turn, step in zip(order, parents, turns, steps, strict=True):
+        positions[node] = positions[parent] + step @ turned[parent]
+        turned[node] = turn @ turned[parent]
+    return positions
+
+
+def _steps(
+    edges: Neighborhoods, lengths: csr_array, parents: NDArray[np.int32], nodes: NDArray[np.int64]
+) -> FloatArray:
+    """The step [p, k] from each parent to its node in the frame of the parent, as long as the edge."""
+    count = len(edges.neighbors)
+    rows = np.repeat(np.arange(count), edges.neighbors.shape[1])
+    number = csr_array((np.arange(1, rows.size + 1), (rows, edges.neighbors.ravel())), shape=(count, count))
+    forward = np.asarray(number[parents, nodes]).ravel() - 1
+    backward = np.asarray(number[nodes, parents]).ravel() - 1
+    offsets = edges.offsets.reshape(rows.size, -1)
+    # A neighbour need not have its neighbour among its own: then the step back is turned around.
+    left, _, right = np.linalg.svd(edges.frames[nodes] @ edges.frames[parents].transpose(0, 2, 1))
+    reverse = -np.einsum("pi,pij->pj", offsets[backward], left @ right)
+    found = np.where((forward >= 0)[:, None], offsets[forward], np.where((backward >= 0)[:, None], reverse, 0.0))
+    size = np.maximum(np.linalg.norm(found, axis=1), 1e-300)
+    return np.asarray(found * (np.asarray(lengths[parents, nodes]).ravel() / size)[:, None])

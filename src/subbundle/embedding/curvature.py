@@ -1,0 +1,59 @@
+"""Frames and second fundamental forms at every node, with as much curvature as its neighbourhood gives evidence of.
+
+The quadratic part of a local fit is shrunk by a penalty. Which one, the neighbours decide: the penalty whose fit
+predicts them best when each is left out, averaged over the node and its neighbours so that no single one decides. Where
+data is dense the penalty is next to none and frames are right to second order; where it is thin the plane remains.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.embedding.local_polynomials import (
+    LocalPolynomials,
+    distance_weights,
+    fit_polynomials,
+    leave_one_out,
+)
+from subbundle.graph.frames import blocks
+
+# Penalties on quadratic features of size one: none to speak of, three between, and the plane.
+_PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
+# Neighbours of a fit, per coefficient of a quadratic function.
+_PER_COEFFICIENT = 2
+
+
+def fit_size(rank: int) -> int:
+    """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
+    return _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
+
+
+def curved_fits(points: FloatArray, near: IntArray, rank: int) -> LocalPolynomials:
+    """Fits at ``points`` [n, D] from themselves and the first of their neighbours ``near`` [n, m], nearest first."""
+    count = len(points)
+    members = np.concatenate([np.arange(count)[:, None], near[:, : fit_size(rank)]], axis=1)
+    distances = np.empty(members.shape)
+    for rows in blocks(count, members.shape[1] * points.shape[1]):
+        distances[rows] = np.linalg.norm(points[members[rows]] - points[rows, None], axis=2)
+    weights = distance_weights(distances)
+    flat = fit_polynomials(points, points, members, weights, rank, 1)
+    errors = leave_one_out(points, members, weights, flat.frames, _PENALTIES)
+    best = errors[members].mean(axis=1).argmin(axis=1)
+    return fit_polynomials(points, points, members, weights, rank, 2, _PENALTIES[best])
+
+
+def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
+    """τ + A_{II(τ,τ)} τ / 6 for ``tau`` [n, m, k] and ``forms`` [n, k(k+1)/2, D]: directions of geodesics.
+
+    ⟨A_ξ e_a, e_b⟩ = ⟨II(e_a, e_b), ξ⟩; only inner products of the forms are needed.
+    """
+    rank = tau.shape[2]
+    first, second = np.triu_indices(rank)
+    number = np.zeros((rank, rank), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    inner = forms @ forms.transpose(0, 2, 1)
+    square = tau[..., first] * tau[..., second] * np.where(first == second, 1.0, 2.0)
+    against = np.einsum("npq,nmq->nmp", inner, square)
+    turned = np.einsum("nmab,nmb->nma", against[:, :, number], tau)
+    return np.asarray(tau + turned / 6.0)

@@ -1,0 +1,135 @@
+"""Polynomials of order one or two over the tangent spaces at many rows, from their nearest neighbours.
+
+At a query q with neighbours x_j and weights w_j the normal parts of x_j − q are regressed on the features
+
+    1, τ, and for order two τ_a τ_b (a ≤ b),       τ = F (x_j − q)/h,   h the weighted root mean square distance,
+
+F first the leading principal directions, then tilted once by the slopes found. The constant is the offset of the
+surface from q, the quadratic coefficients are its second fundamental form. A penalty on the latter shrinks the form:
+none gives the quadric, an infinite one the plane, and `leave_one_out` tells which predicts the neighbours best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.graph.frames import blocks, leading_directions
+
+# Added to the normal equations, as a fraction of their trace: neighbours that lie on a line determine no more.
+_STEADIED = 1e-9
+# The outermost neighbour keeps a little weight; that of the others falls like 1 − (d/d_max)².
+_RIM, _LEAST = 1.02, 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPolynomials:
+    """x(τ) = p + Fᵀτ + ½ II(τ, τ) at each row.
+
+    Attributes
+    ----------
+    points : [b, D]
+        p, over the query along the normal space.
+    frames : [b, k, D]
+        Orthonormal rows.
+    forms : [b, k(k+1)/2, D]
+        II(e_i, e_j) for i ≤ j in the order (0,0), (0,1), …, (1,1), …; zero for order one.
+    """
+
+    points: FloatArray
+    frames: FloatArray
+    forms: FloatArray
+
+
+def distance_weights(distances: FloatArray) -> FloatArray:
+    """Weights [b, m] of neighbours at rising ``distances`` [b, m]; those of a row add up to one."""
+    reach = _RIM * distances[:, -1:] + 1e-300
+    weights = np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def quadratic_features(tau: FloatArray) -> FloatArray:
+    """τ_a τ_b for a ≤ b, [..., k(k+1)/2]."""
+    first, second = np.triu_indices(tau.shape[-1])
+    return np.asarray(tau[..., first] * tau[..., second])
+
+
+def fit_polynomials(
+    points: FloatArray, queries: FloatArray, near: IntArray, weights: FloatArray, rank: int, order: int,
+    penalty: FloatArray | float = 0.0,
+) -> LocalPolynomials:  # fmt: skip
+    """Fit at ``queries`` [b, D] to their neighbours ``points[near]``, [b, m]; ``penalty`` one number or one per row."""
+    count, dim = queries.shape
+    pairs = rank * (rank + 1) // 2
+    found = LocalPolynomials(np.empty((count, dim)), np.empty((count, rank, dim)), np.zeros((count, pairs, dim)))
+    penalties = np.broadcast_to(np.asarray(penalty, float), (count,))
+    for rows in blocks(count, near.shape[1] * dim):
+        offsets = points[near[rows]] - queries[rows, None]
+        part = _fitted(offsets, weights[rows], rank, order, penalties[rows])
+        found.points[rows], found.frames[rows] = queries[rows] + part.points, part.frames
+        found.forms[rows] = part.forms
+    return found
+
+
+def _fitted(offsets: FloatArray, weights: FloatArray, rank: int, order: int, penalty: FloatArray) -> LocalPolynomials:
+    """Fit to ``offsets`` [b, m, D] from the queries; its points are relative to these."""
+    mean = np.einsum("bm,bmd->bd", weights, offsets)
+    frames = leading_directions((offsets - mean[:, None]) * np.sqrt(weights)[:, :, None], rank)
+    scale = np.sqrt(np.einsum("bm,bmd,bmd->b", weights, offsets, offsets)) + 1e-300
+    for tilting in (True, False):
+        tau = offsets @ frames.transpose(0, 2, 1)
+        normal = offsets - tau @ frames
+        solution = _solution(tau / scale[:, None, None], weights, order, penalty) @ normal
+        if tilting:
+            slopes = solution[:, 1 : 1 + rank] / scale[:, None, None]
+            frames = np.linalg.qr((frames + slopes).transpose(0, 2, 1))[0].transpose(0, 2, 1)
+    if order == 1:
+        return LocalPolynomials(solution[:, 0], frames, np.zeros(1))
+    first, second = np.triu_indices(rank)
+    # τ_a τ_b with a < b stands for both mixed terms of ½ II(τ, τ), τ_a² for half of one.
+    forms = solution[:, 1 + rank :] * (np.where(first == second, 2.0, 1.0) / scale[:, None] ** 2)[:, :, None]
+    forms -= forms @ frames.transpose(0, 2, 1) @ frames
+    return LocalPolynomials(solution[:, 0], frames, forms)
+
+
+def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
+    """The matrices [b, features, m] that turn values at the neighbours into coefficients."""
+    rank = tau.shape[2]
+    parts = [np.ones((*tau.shape[:2], 1)), tau] + ([quadratic_features(tau)] if order == 2 else [])
+    features = np.concatenate(parts, axis=2)
+    weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
+    gram = weighted @ features
+    steady = _STEADIED * np.trace(gram, axis1=1, axis2=2)
+    diagonal = np.arange(gram.shape[1])
+    gram[:, diagonal, diagonal] += steady[:, None]
+    gram[:, diagonal[1 + rank :], diagonal[1 + rank :]] += penalty[:, None]
+    return np.asarray(np.linalg.solve(gram, weighted))
+
+
+def leave_one_out(
+    points: FloatArray, near: IntArray, weights: FloatArray, frames: FloatArray, penalties: FloatArray
+) -> FloatArray:
+    """Mean squared normal distance [n, P] of the neighbours from the fit without them, for each of ``penalties`` [P].
+
+    With the hat matrix H of the regression, the residual of a neighbour that was left out is (x_j − Σ H_jl x_l)/(1 −
+    H_jj); squared lengths follow from the Gram matrix of the normal parts, whatever their dimension.
+    """
+    count, dim = points.shape
+    errors = np.empty((count, len(penalties)))
+    for rows in blocks(count, near.shape[1] * dim):
+        offsets = points[near[rows]] - points[rows, None]
+        tau = offsets @ frames[rows].transpose(0, 2, 1)
+        normal = offsets - tau @ frames[rows]
+        gram = normal @ normal.transpose(0, 2, 1)
+        scale = np.sqrt(np.einsum("bm,bmd,bmd->b", weights[rows], offsets, offsets)) + 1e-300
+        tau = tau / scale[:, None, None]
+        features = np.concatenate([np.ones((*tau.shape[:2], 1)), tau, quadratic_features(tau)], axis=2)
+        for i, penalty in enumerate(penalties):
+            hat = features @ _solution(tau, weights[rows], 2, np.full(len(tau), penalty))
+            left = np.eye(hat.shape[1]) - hat
+            squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
+            free = np.maximum(1.0 - np.einsum("bii->bi", hat), 0.05)
+            errors[rows, i] = np.sum(weights[rows] * squares / free**2, axis=1) / scale**2
+    return errors

@@ -1,0 +1,208 @@
+"""Nodes of one connected component laid out in R^k, with trust in charts and in graph distances as each deserves.
+
+1  neighbour graphs of several sizes, averaged by how well their layouts predict the rows (`skeleton`)
+2  a chart at every node: directions from its frame, bent by as much curvature as there is evidence of, lengths of arcs
+3  charts laid out as rigid pieces, from the layout of 1; what remains of their contradictions, relative to their size,
+   is the residual r. Where the shape closes up it is cut, if that mends the contradictions
+4  charts and graph distances together, the latter with the weight (r/.2)⁴: charts that agree need no path lengths,
+   which zigzag and are wrong around holes; charts that contradict each other (curved, thin data) need them
+5  if the result predicts the rows worse than the distances alone, these alone count
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from subbundle._types import FloatArray
+from subbundle.embedding.closing import crossing_edges, unrolled, without
+from subbundle.embedding.curvature import curved_fits, fit_size, normal_coordinates
+from subbundle.embedding.curves import Tour, curve_through
+from subbundle.embedding.joint_layout import compact_clusters, joint_layout
+from subbundle.embedding.local_polynomials import LocalPolynomials
+from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
+from subbundle.embedding.scaling import Stress, landmark_scaling
+from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of
+from subbundle.graph.neighbor_graph import graph_of
+from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
+
+# Residual at which charts and graph distances weigh the same, and the power that turns one into the other.
+_EVEN, _POWER = 0.2, 4.0
+# Weight of the distances while the charts are laid out on their own: enough to hold what no chart holds.
+_LOOSE = 1e-4
+# The charts' own scale of the graph distances is kept within these; a free one would let the layout shrink.
+_SCALES = (0.5, 1.0)
+# A joint layout may predict the rows that much worse than distances alone.
+_WORSE = 1.02
+# Residual above which charts contradict each other, and the factor that a cut must bring it down by, by metric.
+CONTRADICTION = 0.03
+_MENDED = {"auto": 0.6, "rigid": 1.0, "stress": 0.3}
+# Steps along a curve that its charts hold.
+_CURVE_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLayout:
+    """Nodes with their charts and coordinates.
+
+    Attributes
+    ----------
+    positions : [n, k]
+    fits : LocalPolynomials
+        Frames and second fundamental forms at the nodes.
+    members : ChartMembers
+        Which nodes each chart holds, with their normal coordinates.
+    links : csr_array [n, n]
+        The graph, cut where the shape was cut.
+    joined : csr_array [n, n]
+        The graph as it is along the shape, nothing cut.
+    residual : float
+        Contradiction between the charts, relative to their size.
+    tie : float
+        Weight of the graph distances relative to that of the charts; infinite where these alone count.
+    n_neighbors : int
+    cut : float
+        Fraction of the edges that were cut.
+    error : float
+        How badly the positions predict the rows.
+    """
+
+    positions: FloatArray
+    fits: LocalPolynomials
+    members: ChartMembers
+    links: csr_array
+    joined: csr_array
+    residual: float
+    tie: float
+    n_neighbors: int
+    cut: float
+    error: float
+
+
+def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str, n_neighbors: int | None) -> NodeLayout:
+    """Lay out ``points`` [n, D]; ``averaged`` if they are fits to many rows; ``n_neighbors`` None to compare sizes."""
+    tour = curve_through(points, strict=False)
+    if tour is not None:
+        return _along_curve(points, rank, tour)
+    most = min(max(max(ladder(rank, len(points))), fit_size(rank), n_neighbors or 0), len(points) - 1)
+    near = nearest_rows(points, most)
+    fits = curved_fits(points, near, rank)
+    if n_neighbors is None:
+        found = skeleton(points, near, fits.frames, averaged=averaged)
+    else:
+        size = min(n_neighbors, most)
+        edges = neighborhoods(points, near[:, :size], rank, frame_neighbors=size, frames=fits.frames)
+        found = skeleton_of(points, edges, graph_of(points, edges).joined())
+    members, charts, positions, residual = _loose(found, fits, found.positions)
+    joined, cut = found.lengths, 0.0
+    if residual > CONTRADICTION:
+        crossing = crossing_edges(found.edges, found.lengths)
+        if crossing.any():
+            edges = without(found.edges, crossing)
+            opened = skeleton_of(points, edges, graph_of(points, edges).joined())
+            # Unrolled, an open shape lies flat already; distances alone may leave a strip twisted.
+            trial = _loose(opened, fits, unrolled(edges, opened.lengths))
+            if trial[3] <= _MENDED[metric] * residual:
+                found, cut = opened, float(np.mean(crossing[found.edges.along]))
+                members, charts, positions, residual = trial
+    positions, tie, error = _tied(points, found, charts, positions, residual, metric)
+    size = found.edges.neighbors.shape[1]
+    return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, size, cut, error)
+
+
+def _loose(
+    found: Skeleton, fits: LocalPolynomials, start: FloatArray
+) -> tuple[ChartMembers, RigidCharts, FloatArray, float]:
+    """Charts and their layout as rigid pieces from ``start`` [n, k], hardly tied to distances, with the residual."""
+    members = chart_members(found.edges, fits.forms)
+    charts = RigidCharts(members, len(start))
+    clusters = compact_clusters(found.lengths, charts.rank)
+    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0)
+    residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
+    return members, charts, positions, residual
+
+
+def _tied(
+    points: FloatArray, found: Skeleton, charts: RigidCharts, positions: FloatArray, residual: float, metric: str
+) -> tuple[FloatArray, float, float]:
+    """Positions with the weight that the distances deserve, that weight, and the error of prediction."""
+    if metric == "stress":
+        return found.positions, float("inf"), found.error
+    tie = _LOOSE if metric == "rigid" else max((residual / _EVEN) ** _POWER, _LOOSE)
+    if tie > 10.0 * _LOOSE:
+        scale = float(np.clip(found.stress.scale_of(positions), *_SCALES))
+        clusters = compact_clusters(found.lengths, charts.rank)
+        positions = joint_layout(positions, charts, found.stress, clusters, tie=tie, scale=scale)
+    error = prediction_error(points, positions)
+    if metric == "auto" and error > _WORSE * found.error:
+        return found.positions, float("inf"), found.error
+    return positions, tie, error
+
+
+def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
+    """Charts at all nodes: themselves and the neighbours along the shape.
+
+    Coordinates have the direction of a geodesic and the length of the arc. The standard error of a member grows with
+    its distance and with the sine that its edge makes with the frames.
+    """
+    count = len(edges.neighbors)
+    kept = edges.along
+    tau = normal_coordinates(edges.offsets, forms)
+    tau = tau * (edges.arcs / np.maximum(np.linalg.norm(tau, axis=2), 1e-300))[:, :, None]
+    size = np.maximum(np.median(edges.arcs, axis=1), 1e-300)[:, None]
+    weights = np.exp(-0.5 * (edges.arcs / size) ** 2) * np.maximum(1.0 - edges.slant, 1e-3) / size**2
+    mask = np.concatenate([np.ones((count, 1), bool), kept], axis=1)
+    rows = np.concatenate([np.arange(count)[:, None], edges.neighbors], axis=1)[mask]
+    coordinates = np.concatenate([np.zeros((count, 1, tau.shape[2])), tau], axis=1)[mask]
+    starts = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+    return ChartMembers(starts, rows, coordinates, np.concatenate([size**-2, weights], axis=1)[mask])
+
+
+def _along_curve(points: FloatArray, rank: int, tour: Tour) -> NodeLayout:
+    """Nodes along a curve: lengths along it, opened at the longest edge where one dimension has to hold it."""
+    count = len(points)
+    steps = [sign * step for step in range(1, _CURVE_STEPS + 1) for sign in (1, -1)]
+    near = np.empty((count, len(steps)), np.int64)
+    near[tour.order] = np.stack([np.roll(tour.order, -step) for step in steps], axis=1)
+    fits = curved_fits(points, near, rank)
+    edges = neighborhoods(points, near, rank, frame_neighbors=len(steps), frames=fits.frames)
+    cut = tour.closed and rank == 1
+    closed = Tour(tour.order, tour.lengths, tour.closed and not cut)
+    stress = Stress(np.arange(count), closed.distances())
+    positions = stress.minimised(landmark_scaling(stress.landmarks, stress.distances, rank), 60, 1e-4)
+    links = [_ring(tour, closes) for closes in (closed.closed, tour.closed)]
+    members = chart_members(edges, fits.forms)
+    return NodeLayout(
+        positions, fits, members, links[0], links[1], 0.0, float("inf"), len(steps), 1.0 / count if cut else 0.0,
+        prediction_error(points, positions),
+    )  # fmt: skip
+
+
+def _ring(tour: Tour, closed: bool) -> csr_array:
+    """The graph [n, n] of a curve."""
+    count = len(tour.order)
+    ends = np.stack([tour.order, np.roll(tour.order, -1)])
+    last = count if closed else count - 1
+    one_way = csr_array((np.maximum(tour.lengths, 1e-300)[:last], tuple(ends[:, :last])), shape=(count, count))
+    return csr_array(one_way + one_way.T)
+
+
+def stretched_maps(layout: NodeLayout) -> FloatArray:
+    """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c.
+
+    They are held to the rigid turn of the chart in directions that no member shows.
+    """
+    members, rank = layout.members, layout.positions.shape[1]
+    charts = RigidCharts(members, len(layout.positions))
+    charts.at(layout.positions)
+    of = members.charts
+    moved = layout.positions[members.rows] - layout.positions[of]
+    own, cross = (np.zeros((len(layout.positions), rank, rank)) for _ in range(2))
+    weighted = members.weights[:, None] * members.coordinates
+    np.add.at(own, of, np.einsum("mi,mj->mij", weighted, members.coordinates))
+    np.add.at(cross, of, np.einsum("mi,mj->mij", weighted, moved))
+    held = (0.05 * np.trace(own, axis1=1, axis2=2) / rank + 1e-300)[:, None, None] * np.eye(rank)
+    return np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))

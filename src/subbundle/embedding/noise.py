@@ -1,0 +1,203 @@
+"""Is there noise that averaging over neighbours removes? A split-sample risk decides, and how many neighbours to take.
+
+At some hundred query rows q the shape is fitted twice (`local_polynomials`), from two disjoint halves of the table, on
+m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its 98 % quantile,
+
+    V  = ⟨|a − b|²⟩/4                       variance of the fit to all rows
+    E  = ⟨(q − a)·(q − b)⟩                  noise² + bias² of the row itself
+    B² = max over l = 2, 3 of ⟨(a_j − a_{j−l})·(b_j − b_{j−l})⟩/(1 − (h²_{j−l}/h²_j)^order)²
+
+the last being the squared bias, which repeats in both halves while their noise does not. The part of E
+that does not grow like h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h. Rows are replaced by their fit if and only
+if min (V + B²) < σ²: on data that is thin for its curvature any fit is worse than the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.embedding.local_polynomials import distance_weights, fit_polynomials
+
+_QUERIES, _MOST_NEIGHBORS = 300, 400
+# Queries in all: small tables are split several times, so that no single split decides.
+_ALL_QUERIES, _MOST_SPLITS = 900, 4
+# Neighbourhoods grow by this factor, from twice the number of coefficients and two to spare.
+_GROWTH = 1.35
+# A smaller neighbourhood is taken if its risk is within this factor of the least: bias is felt more than it shows.
+_TIE = 1.15
+# The climb ends when the risk is that many times the least, after so many rungs.
+_HOPELESS, _RUNGS = 4.0, 6
+# Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
+_SKETCH = 40
+# Fewer rows have no halves worth comparing.
+_FEWEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Denoising:
+    """How rows are to be replaced by local fits.
+
+    Attributes
+    ----------
+    order, n_neighbors : int
+        Of the fits; ``n_neighbors`` is 0 where rows are to be left as they are.
+    noise : float
+        Root mean square of the noise over all normal directions; 0 where there is no evidence of any.
+    error : float
+        Root mean square error of the fits.
+    bandwidth : float
+        Standard deviation of the weights of the fits along a direction of the shape; 0 where there are none.
+    """
+
+    order: int
+    n_neighbors: int
+    noise: float
+    error: float
+    bandwidth: float
+
+
+@dataclass(slots=True)
+class _Rung:
+    order: int
+    count: int
+    squared_reach: float
+    fits: tuple[FloatArray, FloatArray]
+    total: float
+    variance: float
+    bias: float = 0.0
+    known: bool = False
+    noise: float = 0.0
+
+    @property
+    def risk(self) -> float:
+        return self.variance + self.bias
+
+
+def evidence_of_noise(points: FloatArray, rank: int) -> Denoising:
+    """Decide on ``points`` [n, D]; the halves are a fixed permutation of the rows as they stand."""
+    count, dim = points.shape
+    if count < _FEWEST:
+        return Denoising(1, 0, 0.0, 0.0, 0.0)
+    seen = points
+    if dim > _SKETCH:
+        seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, _SKETCH)))[0]
+    rungs = [rung for order in (1, 2) for rung in _climb(seen, rank, order)]
+    known = [rung for rung in rungs if rung.known]
+    if not known:
+        return Denoising(1, 0, 0.0, 0.0, 0.0)
+    least = min(known, key=lambda rung: rung.risk)
+    tied = [rung for rung in known if rung.order == least.order and rung.risk <= _TIE * least.risk]
+    best = min(tied, key=lambda rung: rung.count)
+    noise = max(rung.noise for rung in known if rung.squared_reach <= 1.1 * best.squared_reach)
+    back = dim / seen.shape[1]
+    if best.risk >= noise:
+        return Denoising(best.order, 0, 0.0, 0.0, 0.0)
+    width = float(np.sqrt(best.squared_reach * back / (rank + 4.0)))
+    return Denoising(best.order, best.count, float(np.sqrt(back * noise)), float(np.sqrt(back * best.risk)), width)
+
+
+def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:
+    """Fits over rows within √(k + 4) bandwidths: weights 1 − (d/R)² in k dimensions have the variance R²/(k + 4)."""
+    count = len(points)
+    some = points[(np.arange(min(_QUERIES, count)) * count) // min(_QUERIES, count)]
+    reach = bandwidth * np.sqrt(rank + 4.0)
+    inside = NearestNeighbors().fit(points).radius_neighbors(some, reach, return_distance=False)
+    size = int(np.median([len(rows) for rows in inside])) - 1
+    coefficients = 1 + rank + rank * (rank + 1) // 2
+    if size < rank + 2:
+        return Denoising(1, 0, 0.0, 0.0, 0.0)
+    return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, 0.0, bandwidth)
+
+
+def denoise(points: FloatArray, queries: FloatArray, rank: int, how: Denoising) -> FloatArray:
+    """``queries`` [q, D], rows of ``points`` [n, D], replaced by the fits to their neighbours and themselves."""
+    if not how.n_neighbors:
+        return queries
+    near = NearestNeighbors(n_neighbors=min(how.n_neighbors + 1, len(points))).fit(points)
+    distances, rows = near.kneighbors(queries)
+    return fit_polynomials(points, queries, rows, distance_weights(distances), rank, how.order).points
+
+
+def _climb(points: FloatArray, rank: int, order: int) -> list[_Rung]:
+    """Neighbourhoods of rising size and what the two halves make of them."""
+    count = len(points)
+    chosen = (np.arange(min(_QUERIES, count)) * count) // min(_QUERIES, count)
+    splits = int(np.clip(_ALL_QUERIES // count, 1, _MOST_SPLITS))
+    queries = np.tile(points[chosen], (splits, 1))
+    most = min(_MOST_NEIGHBORS, count // 3)
+    halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
+    lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
+    coefficients = 1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0)
+    rungs: list[_Rung] = []
+    size = 2 * (coefficients + 2)
+    while size <= most:
+        rung = _rung(points, queries, lists, size // 2, rank, order)
+        for back in (2, 3):
+            if len(rungs) >= back:
+                rung.bias = max(rung.bias, _bias(rung, rungs[-back]))
+        rung.known = len(rungs) >= 2
+        rungs.append(rung)
+        if len(rungs) > _RUNGS and rung.risk > _HOPELESS * min(one.risk for one in rungs):
+            break
+        size = int(np.ceil(size * _GROWTH))
+    for j, rung in enumerate(rungs):
+        rung.noise = _noise(rung, rungs[max(j - 1, 0)], rungs[min(j + 1, len(rungs) - 1)])
+    return rungs
+
+
+def _near(
+    points: FloatArray, halves: list[IntArray], side: int, chosen: IntArray, most: int
+) -> tuple[FloatArray, IntArray]:
+    """Distances and rows of the ``most`` nearest of each half to the ``chosen`` rows, these themselves left out."""
+    lists = []
+    for numbers in halves:
+        half = np.flatnonzero(numbers == side)
+        size = min(most + 1, len(half))
+        distances, places = NearestNeighbors(n_neighbors=size).fit(points[half]).kneighbors(points[chosen])
+        rows = half[places]
+        distances = np.where(rows == chosen[:, None], np.inf, distances)
+        order = np.argsort(distances, axis=1, kind="stable")[:, :-1]
+        lists.append((np.take_along_axis(distances, order, axis=1), np.take_along_axis(rows, order, axis=1)))
+    shortest = min(distances.shape[1] for distances, _ in lists)
+    return (
+        np.concatenate([distances[:, :shortest] for distances, _ in lists]),
+        np.concatenate([rows[:, :shortest] for _, rows in lists]),
+    )
+
+
+def _rung(
+    points: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int, rank: int, order: int
+) -> _Rung:
+    fits, reach = [], 0.0
+    for distances, rows in lists:
+        weights = distance_weights(distances[:, :size])
+        fits.append(fit_polynomials(points, queries, rows[:, :size], weights, rank, order).points)
+        reach += 0.5 * _clipped_mean(distances[:, min(size, distances.shape[1]) - 1] ** 2)
+    first, second = fits
+    total = _clipped_mean(np.sum((queries - first) * (queries - second), axis=1))
+    variance = _clipped_mean(np.sum((first - second) ** 2, axis=1)) / 4.0
+    return _Rung(order, 2 * size, reach, (first, second), total, variance)
+
+
+def _bias(rung: _Rung, smaller: _Rung) -> float:
+    """Squared bias from the move between two neighbourhoods; the product across halves has no variance in it."""
+    moved = [new - old for new, old in zip(rung.fits, smaller.fits, strict=True)]
+    remains = 1.0 - (smaller.squared_reach / rung.squared_reach) ** rung.order
+    return _clipped_mean(np.sum(moved[0] * moved[1], axis=1)) / max(remains, 0.3) ** 2
+
+
+def _noise(rung: _Rung, low: _Rung, high: _Rung) -> float:
+    if high.squared_reach <= low.squared_reach:
+        return 0.0
+    growth = np.log(max(high.total, 1e-300) / max(low.total, 1e-300))
+    slope = 2.0 * growth / np.log(high.squared_reach / low.squared_reach)
+    return max(rung.total, 0.0) * float(np.clip(1.0 - max(slope, 0.0) / 2.0, 0.0, 1.0))
+
+
+def _clipped_mean(values: FloatArray) -> float:
+    limit = np.quantile(np.abs(values), 0.98)
+    return float(np.clip(values, -limit, limit).mean())

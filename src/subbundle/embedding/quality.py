@@ -1,0 +1,86 @@
+"""How far a layout can be trusted: neighbourhoods and distances kept, rows predicted, beside principal components.
+
+    trustworthiness   1 − rows that are near in the coordinates but not in the table, weighted by how far not
+    continuity        the same the other way round: near in the table, torn apart in the coordinates
+    stress            Σ (|z_i − z_j| − d_ij)²/Σ d_ij², d along the shape
+    prediction error  fraction of the variance of a row that the coordinates of the others do not predict
+
+Neighbourhoods and predictions are judged on at most a thousand rows spread evenly, so that the cost stays linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from subbundle._types import FloatArray
+from subbundle.embedding.prediction import prediction_error
+
+_ROWS, _NEAR = 1000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Figures of one layout, those of the principal components of the same dimension beside them.
+
+    Attributes
+    ----------
+    trustworthiness, continuity : float
+        1 where all neighbourhoods of ten rows are kept.
+    stress : float
+        NaN where there are no distances along the shape to compare with.
+    prediction_error : float
+        0 where the coordinates of other rows predict a row exactly.
+    pca_trustworthiness, pca_continuity, pca_prediction_error : float
+    """
+
+    trustworthiness: float
+    continuity: float
+    stress: float
+    prediction_error: float
+    pca_trustworthiness: float
+    pca_continuity: float
+    pca_prediction_error: float
+
+    def as_dict(self) -> dict[str, float]:
+        """The figures by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("nan")) -> Quality:
+    """Compare ``coordinates`` [n, k] of ``points`` [n, D] with these and with their principal components."""
+    count, rank = coordinates.shape
+    few = (np.arange(min(_ROWS, count)) * count) // min(_ROWS, count)
+    points, coordinates = points[few], coordinates[few]
+    centred = points - points.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    linear = left[:, :rank] * values[:rank]
+    ours, theirs = neighborhoods_kept(points, coordinates), neighborhoods_kept(points, linear)
+    return Quality(*ours, stress, prediction_error(points, coordinates), *theirs, prediction_error(points, linear))
+
+
+def neighborhoods_kept(points: FloatArray, coordinates: FloatArray) -> tuple[float, float]:
+    """Trustworthiness and continuity (Venna and Kaski) of ``coordinates`` [n, k] of ``points`` [n, D]."""
+    count = len(points)
+    near = min(_NEAR, (count - 1) // 2)
+    if near < 1:
+        return 1.0, 1.0
+    ranks = [_ranks(cdist(x, x)) for x in (points, coordinates)]
+    scale = 2.0 / (count * near * (2.0 * count - 3.0 * near - 1.0))
+    kept = []
+    for true, shown in (ranks, ranks[::-1]):
+        intruders = (shown <= near) & (true > near)
+        kept.append(1.0 - scale * float(np.sum((true - near)[intruders])))
+    return kept[0], kept[1]
+
+
+def _ranks(distances: FloatArray) -> FloatArray:
+    """Rank [n, n] of each row among the others by distance, 1 for the nearest, 0 for itself."""
+    count = len(distances)
+    distances[np.diag_indices(count)] = -1.0
+    order = np.argsort(distances, axis=1, kind="stable")
+    ranks = np.empty((count, count))
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(count, dtype=float), (count, count)), axis=1)
+    return ranks

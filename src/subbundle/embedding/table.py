@@ -1,0 +1,181 @@
+"""A whole table laid out in R^k: from rows in their principal components to an atlas that places new ones.
+
+1  is there noise that local fits remove?                                         (`noise`)
+2  nodes: the distinct rows, or as many of them as the neighbourhoods of 1 need, replaced by their fits where that helps
+3  connected components by gaps that stand out                                    (`subbundle.graph`)
+4  each laid out on its own, with charts that know its curvature                  (`node_layout`)
+5  components side by side, and the charts with their places as one atlas         (`laid_out_atlas`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.embedding.arrangement import side_by_side
+from subbundle.embedding.curves import curve_through
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas
+from subbundle.embedding.local_polynomials import LocalPolynomials
+from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
+from subbundle.embedding.noise import Denoising, denoise, denoising_within, evidence_of_noise
+from subbundle.embedding.rigid_charts import ChartMembers
+from subbundle.graph.frames import leading_directions
+from subbundle.graph.neighbor_graph import graph_of
+from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
+
+# Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
+_MOST_NODES = 4000
+# Nodes in the neighbourhood that a fit averages over: more of them carry the same information.
+_PER_FIT = 30
+# Neighbours of the graph whose gaps tell components, beyond twice the dimension.
+_COMPONENT_NEIGHBORS = 6
+# A chart reaches that many times as far as its members.
+_REACH = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """A table laid out.
+
+    Attributes
+    ----------
+    atlas : LaidOutAtlas
+    lengths : csr_array [M, M]
+        Lengths between linked charts along the shape, those across a cut included.
+    nodes : [M, D]
+        What the charts were made from: rows, or fits to their neighbours.
+    denoising : Denoising
+    residual : float
+        Contradiction between the charts, relative to their size, over all components.
+    tie : float
+        Weight of graph distances relative to charts, that of the largest component.
+    n_neighbors : int
+        Of the charts of the largest component.
+    cut : float
+        Fraction of the edges that were cut because the shape closes up.
+    error : float
+        Fraction of the nodes' variance that the coordinates of the others do not predict.
+    """
+
+    atlas: LaidOutAtlas
+    lengths: csr_array
+    nodes: FloatArray
+    denoising: Denoising
+    residual: float
+    tie: float
+    n_neighbors: int
+    cut: float
+    error: float
+
+
+def lay_out_table(
+    points: FloatArray, rank: int, *, metric: str, n_neighbors: int | None, bandwidth: float | str | None,
+    n_jobs: int | None,
+) -> TableLayout:  # fmt: skip
+    """Lay out ``points`` [n, D], in an order that does not depend on how the rows came; see `AtlasEmbedding`."""
+    rows = _distinct(points)
+    how = _denoising(rows, rank, bandwidth)
+    count = len(rows)
+    wanted = min(count, _MOST_NODES)
+    if how.n_neighbors:
+        wanted = min(wanted, max(-(-_PER_FIT * count // how.n_neighbors), 4 * _PER_FIT))
+    chosen = (np.arange(wanted) * count) // wanted
+    nodes = denoise(rows, rows[chosen], rank, how)
+    labels = _components(nodes, rank)
+    found = [
+        _laid_out(nodes[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
+        for label in range(int(labels.max()) + 1)
+    ]
+    order = np.argsort(labels, kind="stable")
+    return _assembled(rows[chosen][order], nodes[order], labels[order], found, how, n_jobs)
+
+
+def _distinct(points: FloatArray) -> FloatArray:
+    """The rows of ``points`` without repetitions, in the order of their first."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]
+
+
+def _denoising(rows: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
+    if bandwidth is None:
+        return Denoising(1, 0, 0.0, 0.0, 0.0)
+    if isinstance(bandwidth, str):
+        # Rows that already follow one another along a curve are left alone.
+        alone = curve_through(rows, strict=True) is not None
+        return Denoising(1, 0, 0.0, 0.0, 0.0) if alone else evidence_of_noise(rows, rank)
+    return denoising_within(rows, rank, bandwidth)
+
+
+def _components(nodes: FloatArray, rank: int) -> IntArray:
+    size = min(2 * rank + _COMPONENT_NEIGHBORS, len(nodes) - 1)
+    if size < 1:
+        return np.zeros(len(nodes), np.int64)
+    edges = neighborhoods(nodes, nearest_rows(nodes, size), rank, frame_neighbors=min(size, frame_size(rank)))
+    return graph_of(nodes, edges).components
+
+
+def _laid_out(nodes: FloatArray, rank: int, averaged: bool, metric: str, n_neighbors: int | None) -> NodeLayout:
+    if len(nodes) < 2 * rank + 3:
+        return _few(nodes, rank)
+    return lay_out_nodes(nodes, rank, averaged=averaged, metric=metric, n_neighbors=n_neighbors)
+
+
+def _few(nodes: FloatArray, rank: int) -> NodeLayout:
+    """So few nodes that one flat chart holds them all."""
+    count, dim = nodes.shape
+    centred = nodes - nodes.mean(axis=0)
+    frame = leading_directions(centred[None], rank)
+    positions = centred @ frame[0].T
+    fits = LocalPolynomials(nodes, np.repeat(frame, count, axis=0), np.zeros((count, rank * (rank + 1) // 2, dim)))
+    rows = np.tile(np.arange(count), count)
+    own = np.repeat(np.arange(count), count)
+    members = ChartMembers(np.arange(count + 1) * count, rows, positions[rows] - positions[own], np.ones(count * count))
+    apart = np.linalg.norm(nodes[:, None] - nodes[None], axis=2)
+    links = csr_array(apart)
+    return NodeLayout(positions, fits, members, links, links, 0.0, 0.0, count - 1, 0.0, 0.0)
+
+
+def _assembled(
+    origins: FloatArray,
+    nodes: FloatArray,
+    labels: IntArray,
+    found: list[NodeLayout],
+    how: Denoising,
+    n_jobs: int | None,
+) -> TableLayout:
+    """One atlas from the layouts of the components, nodes in the order of these."""
+    radii = [_radii(one) for one in found]
+    rotations, shifts = side_by_side([one.positions for one in found], 5.0 * max(float(np.median(r)) for r in radii))
+    maps = np.concatenate([stretched_maps(one) @ turn for one, turn in zip(found, rotations, strict=True)])
+    places = [one.positions @ turn + shift for one, turn, shift in zip(found, rotations, shifts, strict=True)]
+    links = csr_array(block_diag([one.links for one in found], format="csr"))
+    links.sort_indices()
+    singular = np.linalg.svd(maps, compute_uv=False)
+    sizes = np.array([len(one.positions) for one in found])
+    residual = float(np.sqrt(np.average([one.residual**2 for one in found], weights=sizes)))
+    arrays = {
+        "origins": origins, "bases": nodes, "frames": np.concatenate([one.fits.frames for one in found]).transpose(0, 2,
+        1), "forms": np.concatenate([one.fits.forms for one in found]), "maps": maps, "shifts": np.concatenate(places),
+        "stretches": np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1), "labels": labels, "radii":
+        np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
+        "links": links.indices.astype(np.int64),
+    }  # fmt: skip
+    contradiction = max(residual, float(np.sqrt(np.mean(np.minimum(arrays["stretches"], 1.0) ** 2))))
+    lengths = csr_array(block_diag([one.joined for one in found], format="csr"))
+    return TableLayout(
+        LaidOutAtlas(arrays, contradiction, n_jobs=n_jobs), lengths, nodes, how, residual, found[0].tie,
+        found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
+        float(np.average([one.error for one in found], weights=sizes)),
+    )  # fmt: skip
+
+
+def _radii(layout: NodeLayout) -> FloatArray:
+    """How far each chart reaches [n]."""
+    lengths = np.linalg.norm(layout.members.coordinates, axis=1)
+    far = np.zeros(len(layout.positions))
+    np.maximum.at(far, layout.members.charts, lengths)
+    typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
+    return np.asarray(_REACH * np.maximum(far, 0.2 * typical))

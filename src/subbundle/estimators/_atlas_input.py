@@ -1,0 +1,89 @@
+"""What an `AtlasEmbedding` accepts as a table: dense or sparse, with missing values, or distances instead of
+features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from subbundle._types import FloatArray
+
+# Eigenvalues below this fraction of the largest are rounding, or distances that no Euclidean space has.
+_ROUNDING = 1e-10
+
+
+def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatArray:
+    """``X`` as a dense array [n, d]; NaN only where ``estimator.missing`` is ``"local"``."""
+    table = validate_data(
+        estimator, X, dtype=np.float64, reset=reset, accept_sparse=("csr", "csc", "coo"), ensure_min_samples=least,
+        ensure_min_features=2 if reset else 1, ensure_all_finite="allow-nan",
+    )  # fmt: skip
+    dense: FloatArray = np.ascontiguousarray(table.toarray() if issparse(table) else table)
+    missing = np.isnan(dense).any(axis=1)
+    if missing.any() and estimator.missing != "local":
+        raise ValueError(
+            f"X must have no missing values; {np.count_nonzero(missing)} of {len(dense)} rows have NaN, first in row "
+            f"{int(np.argmax(missing))}. Write missing='local' to place such rows by the features they have, or fill "
+            "or drop them first."
+        )
+    if np.isinf(dense).any():
+        raise ValueError("X must be finite; it has entries of infinity. Drop such rows, or write NaN for them.")
+    return dense
+
+
+def filled_from(rows: FloatArray, complete: FloatArray) -> FloatArray:
+    """``rows`` [n, d] with missing entries taken from the nearest of ``complete`` [m, d], by what they share."""
+    filled = rows.copy()
+    for i in np.flatnonzero(np.isnan(rows).any(axis=1)):
+        known = np.isfinite(rows[i])
+        nearest = int(np.argmin(np.sum((complete[:, known] - rows[i, known]) ** 2, axis=1)))
+        filled[i, ~known] = complete[nearest, ~known]
+    return filled
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceCoordinates:
+    """Coordinates in which given distances are Euclidean, as nearly as they can be: classical scaling, all of it.
+
+    Attributes
+    ----------
+    points : [n, r]
+        Of the training rows.
+    means : [n]
+        Mean squared distance of each of them to the others.
+    axes : [n, r]
+        What squared distances to them, centred, are multiplied with.
+    """
+
+    points: FloatArray
+    means: FloatArray
+    axes: FloatArray
+
+    @classmethod
+    def of(cls, distances: FloatArray) -> DistanceCoordinates:
+        """From ``distances`` [n, n] between all rows."""
+        if distances.shape[0] != distances.shape[1]:
+            raise ValueError(
+                f"X must be a square matrix of distances with metric='precomputed'; got shape {distances.shape}. Pass "
+                "all pairs of rows, or the features themselves with metric='auto'."
+            )
+        if (distances < 0.0).any() or not np.allclose(distances, distances.T, rtol=1e-6, atol=1e-12):
+            raise ValueError(
+                "X must be symmetric and have no negative entries with metric='precomputed'. Pass (X + X.T)/2 if the "
+                "two directions differ by rounding only."
+            )
+        squared = distances**2
+        means = squared.mean(axis=0)
+        inner = -0.5 * (squared - means - means[:, None] + means.mean())
+        values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+        kept = values > _ROUNDING * max(float(values[-1]), 1e-300)
+        values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
+        return cls(np.ascontiguousarray(vectors * np.sqrt(values)), means, vectors / np.sqrt(values))
+
+    def enter(self, distances: FloatArray) -> FloatArray:
+        """Coordinates [m, r] of rows with ``distances`` [m, n] to the training rows (Gower's formula)."""
+        return np.asarray(-0.5 * (distances**2 - self.means) @ self.axes)

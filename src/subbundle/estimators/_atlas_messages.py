@@ -1,0 +1,58 @@
+"""What an atlas embedding reports about itself in plain sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import Status, StatusArray
+from subbundle.embedding.node_layout import CONTRADICTION
+
+# Fraction of the points that may lie beyond all charts before it is worth a warning.
+_FEW = 0.02
+# Contradiction between charts, and fraction of the variance that coordinates do not predict, above both of which rows
+# have no shape of so few dimensions: curved shapes stay below the second, noise below the first.
+_SHAPELESS, _UNPREDICTED = 0.25, 0.3
+
+
+def fit_message(model: Any) -> str:
+    """Sentences about a fitted `AtlasEmbedding` that its user should read; empty when all is well."""
+    found = []
+    quality, rank = model.quality_, model.n_components_
+    if model.alignment_residual_ > _SHAPELESS and quality.prediction_error > _UNPREDICTED:
+        found.append(
+            f"the rows show no {rank}-dimensional shape: coordinates leave {quality.prediction_error:.0%} of the "
+            f"variance unpredicted (principal components {quality.pca_prediction_error:.0%}). Read the coordinates as "
+            "a picture of neighbourhoods only, or try more n_components; PCA is the better tool for scales, UMAP for "
+            "clusters."
+        )
+    elif model.cut_ > 0.0:
+        found.append(
+            "the shape closes up on itself (like a circle, cylinder, sphere or Möbius strip) and was cut open: "
+            "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; metric='stress' "
+            "leaves more of it in one piece, closed='raise' refuses instead."
+        )
+    elif model.alignment_residual_ > CONTRADICTION:
+        how = "distances along the shape" if model.metric_ == "stress" else "its charts as rigid pieces"
+        found.append(
+            f"the shape cannot be laid flat: charts contradict each other by {model.alignment_residual_:.0%} of their "
+            f"size. Coordinates follow {how}; distortion_ reports how much lengths change where, and distance(X) is "
+            "unaffected."
+        )
+    if model.n_connected_components_ > 1:
+        found.append(
+            f"the rows form {model.n_connected_components_} connected components with gaps between them that stand "
+            "out against their spacing; each has coordinates of its own, side by side, and labels_ numbers them."
+        )
+    beyond = outside_message(model.status_, model.outside)
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in (*found, beyond) if sentence)
+
+
+def outside_message(status: StatusArray, outside: str) -> str:
+    """A sentence when too many points lie beyond all charts, else nothing."""
+    beyond = int(np.count_nonzero(status != Status.OK))
+    if beyond <= (_FEW if outside == "nearest" else 0.0) * status.size:
+        return ""
+    given = "the coordinates of the nearest chart, continued" if outside == "nearest" else "NaN"
+    return f"{beyond} of {status.size} points lie beyond all charts and get {given}; locate(X) reports which."
