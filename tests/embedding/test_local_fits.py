@@ -60,12 +60,13 @@ def test_leaving_out_by_formula_is_leaving_out():
 
 def test_curvature_is_taken_where_there_is_evidence():
     points = datasets.sphere(600, seed=0).points
-    found = curved_fits(points, nearest_rows(points, 12), 2)
+    found, misfit = curved_fits(points, nearest_rows(points, 12), 2)
     np.testing.assert_allclose(np.abs(np.einsum("nkd,nd->nk", found.frames, points)), 0.0, atol=0.02)
     inward = np.einsum("nqd,nd->nq", found.forms, points)
     np.testing.assert_allclose(np.median(inward, axis=0), [-1.0, 0.0, -1.0], atol=0.05)
     cloud = np.random.default_rng(2).standard_normal((300, 6))
-    flat = curved_fits(cloud, nearest_rows(cloud, 12), 2)
+    flat, poor = curved_fits(cloud, nearest_rows(cloud, 12), 2)
+    assert misfit < 0.02 < 0.3 < poor
     # Without a shape the forms are shrunk to a fraction of the inverse spacing.
     assert np.median(np.linalg.norm(flat.forms, axis=2)) < 0.3
 

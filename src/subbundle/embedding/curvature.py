@@ -29,8 +29,10 @@ def fit_size(rank: int) -> int:
     return _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
 
 
-def curved_fits(points: FloatArray, near: IntArray, rank: int) -> LocalPolynomials:
-    """Fits at ``points`` [n, D] from themselves and the first of their neighbours ``near`` [n, m], nearest first."""
+def curved_fits(points: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
+    """Fits at ``points`` [n, D] from themselves and the first of their neighbours ``near`` [n, m], nearest first, and
+    their misfit: how far a neighbour typically is from the fit without it, relative to the size of the neighbourhood.
+    """
     count = len(points)
     members = np.concatenate([np.arange(count)[:, None], near[:, : fit_size(rank)]], axis=1)
     distances = np.empty(members.shape)
@@ -40,7 +42,8 @@ def curved_fits(points: FloatArray, near: IntArray, rank: int) -> LocalPolynomia
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     errors = leave_one_out(points, members, weights, flat.frames, _PENALTIES)
     best = errors[members].mean(axis=1).argmin(axis=1)
-    return fit_polynomials(points, points, members, weights, rank, 2, _PENALTIES[best])
+    misfit = float(np.sqrt(np.median(errors[np.arange(count), best])))
+    return fit_polynomials(points, points, members, weights, rank, 2, _PENALTIES[best]), misfit
 
 
 def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,6 +35,8 @@ _EVEN, _POWER = 0.2, 4.0
 _LOOSE = 1e-4
 # The charts' own scale of the graph distances is kept within these; a free one would let the layout shrink.
 _SCALES = (0.5, 1.0)
+# Rounds of plain stress where it is asked for, and the move that ends them.
+_STRESS_ROUNDS = (100, 1e-4)
 # A joint layout may predict the rows that much worse than distances alone.
 _WORSE = 1.02
 # Residual above which charts contradict each other, and the factor that a cut must bring it down by, by metric.
@@ -63,6 +65,9 @@ class NodeLayout:
         Contradiction between the charts, relative to their size.
     tie : float
         Weight of the graph distances relative to that of the charts; infinite where these alone count.
+    path_tie : float
+        The same for distances along the shape: how far paths over the graph are believed rather than straightened in
+        the charts. It goes by how badly charts predict their neighbours, whatever the shape's own curvature.
     n_neighbors : int
     cut : float
         Fraction of the edges that were cut.
@@ -77,6 +82,7 @@ class NodeLayout:
     joined: csr_array
     residual: float
     tie: float
+    path_tie: float
     n_neighbors: int
     cut: float
     error: float
@@ -89,7 +95,7 @@ def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str,
         return _along_curve(points, rank, tour)
     most = min(max(max(ladder(rank, len(points))), fit_size(rank), n_neighbors or 0), len(points) - 1)
     near = nearest_rows(points, most)
-    fits = curved_fits(points, near, rank)
+    fits, misfit = curved_fits(points, near, rank)
     if n_neighbors is None:
         found = skeleton(points, near, fits.frames, averaged=averaged)
     else:
@@ -110,7 +116,8 @@ def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str,
                 members, charts, positions, residual = trial
     positions, tie, error = _tied(points, found, charts, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
-    return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, size, cut, error)
+    zigzag = (misfit / _EVEN) ** _POWER
+    return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, zigzag, size, cut, error)
 
 
 def _loose(
@@ -130,7 +137,9 @@ def _tied(
 ) -> tuple[FloatArray, float, float]:
     """Positions with the weight that the distances deserve, that weight, and the error of prediction."""
     if metric == "stress":
-        return found.positions, float("inf"), found.error
+        plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
+        positions = plain.minimised(found.positions, *_STRESS_ROUNDS)
+        return positions, float("inf"), prediction_error(points, positions)
     tie = _LOOSE if metric == "rigid" else max((residual / _EVEN) ** _POWER, _LOOSE)
     if tie > 10.0 * _LOOSE:
         scale = float(np.clip(found.stress.scale_of(positions), *_SCALES))
@@ -167,17 +176,22 @@ def _along_curve(points: FloatArray, rank: int, tour: Tour) -> NodeLayout:
     steps = [sign * step for step in range(1, _CURVE_STEPS + 1) for sign in (1, -1)]
     near = np.empty((count, len(steps)), np.int64)
     near[tour.order] = np.stack([np.roll(tour.order, -step) for step in steps], axis=1)
-    fits = curved_fits(points, near, rank)
+    fits, _ = curved_fits(points, near, rank)
     edges = neighborhoods(points, near, rank, frame_neighbors=len(steps), frames=fits.frames)
     cut = tour.closed and rank == 1
     closed = Tour(tour.order, tour.lengths, tour.closed and not cut)
+    if not closed.closed:
+        place = np.empty(count, np.int64)
+        place[tour.order] = np.arange(count)
+        around = np.abs(place[near] - place[:, None]) > _CURVE_STEPS
+        edges = replace(edges, across=np.where(around, 1.0, edges.across))
     stress = Stress(np.arange(count), closed.distances())
     positions = stress.minimised(landmark_scaling(stress.landmarks, stress.distances, rank), 60, 1e-4)
     links = [_ring(tour, closes) for closes in (closed.closed, tour.closed)]
     members = chart_members(edges, fits.forms)
     return NodeLayout(
-        positions, fits, members, links[0], links[1], 0.0, float("inf"), len(steps), 1.0 / count if cut else 0.0,
-        prediction_error(points, positions),
+        positions, fits, members, links[0], links[1], 0.0, float("inf"), float("inf"), len(steps),
+        1.0 / count if cut else 0.0, prediction_error(points, positions),
     )  # fmt: skip
 
 
@@ -190,8 +204,8 @@ def _ring(tour: Tour, closed: bool) -> csr_array:
     return csr_array(one_way + one_way.T)
 
 
-def stretched_maps(layout: NodeLayout) -> FloatArray:
-    """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c.
+def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
+    """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c, and the relative error of that.
 
     They are held to the rigid turn of the chart in directions that no member shows.
     """
@@ -205,4 +219,7 @@ def stretched_maps(layout: NodeLayout) -> FloatArray:
     np.add.at(own, of, np.einsum("mi,mj->mij", weighted, members.coordinates))
     np.add.at(cross, of, np.einsum("mi,mj->mij", weighted, moved))
     held = (0.05 * np.trace(own, axis1=1, axis2=2) / rank + 1e-300)[:, None, None] * np.eye(rank)
-    return np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))
+    maps = np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))
+    off = moved - np.einsum("mi,mij->mj", members.coordinates, maps[of])
+    lost, total = (float(np.sum(members.weights[:, None] * x**2)) for x in (off, moved))
+    return maps, float(np.sqrt(lost / max(total, 1e-300)))

@@ -52,11 +52,14 @@ def _leading(matrix: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
 
 
 class Stress:
-    """Σ P (|z_i − z_l| − d)² of ``distances`` [L, n] from the rows ``landmarks`` [L]."""
+    """Σ P (|z_i − z_l| − d)² of ``distances`` [L, n] from the rows ``landmarks`` [L], with P = d^(−``power``).
 
-    def __init__(self, landmarks: IntArray, distances: FloatArray) -> None:
+    Two weighs relative errors, so that neighbours count as much as far rows; zero weighs all distances alike.
+    """
+
+    def __init__(self, landmarks: IntArray, distances: FloatArray, power: float = 2.0) -> None:
         self.landmarks, self.distances = landmarks, distances
-        self.weights = np.maximum(distances, _NEAREST * float(distances.max())) ** -2.0
+        self.weights = np.maximum(distances, _NEAREST * float(distances.max())) ** -power
         self.weights[np.arange(len(landmarks)), landmarks] = 0.0
         self.degrees = self.weights.sum(axis=0)
         self.degrees[landmarks] += self.weights.sum(axis=1)

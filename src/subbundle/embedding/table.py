@@ -52,6 +52,8 @@ class TableLayout:
         Contradiction between the charts, relative to their size, over all components.
     tie : float
         Weight of graph distances relative to charts, that of the largest component.
+    path_tie : float
+        The same for paths along the shape.
     n_neighbors : int
         Of the charts of the largest component.
     cut : float
@@ -66,6 +68,7 @@ class TableLayout:
     denoising: Denoising
     residual: float
     tie: float
+    path_tie: float
     n_neighbors: int
     cut: float
     error: float
@@ -135,7 +138,7 @@ def _few(nodes: FloatArray, rank: int) -> NodeLayout:
     members = ChartMembers(np.arange(count + 1) * count, rows, positions[rows] - positions[own], np.ones(count * count))
     apart = np.linalg.norm(nodes[:, None] - nodes[None], axis=2)
     links = csr_array(apart)
-    return NodeLayout(positions, fits, members, links, links, 0.0, 0.0, count - 1, 0.0, 0.0)
+    return NodeLayout(positions, fits, members, links, links, 0.0, 0.0, 0.0, count - 1, 0.0, 0.0)
 
 
 def _assembled(
@@ -149,7 +152,8 @@ def _assembled(
     """One atlas from the layouts of the components, nodes in the order of these."""
     radii = [_radii(one) for one in found]
     rotations, shifts = side_by_side([one.positions for one in found], 5.0 * max(float(np.median(r)) for r in radii))
-    maps = np.concatenate([stretched_maps(one) @ turn for one, turn in zip(found, rotations, strict=True)])
+    stretched = [stretched_maps(one) for one in found]
+    maps = np.concatenate([one @ turn for (one, _), turn in zip(stretched, rotations, strict=True)])
     places = [one.positions @ turn + shift for one, turn, shift in zip(found, rotations, shifts, strict=True)]
     links = csr_array(block_diag([one.links for one in found], format="csr"))
     links.sort_indices()
@@ -163,11 +167,11 @@ def _assembled(
         np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
         "links": links.indices.astype(np.int64),
     }  # fmt: skip
-    contradiction = max(residual, float(np.sqrt(np.mean(np.minimum(arrays["stretches"], 1.0) ** 2))))
+    contradiction = float(np.sqrt(np.average([off**2 for _, off in stretched], weights=sizes)))
     lengths = csr_array(block_diag([one.joined for one in found], format="csr"))
     return TableLayout(
         LaidOutAtlas(arrays, contradiction, n_jobs=n_jobs), lengths, nodes, how, residual, found[0].tie,
-        found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
+        found[0].path_tie, found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
         float(np.average([one.error for one in found], weights=sizes)),
     )  # fmt: skip
 

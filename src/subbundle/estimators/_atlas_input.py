@@ -35,6 +35,16 @@ def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatA
     return dense
 
 
+def without_gaps(rows: FloatArray, least: int) -> FloatArray:
+    """Those of ``rows`` [n, d] that miss nothing; at least so many."""
+    whole = rows[np.isfinite(rows).all(axis=1)]
+    if len(whole) < least:
+        raise ValueError(
+            f"X must have at least {least} rows without missing values; got {len(whole)}. Fill the gaps of some first."
+        )
+    return whole
+
+
 def filled_from(rows: FloatArray, complete: FloatArray) -> FloatArray:
     """``rows`` [n, d] with missing entries taken from the nearest of ``complete`` [m, d], by what they share."""
     filled = rows.copy()

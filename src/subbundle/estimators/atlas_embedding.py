@@ -11,15 +11,16 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
+from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.embedding.atlas_distance import AtlasDistance
-from subbundle.embedding.laid_out_atlas import LaidOutAtlas, Placement
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.quality import quality
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn, stress_of
-from subbundle.estimators._atlas_input import DistanceCoordinates, filled_from, read_table
+from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, without_gaps
 from subbundle.estimators._atlas_messages import fit_message, outside_message
+from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
@@ -27,8 +28,10 @@ from subbundle.estimators._state import State
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a radius.
 _SHARPEST = 1e-3
-# Rounds in which missing entries are replaced by those of the nearest point of the shape.
-_FILLINGS = 5
+_CHOICES = {
+    "metric": ("auto", "rigid", "stress", "precomputed"), "closed": ("cut", "raise"), "missing": ("raise", "local"),
+    "outside": ("nearest", "nan"),
+}  # fmt: skip
 
 
 class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -87,22 +90,16 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ``"rigid"`` or ``"stress"``: what decided more, charts or distances along the shape.
     cut_ : float
         Fraction of the edges between charts that were cut because the shape closes up.
-    bandwidth_ : float
-        0 where rows were not averaged.
-    n_denoising_neighbors_ : int
-        Rows averaged over; 0 where rows stayed as they are.
+    bandwidth_, n_denoising_neighbors_ : float, int
+        Scale and number of the rows averaged over; 0 where rows stayed as they are.
     n_neighbors_ : int
         Neighbours in a chart.
-    atlas_ : subbundle.embedding.laid_out_atlas.LaidOutAtlas
-        Charts and their layout, in the kept components.
-    bundle_ : subbundle.PrincipalSubbundle
-        Of the nodes of the charts at their size, in the kept components.
+    atlas_, bundle_ : subbundle.embedding.laid_out_atlas.LaidOutAtlas, subbundle.PrincipalSubbundle
+        Charts and their layout, and the subbundle of their nodes at their size, in the kept components.
     base_point_ : [n_features]
         Only with a ``base_point``: the point of the shape nearest to it.
-    mean_, axes_, noise_
-        The kept components, as in `PrincipalSubmanifold`.
-    n_features_in_ : int
-    feature_names_in_ : [n_features]
+    mean_, axes_, noise_, n_features_in_, feature_names_in_
+        As in `PrincipalSubmanifold`.
 
     Examples
     --------
@@ -147,24 +144,17 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
-        as_choice(self.metric, "metric", ("auto", "rigid", "stress", "precomputed"))
-        as_choice(self.closed, "closed", ("cut", "raise"))
-        as_choice(self.missing, "missing", ("raise", "local"))
-        as_choice(self.outside, "outside", ("nearest", "nan"))
+        for name, choices in _CHOICES.items():
+            as_choice(getattr(self, name), name, choices)
         wanted = checked_rank(self.n_components, "n_components")
         table = read_table(self, X, reset=True, least=fewest_rows(wanted))
         self._distances = DistanceCoordinates.of(table) if self.metric == "precomputed" else None
         rows = table if self._distances is None else self._distances.points
-        whole = np.isfinite(rows).all(axis=1)
-        if np.count_nonzero(whole) < fewest_rows(wanted):
-            raise ValueError(
-                f"X must have at least {fewest_rows(wanted)} rows without missing values; got "
-                f"{np.count_nonzero(whole)}. Fill the gaps of some rows first."
-            )
-        rank = settled_rank(wanted, "n_components", rows[whole])
-        check_rank(rank, "n_components", rows[whole])
+        whole = without_gaps(rows, fewest_rows(wanted))
+        rank = settled_rank(wanted, "n_components", whole)
+        check_rank(rank, "n_components", whole)
         learned = learn(
-            rows[whole], rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
+            whole, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
             closed=self.closed, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
         )  # fmt: skip
         self._set(learned)
@@ -184,12 +174,11 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def transform(self, X: Any) -> FloatArray:
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points beyond all charts."""
-        placed, _ = self._place(self._checked(X))
-        coordinates, status = self._shown(placed)
-        message = outside_message(status, self.outside)
+        placed = self._place(self._checked(X))
+        message = outside_message(placed.status, self.outside)
         if message:
             warnings.warn(message, SubbundleWarning, stacklevel=2)
-        return coordinates
+        return placed.coordinates
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] of the shape at coordinates ``X`` [n_samples, n_components].
@@ -218,18 +207,12 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             ``distortion``: largest |log| of the factor by which lengths change there; ``label``: connected component;
             ``novelty``: see `novelty`; ``status``: OK, or LEFT_SUPPORT beyond all charts.
         """
-        placed, residuals = self._place(self._checked(X))
-        coordinates, status = self._shown(placed)
-        return {
-            "coordinates": coordinates, "residual": residuals, "coverage": placed.coverage,
-            "disagreement": placed.disagreement, "distortion": placed.distortion, "label": placed.labels,
-            "novelty": self._novelty(placed, residuals), "status": status,
-        }  # fmt: skip
+        return self._place(self._checked(X)).as_dict(self._residual_scale)
 
     def novelty(self, X: Any) -> FloatArray:
         """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
         points. About 1 for more of the same; much larger for what was not there."""
-        return self._novelty(*self._place(self._checked(X)))
+        return self._place(self._checked(X)).novelty(self._residual_scale)
 
     def loadings(self, X: Any) -> FloatArray:
         """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
@@ -257,7 +240,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
-        return explained(X, self._place(X)[1])
+        return explained(X, self._place(X).residuals)
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
@@ -285,7 +268,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._components = components
         self.mean_, self.axes_, self.noise_ = components.mean, components.axes, components.noise
         self.atlas_, self.n_components_, self._bundle = layout.atlas, layout.atlas.rank, None
-        self._lengths, self._tie = layout.lengths, layout.tie
+        self._lengths, self._tie = layout.lengths, layout.path_tie
         self.n_neighbors_, self.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
         self.bandwidth_ = layout.denoising.bandwidth
         self.alignment_residual_, self.cut_ = layout.residual, layout.cut
@@ -294,13 +277,15 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _describe(self, rows: FloatArray) -> None:
         """Coordinates of the training rows and how far to trust them."""
-        placed, self.residuals_ = self._place(rows)
-        self.embedding_, self.status_ = self._shown(placed)
+        rows = completed(rows, self._components, self.atlas_)
+        shown = self._place(rows)
+        placed = shown.placement
+        self.embedding_, self.status_, self.residuals_ = shown.coordinates, shown.status, shown.residuals
         self.coverage_, self.disagreement_ = placed.coverage, placed.disagreement
         self.distortion_, self.labels_ = placed.distortion, placed.labels
         # Judged in an order that does not depend on how the rows came.
         order = np.lexsort(placed.coordinates.T)
-        inside = self._components.enter(self._whole(rows)[order])
+        inside = self._components.enter(rows[order])
         stress = stress_of(self._along(), inside, placed.coordinates[order])
         self.quality_ = quality(inside, placed.coordinates[order], stress)
 
@@ -316,34 +301,13 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         table = read_table(self, X, reset=False)
-        return self._whole(table if self._distances is None else self._distances.enter(table))
+        rows = table if self._distances is None else self._distances.enter(table)
+        return completed(rows, self._components, self.atlas_)
 
-    def _whole(self, rows: FloatArray) -> FloatArray:
-        """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape."""
-        known = np.isfinite(rows)
-        if known.all():
-            return rows
-        filled = filled_from(rows, self._components.leave(self.atlas_.bases))
-        some = ~known.all(axis=1)
-        for _ in range(_FILLINGS):
-            feet = self._components.leave(self.atlas_.place(self._components.enter(filled[some])).feet)
-            filled[some] = np.where(known[some], rows[some], feet)
-        return filled
+    def _place(self, X: FloatArray) -> Placed:
+        return place_rows(X, self._components, self.atlas_, self.outside)
 
-    def _place(self, X: FloatArray) -> tuple[Placement, FloatArray]:
-        """Rows of ``X`` on the atlas, and their distances from it."""
-        X = self._whole(X)
-        placed = self.atlas_.place(self._components.enter(X))
-        offsets = X - self._components.leave(placed.feet)
-        return placed, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
-
-    def _shown(self, placed: Placement) -> tuple[FloatArray, StatusArray]:
-        """Coordinates and status."""
-        status = np.where(placed.coverage > 0.0, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
-        if self.outside == "nearest":
-            return placed.coordinates, status
-        return np.where((status == Status.OK)[:, None], placed.coordinates, np.nan), status
-
-    def _novelty(self, placed: Placement, residuals: FloatArray) -> FloatArray:
-        scale = max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.radii)))
-        return np.asarray(np.hypot(residuals, placed.outside) / scale)
+    @property
+    def _residual_scale(self) -> float:
+        """The typical residual of the training points."""
+        return max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.radii)))
