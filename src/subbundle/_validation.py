@@ -108,6 +108,16 @@ def as_positive(value: Any, name: str, *, hint: str = "") -> float:
     return number
 
 
+def as_nonnegative(value: Any, name: str, *, hint: str = "") -> float:
+    """Return ``value`` as a finite float, 0 or more, or raise."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be 0 or a positive number; got {value!r}.{' ' + hint if hint else ''}")
+    number = float(value)
+    if not (number >= 0.0 and np.isfinite(number)):
+        raise ValueError(f"{name} must be 0 or a positive number; got {number!r}.{' ' + hint if hint else ''}")
+    return number
+
+
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if not isinstance(value, str) or value not in choices:

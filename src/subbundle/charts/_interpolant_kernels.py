@@ -24,6 +24,8 @@ _ROUNDING = 1e-6
 # At r = 0 itself X_θ/r is a limit; this part of a step away it is a number, and the point the same.
 _CENTRE = 1e-100
 _CORNER = 1e-6
+# Near the smallest numbers there are: a chart of a radius of that size has a place, and no derivatives.
+_TINY = 1e-300
 
 
 @kernel
@@ -63,7 +65,7 @@ def evaluate(table, step, v, point, jacobian):
         return
     after = ray + 1 if ray + 1 < n_rays else 0
     o1, e0, e1 = s * s * (3.0 - 2.0 * s), s * (1.0 - s) * (1.0 - s), s * s * (s - 1.0)
-    width = 2.0 * np.pi / n_rays * r
+    width = max(2.0 * np.pi / n_rays * r, _TINY)
     do1, de0, de1 = 6.0 * s * (1.0 - s) / width, (1.0 - s) * (1.0 - 3.0 * s) / width, s * (3.0 * s - 2.0) / width
     a, b, c, e = table[ray, node], table[ray, node + 1], table[after, node], table[after, node + 1]
     size = np.hypot(v[0], v[1])

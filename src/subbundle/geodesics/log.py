@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive
+from subbundle._validation import as_bundle, as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
@@ -100,7 +100,8 @@ def log(
     four times ``max_iterations`` (two accuracies, two starts); a search that has followed
     geodesics for 30000 evaluations of the field ends with NOT_CONVERGED and the best it has found. In a cloud of 1000
     points on a torus in R³ ten targets took 3 to 6 s of one processor with the dual search and 6 to 12 s with the full
-    one; the time grows with the number of targets.
+    one; the time grows with the number of targets. BFGS takes them one after the other; in its full
+    search on a manifold three targets (shapes of four landmarks) took 47 s.
 
     Examples
     --------
@@ -113,8 +114,7 @@ def log(
     search = as_choice(search, "search", ("dual", "full"))
     method = as_choice(method, "method", ("lm", "bfgs"))
     tol = as_positive(tol, "tol")
-    if not penalty >= 0.0:
-        raise ValueError(f"penalty must be 0 or a positive number; got {penalty!r}. Use 0 for the true logarithm.")
+    penalty = as_nonnegative(penalty, "penalty", hint="Use 0 for the true logarithm.")
     bases, goals, single = _as_pairs(bundle, base_point, targets)
     frames = frame_at(bundle, bases)
     problem = _Problem(
@@ -124,7 +124,7 @@ def log(
         goals,
         search,
         method,
-        float(penalty),
+        penalty,
         tol,
         as_integer(max_iterations, "max_iterations", low=1),
     )
