@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status, StatusArray, count_statuses
-from subbundle.estimators._atlas_words import fit_warnings
+from subbundle.estimators._atlas_messages import fit_message
 from subbundle.viewer.report import Account, Choice
 
 # Rows among which distances are drawn.
@@ -21,23 +21,29 @@ def account_of_atlas(path: Path, model: Any, values: FloatArray, found: Mapping[
     """Of ``embed --method atlas``."""
     from subbundle import plot
 
-    if model.n_neighbors_:
-        size = Choice("chart size", f"{model.n_neighbors_} neighbours each", model.reason_)
-    else:
-        size = Choice("chart size", f"bandwidth {model.bandwidth_:.4g}", model.reason_)
+    why = "given" if model.n_neighbors != "auto" else "rows are predicted best from the coordinates of others"
+    size = Choice("chart size", f"{model.n_neighbors_} neighbours each", why)
+    count = model.n_denoising_neighbors_
+    why = "least estimated error" if count else "rows as they are have the least estimated error"
+    averaged = Choice("rows averaged over", str(count), why if model.bandwidth == "auto" else "given")
+    message = fit_message(model)
     inside = float(np.mean(found["status"] == Status.OK))
     return Account(
         f"Coordinates of {path.name}",
         _table_in(path, values),
-        [_dimension(model.n_components, model.n_components_), size, _components(model, values)],
+        [_dimension(model.n_components, model.n_components_), size, averaged, _components(model, values)],
         [
-            ("charts", f"{len(model.atlas_.bases)}, in {model.n_parts_} connected component(s)"),
+            ("charts", f"{len(model.atlas_.bases)}, in {model.n_connected_components_} connected component(s)"),
             ("rows inside the charts", f"{inside:.1%}"),
             ("residual", f"{np.mean(found['residual']):.4g} on average"),
             ("distortion of lengths", f"{np.mean(found['distortion']):.3g} on average, |log| of the factor"),
-            ("contradiction of charts", f"{model.alignment_residual_:.2%} of their radius"),
+            ("contradiction of charts", f"{model.alignment_residual_:.2%} of their size"),
+            (
+                "trustworthiness",
+                f"{model.quality_.trustworthiness:.3f}, of PCA {model.quality_.pca_trustworthiness:.3f}",
+            ),
         ],
-        list(fit_warnings(model)),
+        [message] if message else [],
         [("where to trust the coordinates", plot.trust(model).figure)],
     )
 

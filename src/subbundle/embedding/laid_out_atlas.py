@@ -21,6 +21,8 @@ _ROUNDS = 4
 _MORE = 6
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
 _EVEN, _SHARPEST = 0.02, 1e-3
+# The square of a coordinate must not overflow.
+_LARGEST = 1e150
 ARRAYS = (
     "origins",
     "bases",
@@ -108,6 +110,7 @@ class LaidOutAtlas:
         for name in ARRAYS:
             setattr(self, name, np.ascontiguousarray(arrays[name]))
         self.contradiction, self.n_jobs = contradiction, n_jobs
+        self._check()
         self._sharp = float(np.clip((_EVEN / max(contradiction, 1e-300)) ** 2, _SHARPEST, 1.0))
         self._inverses = np.ascontiguousarray(np.linalg.inv(self.maps))
         self._candidates = min(2 * self.rank + _MORE + 1, len(self.bases))
@@ -129,6 +132,27 @@ class LaidOutAtlas:
         """The same atlas with coordinates (z − ``shift``) ``turn``."""
         arrays = self.to_arrays() | {"maps": self.maps @ turn, "shifts": (self.shifts - shift) @ turn}
         return type(self)(arrays, self.contradiction, n_jobs=self.n_jobs)
+
+    def _check(self) -> None:
+        """Raise when the arrays are not those of an atlas: the kernels follow their indices without looking."""
+        count, dim, rank = self.frames.shape
+        pairs = rank * (rank + 1) // 2
+        shapes = {
+            "origins": (count, dim), "bases": (count, dim), "forms": (count, pairs, dim), "maps": (count, rank, rank),
+            "shifts": (count, rank), "radii": (count,), "stretches": (count,), "labels": (count,),
+            "link_starts": (count + 1,),
+        }  # fmt: skip
+        odd = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
+        whole = ("labels", "link_starts", "links")
+        odd += [name for name in ARRAYS if getattr(self, name).dtype != (np.int64 if name in whole else np.float64)]
+        if odd or count == 0:
+            raise ValueError(f"{', '.join(odd) or 'frames'} must fit the other arrays of the atlas")
+        starts = self.link_starts
+        ordered = starts[0] == 0 and starts[-1] == self.links.size and (np.diff(starts) >= 0).all()
+        if not ordered or not within(self.links, count) or not within(self.labels, count):
+            raise ValueError("links and labels must be numbers of charts")
+        if not all((np.abs(getattr(self, name)) < _LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
+            raise ValueError(f"all numbers of an atlas must be below {_LARGEST:g}, and radii positive")
 
     def place(self, points: FloatArray) -> Placement:
         """Coordinates of ``points`` [n, D]; every point gets some, `Placement.coverage` tells on what grounds."""
@@ -204,3 +228,8 @@ class LaidOutAtlas:
         if len(queries) == 0:
             return np.empty((0, self._candidates), np.int64)
         return np.ascontiguousarray(search.kneighbors(queries, return_distance=False), np.int64)
+
+
+def within(indices: NDArray[Any], count: int) -> bool:
+    """Whether all of ``indices`` number one of ``count`` things."""
+    return indices.size == 0 or bool(indices.min() >= 0 and indices.max() < count)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
+from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas, within
 from subbundle.embedding.quality import Quality
 from subbundle.estimators._atlas_input import DistanceCoordinates
-from subbundle.estimators._state import State
+from subbundle.estimators._state import State, check_components
 from subbundle.selection.components import Components
 
 _VALUES = (
@@ -54,16 +54,23 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
         if name in arrays:
             setattr(model, name, arrays[name])
     model.mean_, model.axes_ = arrays["mean"], arrays["axes"]
+    check_components(model.mean_, model.axes_)
     model._components = Components(model.mean_, model.axes_, float(values["noise_"]))
     atlas = {name: arrays[_ATLAS + name] for name in ARRAYS}
     model.atlas_ = LaidOutAtlas(atlas, float(values["contradiction"]), n_jobs=model.n_jobs)
-    count = len(model.atlas_.bases)
-    model._lengths = csr_array(
-        (arrays["lengths"], arrays["length_columns"], arrays["length_starts"]), shape=(count, count)
-    )
+    model._lengths = _lengths(arrays, len(model.atlas_.bases))
     model._tie, model._bundle = float(values["tie"]), None
     model._distances = None
     if _DISTANCES + "points" in arrays:
         model._distances = DistanceCoordinates(*(arrays[_DISTANCES + name] for name in ("points", "means", "axes")))
     model.quality_ = Quality(**{name: float("nan") if v is None else float(v) for name, v in values["quality"].items()})
     model.n_components_ = model.atlas_.rank
+
+
+def _lengths(arrays: Mapping[str, Any], count: int) -> csr_array:
+    """Lengths between ``count`` charts, whose indices kernels follow without looking."""
+    data, columns, starts = (arrays[name] for name in ("lengths", "length_columns", "length_starts"))
+    fits = starts.shape == (count + 1,) and data.shape == columns.shape == (starts[-1],) and starts[0] == 0
+    if not fits or (np.diff(starts) < 0).any() or not within(columns, count) or not (data >= 0.0).all():
+        raise ValueError("lengths must be those between the charts")
+    return csr_array((data, columns, starts), shape=(count, count))
