@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status, StatusArray, count_statuses
-from subbundle.estimators._atlas_messages import fit_message
+from subbundle.estimators.atlas_messages import fit_message
 from subbundle.viewer.report import Account, Choice
 
 # Rows among which distances are drawn.

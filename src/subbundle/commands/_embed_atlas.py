@@ -13,7 +13,7 @@ from subbundle.commands._learned import fitted_or_loaded, read_rows, unwarned
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding
-from subbundle.estimators._atlas_messages import fit_message
+from subbundle.estimators.atlas_messages import fit_message
 from subbundle.plot import require_matplotlib
 
 

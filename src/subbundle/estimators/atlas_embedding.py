@@ -19,12 +19,12 @@ from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.quality import quality
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn, stress_of
 from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, without_gaps
-from subbundle.estimators._atlas_messages import fit_message, outside_message
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._state import State
+from subbundle.estimators.atlas_messages import fit_message, outside_message
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a radius.
 _SHARPEST = 1e-3
