@@ -19,7 +19,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """Compile ``function`` with Numba when it is first called: `@kernel`, or `@kernel(fastmath=…)` with options."""
     if function is None:
         return partial(kernel, **options)
-    compiled: Any = nb.njit(nogil=True, **options)(function)
+    # As in NumPy, division by zero gives infinity or NaN, which statuses report, and no exception.
+    compiled: Any = nb.njit(nogil=True, **{"error_model": "numpy", **options})(function)
     # With NUMBA_DISABLE_JIT it is the function itself; and without the sources nobody knows when code is out of date.
     if hasattr(compiled, "_cache") and source_of(function).is_file():
         compiled._cache = MachineCode(function)

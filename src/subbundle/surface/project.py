@@ -92,7 +92,10 @@ def refine(cloud: Pyramid | FacingPyramid, settled: Settled, faces: IntArray, pi
     bend = fit.bend
     for _ in range(_BEND_ROUNDS):
         bend = average @ bend
-    back = np.clip(0.5 * chosen.noise * bend, -_MOST_BACK, _MOST_BACK) * chosen.noise
+    # Both estimates err upwards: the pilot's where the surface bends within its window, the other, by differences of
+    # heights, where the narrowest windows are hardly wider than the noise.
+    noise = min(pilot.noise, chosen.noise)
+    back = np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise
     points = np.where(stayed[:, None], settled.points, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)

@@ -16,7 +16,7 @@ MOST_SECTORS = 24
 _TINY = 1e-9
 
 
-@kernel(error_model="numpy")
+@kernel
 def place_all(points, tangents, triangles, careful, begins, widths, ends, counts, placed):
     """Place ``triangles`` [m, 3] in their order and mark in ``placed`` [m] those that fitted.
 
@@ -28,7 +28,7 @@ def place_all(points, tangents, triangles, careful, begins, widths, ends, counts
         placed[m] = place(points, tangents, a, b, c, careful[m], begins, widths, ends, counts)
 
 
-@kernel(error_model="numpy")
+@kernel
 def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
     """Place the triangle a, b, c if there is room for it, and say whether there was."""
     begin, width = np.empty(3), np.empty(3)
@@ -65,7 +65,7 @@ def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
     return True
 
 
-@kernel(error_model="numpy")
+@kernel
 def _direction(points, tangents, v, p):
     """Angle of p around v in the tangent plane of v."""
     along = across = 0.0
@@ -76,7 +76,7 @@ def _direction(points, tangents, v, p):
     return np.arctan2(across, along)
 
 
-@kernel(error_model="numpy")
+@kernel
 def _crosses(points, tangents, a, c, ends, counts):
     """Whether the edge a, c crosses an edge of a neighbour of a or c, seen in the plane of a."""
     for side in range(2):
@@ -94,7 +94,7 @@ def _crosses(points, tangents, a, c, ends, counts):
     return False
 
 
-@kernel(error_model="numpy")
+@kernel
 def _segments_cross(points, tangents, a, c, u, w):
     """Whether a–c and u–w cross in the plane of a."""
     cx = cy = ux = uy = wx = wy = 0.0

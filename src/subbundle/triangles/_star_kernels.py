@@ -22,7 +22,7 @@ _ROOM = 2 * MOST_CORNERS
 _LEAN, _ALIKE = 0.5, 0.5
 
 
-@kernel(error_model="numpy")
+@kernel
 def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners, radii, counts, reach):
     """Stars of the rows ``first`` to ``stop`` of ``points`` [n, d] with ``tangents`` [n, d, 2].
 
@@ -68,7 +68,7 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
         counts[i] = found
 
 
-@kernel(error_model="numpy")
+@kernel
 def _alike(tangents, i, j):
     """Whether the planes at i and j are much the same."""
     a = b = c = d = 0.0
@@ -80,7 +80,7 @@ def _alike(tangents, i, j):
     return abs(a * d - b * c) >= _ALIKE
 
 
-@kernel(error_model="numpy")
+@kernel
 def _clip(x, y, label, size, u, v, bound, name, x_new, y_new, label_new):
     """Keep the part of the polygon where u x + v y ≤ ``bound``; edge c runs from corner c on and bears ``label[c]``."""
     kept = 0
