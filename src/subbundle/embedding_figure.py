@@ -36,8 +36,8 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
     flat = found["coordinates"][:, :2]
     if flat.shape[1] == 1:
         flat = np.column_stack([flat, np.zeros(len(flat))])
-    labels = ("distance off the shape", "distortion of lengths, |log|")
-    for panel, name, label in zip(panels, ("residual", "distortion"), labels, strict=False):
+    captions = ("distance off the shape", "distortion of lengths, |log|")
+    for panel, name, label in zip(panels, ("residual", "distortion"), captions, strict=False):
         # Rounded up to one digit, so that the scale has few, short numbers.
         high = float(np.quantile(found[name][kept], 0.99)) or 1.0
         digit = 10.0 ** np.floor(np.log10(high))

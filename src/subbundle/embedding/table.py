@@ -32,7 +32,7 @@ _MOST_NODES = 4000
 _PER_FIT = 30
 # Neighbours of the graph whose gaps tell components, beyond twice the dimension.
 _COMPONENT_NEIGHBORS = 6
-# A chart reaches that many times as far as its members.
+# A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
 _REACH = 1.5
 
 
@@ -182,4 +182,4 @@ def _radii(layout: NodeLayout) -> FloatArray:
     far = np.zeros(len(layout.positions))
     np.maximum.at(far, layout.members.charts, lengths)
     typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
-    return np.asarray(_REACH * np.maximum(far, 0.2 * typical))
+    return np.asarray(_REACH * np.maximum(far, typical))
