@@ -17,7 +17,7 @@ import subbundle as sb
 from benchmarks._extras import jax_in_double
 from benchmarks._report import Bar, Result, Table
 from benchmarks._timing import Timings, take_turns
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 from subbundle.kernels import GAUSSIAN, gaussian_reach
 from subbundle.local.sums import moments
 from subbundle.local.weights import weigh

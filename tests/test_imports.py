@@ -12,7 +12,7 @@ import subbundle
 
 PACKAGE = Path(subbundle.__path__[0])
 
-# The way of the data. A file may import from its own layer and from those before it.
+# The order of the data flow. A file may import from its own layer and from those before it.
 LAYERS = (
     ("_types", "_progress", "_sources", "_machine_code", "_compiled"),
     ("_validation", "_memory", "_elementwise", "_atomic", "_mesh_files", "_archives"),
@@ -95,8 +95,8 @@ def height_of(part):
     return HEIGHT.get(part, UNLISTED)
 
 
-def imported_parts(path):
-    """First parts, below the package, of everything that a file imports from it, with the line."""
+def imported_names(path):
+    """Dotted names, split, of everything that a file imports from the package, with the line."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: write imports in full"
@@ -108,7 +108,7 @@ def imported_parts(path):
         for name in names:
             parts = name.split(".")
             if parts[0] == "subbundle" and len(parts) > 1:
-                yield parts[1], node.lineno
+                yield parts, node.lineno
 
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
@@ -117,7 +117,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__in
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_downward(path):
     own = height_of(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
-    for part, line in imported_parts(path):
+    for (_, part, *_), line in imported_names(path):
         is_module = (PACKAGE / part).is_dir() or (PACKAGE / f"{part}.py").exists()
         # A name of the package's front comes from above everything but experiments and commands.
         height = height_of(part) if is_module else HEIGHT["experiments"]
@@ -127,3 +127,35 @@ def test_imports_point_downward(path):
 def test_the_order_of_the_layers_names_no_module_twice():
     names = [name for layer in LAYERS for name in layer]
     assert len(names) == len(set(names))
+
+
+# Private modules that another folder still imports. The list may only shrink.
+STILL_SHARED = {
+    "bundles._pointwise",
+    "bundles._riemannian_checks",
+    "bundles._riemannian_geometry",
+    "estimators._atlas_words",
+    "estimators._state",
+    "selection._gap",
+}
+
+
+def test_private_modules_are_imported_by_their_own_folder_only():
+    shared = {
+        f"{parts[1]}.{parts[2]}"
+        for path in FILES
+        for parts, _ in imported_names(path)
+        if len(parts) > 2
+        and (PACKAGE / parts[1]).is_dir()
+        and parts[2].startswith("_")
+        and parts[1] != path.relative_to(PACKAGE).parts[0]
+    }
+    assert shared <= STILL_SHARED
+
+
+def test_records_and_former_names_are_reachable_without_being_listed():
+    for name in (*subbundle._RECORDS, *subbundle._ALIASES):
+        assert name not in dir(subbundle)
+        assert getattr(subbundle, name).__doc__, name
+    assert subbundle.connected_parts is subbundle.connected_components
+    assert subbundle.Parts is subbundle.Components

@@ -6,7 +6,7 @@ import pytest
 
 from subbundle import kernels
 from subbundle.cloud import Cloud
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 from subbundle.local.rows import weigh_rows
 from subbundle.local.weights import profile, weigh
 

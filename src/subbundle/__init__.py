@@ -10,35 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOME = {
+# What is called, constructed or caught: the front page.
+_PUBLIC = {
     "Atlas": "subbundle.atlas.atlas",
     "AtlasEmbedding": "subbundle.estimators.atlas_embedding",
-    "Blended": "subbundle.atlas.atlas",
-    "Carried": "subbundle.bundles.ridge",
     "Chart": "subbundle.charts.chart",
     "Cloud": "subbundle.cloud",
-    "Field": "subbundle.bundles.base",
-    "Frame": "subbundle.bundles.base",
     "GeodesicDistance": "subbundle.estimators.geodesic_distance",
-    "Geodesics": "subbundle.geodesics.geodesic",
     "LocalBandwidth": "subbundle.bundles.local_bandwidth",
-    "Located": "subbundle.charts.chart",
-    "Log": "subbundle.geodesics.log",
     "Mesh": "subbundle.triangles.mesh",
-    "Parts": "subbundle.geodesics.connected_components",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
-    "Report": "subbundle.diagnostics.report",
-    "Ridge": "subbundle.bundles.ridge_project",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
     "SubbundleError": "subbundle._types",
     "SubbundleWarning": "subbundle._types",
-    "Submanifold": "subbundle.geodesics.submanifold",
     "SurfaceReconstructor": "subbundle.estimators.surface_reconstructor",
     "carry_to_ridge": "subbundle.bundles.ridge",
-    "connected_parts": "subbundle.geodesics.connected_components",
+    "connected_components": "subbundle.geodesics.connected_components",
     "diagnose": "subbundle.diagnostics.report",
     "distance": "subbundle.geodesics.distance",
     "exp": "subbundle.geodesics.exp",
@@ -53,6 +43,26 @@ _HOME = {
     "save": "subbundle.saving",
     "submanifold": "subbundle.geodesics.submanifold",
     "view": "subbundle.viewer.front",
+}
+# Records that functions return: nobody calls them, so they are not listed by `dir`, but annotations and `isinstance`
+# need them.
+_RECORDS = {
+    "Blended": "subbundle.atlas.atlas",
+    "Carried": "subbundle.bundles.ridge",
+    "Components": "subbundle.geodesics.connected_components",
+    "Field": "subbundle.bundles.base",
+    "Frame": "subbundle.bundles.base",
+    "Geodesics": "subbundle.geodesics.geodesic",
+    "Located": "subbundle.charts.chart",
+    "Log": "subbundle.geodesics.log",
+    "Report": "subbundle.diagnostics.report",
+    "Ridge": "subbundle.bundles.ridge_project",
+    "Submanifold": "subbundle.geodesics.submanifold",
+}
+# Former names, kept for code that uses them.
+_ALIASES = {
+    "Parts": "subbundle.geodesics.connected_components",
+    "connected_parts": "subbundle.geodesics.connected_components",
 }
 _MODULES = (
     "bundles",
@@ -73,7 +83,8 @@ _MODULES = (
     "viewer",
 )
 
-__all__ = [*_HOME, *_MODULES, "__version__"]
+__all__ = [*_PUBLIC, *_MODULES, "__version__"]
+_REACHABLE = {**_PUBLIC, **_RECORDS, **_ALIASES}
 
 if TYPE_CHECKING:
     from subbundle import bundles as bundles
@@ -118,7 +129,9 @@ if TYPE_CHECKING:
     from subbundle.estimators.principal_submanifold import PrincipalSubmanifold as PrincipalSubmanifold
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor
     from subbundle.geodesics.between import geodesic_between as geodesic_between
+    from subbundle.geodesics.connected_components import Components as Components
     from subbundle.geodesics.connected_components import Parts as Parts
+    from subbundle.geodesics.connected_components import connected_components as connected_components
     from subbundle.geodesics.connected_components import connected_parts as connected_parts
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
@@ -137,8 +150,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+    if name in _REACHABLE:
+        value = getattr(import_module(_REACHABLE[name]), name)
     elif name in _MODULES:
         value = import_module(f"subbundle.{name}")
     else:

@@ -1,4 +1,4 @@
-"""Shape-bearing aliases and the reasons a row can carry instead of a value.
+"""Aliases for arrays, and the status that every row of a result carries.
 
 Arrays are annotated by what they hold; their shapes stand in the docstrings, as ``[batch, dim]``.
 """
@@ -17,7 +17,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class Status(IntEnum):
-    """Why a row holds what it holds. Stored as ``int8`` arrays; ``Status(value).words`` explains it.
+    """Why a row holds what it holds. Stored as ``int8`` arrays; ``Status(value).message`` explains it.
 
     Zero is success, so ``~status.astype(bool)`` selects the rows that can be used as they are.
     """
@@ -31,12 +31,17 @@ class Status(IntEnum):
     NOT_FINITE = 6
 
     @property
+    def message(self) -> str:
+        """The reason in a few words, for messages and tables."""
+        return _MESSAGES[self]
+
+    @property
     def words(self) -> str:
-        """The reason in words, for messages and tables."""
-        return _WORDS[self]
+        """The former name of ``message``."""
+        return self.message
 
 
-_WORDS = {
+_MESSAGES = {
     Status.OK: "reached",
     Status.LEFT_SUPPORT: "left the support of the data",
     Status.GAP_CLOSED: "the eigenvalue gap closed",
@@ -48,10 +53,10 @@ _WORDS = {
 
 
 def count_statuses(status: StatusArray) -> dict[str, int]:
-    """How many rows carry each status, in words, commonest first; statuses that do not occur are left out."""
+    """Number of rows with each status that occurs, by its message, the most frequent first."""
     values, counts = np.unique(status, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return {Status(int(values[i])).words: int(counts[i]) for i in order}
+    return {Status(int(values[i])).message: int(counts[i]) for i in order}
 
 
 def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
@@ -61,8 +66,8 @@ def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
 
 
 class SubbundleError(ValueError):
-    """Base of the errors that have a name of their own here: the data cannot give what was asked for."""
+    """Base class of the errors of this package: the data do not determine the requested result."""
 
 
 class SubbundleWarning(UserWarning):
-    """A result is usable but something about it should be known."""
+    """A result is usable, with a reservation that the message states."""

@@ -226,7 +226,7 @@ def ridge_point(bundle: RiemannianSubbundle, point: Any, *, max_steps: int = 100
         frame = bundle.frame(x)
         if frame.status[0] != Status.OK:
             raise ValueError(
-                f"point must lie where the subspace is defined; it does not: {Status(int(frame.status[0])).words}. "
+                f"point must lie where the subspace is defined; it does not: {Status(int(frame.status[0])).message}. "
                 "Use a point nearer the data, or a larger bandwidth."
             )
         shift = flattened(space, space.log(shaped(space, frame.mean), shaped(space, x)))

@@ -5,10 +5,10 @@ import pytest
 
 from subbundle._types import Status
 from subbundle.bundles.analytic import Constant, SphereTangent
-from subbundle.charts._fan import interleave, trace
 from subbundle.charts._fan_derivatives import angular, jacobi_fields
-from subbundle.charts._fan_domain import Ending, count_endings, domain_of
 from subbundle.charts._fold import folds, shortcuts
+from subbundle.charts.fan import interleave, trace
+from subbundle.charts.fan_domain import Ending, count_endings, domain_of
 from subbundle.geodesics.directions import directions
 
 POLE = np.array([0.0, 0.0, 1.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from subbundle.cloud import Cloud
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 from subbundle.cloud.cloud import BLOCK_DIM
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from subbundle.cloud import Cloud
-from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import leaves_within, nearest_sq
+from subbundle.cloud.build import LEAF
 from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.search import leaves_within, nearest_sq
 
 DIMS = [1, 2, 3, 4, 7, BLOCK_DIM, BLOCK_DIM + 1, 25]
 

@@ -8,15 +8,15 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import surroundings_of
-from subbundle.charts._chart_data import ChartData
-from subbundle.charts._fan import Fan, end_where_the_picture_does, pictured
-from subbundle.charts._fan_build import interpolate
-from subbundle.charts._fan_domain import domain_of
-from subbundle.charts._interpolant import Interpolant
 from subbundle.charts.chart import Chart
+from subbundle.charts.chart_data import ChartData
+from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
+from subbundle.charts.fan_build import interpolate
+from subbundle.charts.fan_domain import domain_of
+from subbundle.charts.interpolant import Interpolant
 from subbundle.flow import integrate
-from subbundle.geodesics._start import covectors_from_coordinates, defined_frame
 from subbundle.geodesics.directions import directions
+from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 
 # Nodes per length scale along the geodesics, and geodesics per length scale across them at the border of a chart.
 _ALONG, _ACROSS = 3.0, 1.33

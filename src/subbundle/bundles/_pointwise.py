@@ -31,7 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 from subbundle.local.eigen import eigh
 from subbundle.local.settings import LOCAL, NONE, RECENTRED
 from subbundle.local.sums import contracted, contracted3_spread, moments

@@ -26,8 +26,8 @@ from subbundle.bundles._riemannian_local import Local, concatenate, judge
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
-from subbundle.spaces._linalg import eigh
 from subbundle.spaces.base import BoolArray, Space
+from subbundle.spaces.linalg import eigh
 
 # Neighbours stand this many bandwidths away, where the errors of the difference, ε² H‴/6 and 1e-16 H/ε, are balanced.
 _SPACING = 1e-5

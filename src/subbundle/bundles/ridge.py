@@ -46,9 +46,10 @@ class Carried:
 def carry_to_ridge(
     bundle: Subbundle, points: Any, *, order: int = 2, tol: float = 1e-6, max_steps: int = 100
 ) -> Carried:
-    """Carry ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``.
+    """Project ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``: `ridge_project` with other defaults.
 
-    The walk of `ridge_project` with the whole kernel and no continuation.
+    It uses the whole kernel, iterates to a small tolerance and has no continuation in the bandwidth, as suits a base
+    point; the record holds the points only. For whole clouds, and for tangents and noise there, use `ridge_project`.
 
     Parameters
     ----------

@@ -12,12 +12,12 @@ from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
-from subbundle.charts._chart_data import ChartData
-from subbundle.charts._fan_build import Tracer, build, most_scattered
-from subbundle.charts._interpolant import Interpolant
 from subbundle.charts._scattered import n_coefficients
-from subbundle.geodesics._start import defined_frame
-from subbundle.geodesics.connected_components import connected_parts
+from subbundle.charts.chart_data import ChartData
+from subbundle.charts.fan_build import Tracer, build, most_scattered
+from subbundle.charts.interpolant import Interpolant
+from subbundle.geodesics.connected_components import connected_components
+from subbundle.geodesics.start import defined_frame
 
 # Nodes per length scale at a tolerance of _TOL: fourth order, and below the tolerance by a factor of ten.
 _NODES = 3.0
@@ -104,8 +104,8 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
     landmarks = bundle.landmarks(_LANDMARKS)
     landmarks = landmarks[all_finite(landmarks)]
     if isinstance(bundle, LearnedSubbundle):
-        parts = connected_parts(bundle)
-        here = parts.label(landmarks) == parts.label(base[None])[0]
+        components = connected_components(bundle)
+        here = components.label(landmarks) == components.label(base[None])[0]
         landmarks = landmarks[here] if here.any() else landmarks
     seen = surroundings_of(bundle).picture(base).enter(landmarks)
     seen = seen[all_finite(seen)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.charts._fan import BoolArray, Fan
+from subbundle.charts.fan import BoolArray, Fan
 
 _SIDE = 3
 

@@ -13,13 +13,13 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
-from subbundle.charts._fan import BoolArray
 from subbundle.charts._nearest import Found
 from subbundle.charts._scattered import Scattered
+from subbundle.charts.fan import BoolArray
 from subbundle.flow import integrate
-from subbundle.geodesics._shooting import shoot
-from subbundle.geodesics._start import covectors_from_coordinates
 from subbundle.geodesics.log import log
+from subbundle.geodesics.shooting import shoot
+from subbundle.geodesics.start import covectors_from_coordinates
 
 
 @dataclass(frozen=True)

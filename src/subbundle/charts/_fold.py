@@ -18,8 +18,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.charts._fan import BoolArray, Fan
 from subbundle.charts._fan_derivatives import jacobi_fields
+from subbundle.charts.fan import BoolArray, Fan
 
 # Smallest spread of neighbouring geodesics, relative to the flat one: coordinates blow noise up by its inverse.
 _LEAST_SPREAD = 0.1

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.charts._fan import BoolArray
 from subbundle.charts._fold import differ
+from subbundle.charts.fan import BoolArray
 
 # Nodes from which a search may start.
 _CANDIDATES = 6

@@ -16,8 +16,8 @@ from scipy.spatial import cKDTree
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
-from subbundle.charts._fan import BoolArray
 from subbundle.charts._nearest import Found, nearest
+from subbundle.charts.fan import BoolArray
 
 _GRAIN = 50
 # Coordinates this near to the border, in length scales, are still inside: rounding.

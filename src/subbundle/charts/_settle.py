@@ -10,7 +10,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.surroundings import Picture, Surroundings
-from subbundle.charts._chart_data import Model
+from subbundle.charts.chart_data import Model
 
 _ROUNDS = 8
 # Half-width of the differences and length of the last step, in units of the chart's radius.

@@ -24,12 +24,12 @@ from subbundle._types import FloatArray, Status, all_finite
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
-from subbundle.charts import _chart_data
+from subbundle.charts import chart_data
 from subbundle.charts._chart_survey import survey
-from subbundle.charts._fan import BoolArray
-from subbundle.charts._fan_domain import count_endings
 from subbundle.charts._located import Located
 from subbundle.charts._settle import settle
+from subbundle.charts.fan import BoolArray
+from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
 
@@ -84,7 +84,7 @@ class Chart:
         """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
         so does one on a manifold."""
         chart = cls.__new__(cls)
-        chart._bundle, chart._data = bundle, _chart_data.from_arrays(arrays)
+        chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
         pictured = chart._picture.enter(chart.base_point[None]).shape[1]
         if pictured != chart._data.points.shape[2]:
             raise ValueError(
@@ -95,7 +95,7 @@ class Chart:
         return chart
 
     @classmethod
-    def _of(cls, data: _chart_data.ChartData, bundle: Subbundle) -> Chart:
+    def _of(cls, data: chart_data.ChartData, bundle: Subbundle) -> Chart:
         """The chart of a fan that was traced elsewhere."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, data
@@ -106,7 +106,7 @@ class Chart:
         return self._data.to_arrays()
 
     @cached_property
-    def _model(self) -> _chart_data.Model:
+    def _model(self) -> chart_data.Model:
         return self._data.model(self._bundle)
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
-from subbundle.cloud._build import LEAF, blocks_of, build
+from subbundle.cloud.build import LEAF, blocks_of, build
 
 # Up to here a leaf's coordinates are stored one after the other, for vector code over the points of a leaf. Above it
 # the rows are kept whole, for BLAS. Measured: at 16 dimensions both take the same time, at 3 blocks are four times

@@ -18,7 +18,7 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import summary, warnings_of
-from subbundle.geodesics.connected_components import connected_parts
+from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection._gap import mean_gaps
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
 from subbundle.selection.components import principal_components, telling_components
@@ -205,7 +205,7 @@ def _report(
     else:
         queries = cloud.at(cloud.sample(_QUERIES)) + cloud.centre
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
-        sizes = np.bincount(connected_parts(bundle).labels) / cloud.n_points
+        sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))
         seen["n_parts"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle

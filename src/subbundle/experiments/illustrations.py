@@ -151,7 +151,7 @@ def report(space: Illustration) -> str:
         norms = norms[np.isfinite(norms)]
         gap = np.linalg.norm(fan.points[0, -1] - fan.points[0, 0])
         status = Status(int(np.asarray(fan.status)[0]))
-        closing = f"{gap:.3f}" if status == Status.OK else status.words
+        closing = f"{gap:.3f}" if status == Status.OK else status.message
         length = f"{fan.times[-1] / np.pi:.1f} π"
         lines.append(f"{name:<7} {norms[0]:.2f}  {length:<6}  {norms.mean():.3f} ± {norms.std():.3f}       {closing}")
     return "\n".join(lines)

@@ -142,7 +142,7 @@ def report(results: list[Distance]) -> str:
         "seed  length   error    residual  geodesics  seconds",
     ]
     for r in results:
-        remark = "" if r.status == Status.OK else f"  {r.status.words}"
+        remark = "" if r.status == Status.OK else f"  {r.status.message}"
         lines.append(
             f"{r.seed:<4}  {r.length:.4f}  {r.error:+.4f}  {r.residual:.4f}    {r.iterations:<9}  "
             f"{r.seconds:.1f}{remark}"

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.geodesics._levenberg import Search
-from subbundle.geodesics._shooting import MOST_EVALUATIONS, Shots
+from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots
 
 
 def bfgs(

@@ -25,8 +25,8 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.flow import integrate
-from subbundle.geodesics._paths import path_graph
-from subbundle.geodesics._start import covectors_from_coordinates
+from subbundle.geodesics.paths import path_graph
+from subbundle.geodesics.start import covectors_from_coordinates
 
 # Distance between nodes along a ray, and between rays at the rim, in length scales.
 _ALONG, _ACROSS = 0.5, 1.5

@@ -13,9 +13,9 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
 from subbundle.geodesics._fans import FanDistances, aimed_fan_distances, narrow_fan_distances
-from subbundle.geodesics._paths import path_graph
-from subbundle.geodesics.connected_components import connected_parts
+from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.log import log
+from subbundle.geodesics.paths import path_graph
 
 # A geodesic that ends further than this from its target, in length scales, has not found it.
 _MISSED = 1.0
@@ -102,8 +102,8 @@ def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = Fal
     shape = (len(x), len(y)) if every else (len(x),)
     if not isinstance(bundle, LearnedSubbundle):
         return np.ones(shape, bool)
-    parts = connected_parts(bundle)
-    here, there = parts.label(x), parts.label(y)
+    components = connected_components(bundle)
+    here, there = components.label(x), components.label(y)
     same: np.ndarray[Any, Any] = here[:, None] == there[None, :] if every else here == there
     return same
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle.geodesics._shooting import MOST_EVALUATIONS, Shots
+from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots
 
 # Longest step relative to the current |v| and to the length scale: exp is far from linear beyond it.
 _TRUST = 0.5

@@ -1,9 +1,9 @@
-"""Which parts of the cloud are connected at the bandwidth.
+"""Connected components of the cloud at the bandwidth.
 
 Two flat pieces with a straight gap of width g between them have the kernel mass 2 Φ(−g / 2a) in its middle, relative
 to the mass inside a piece. A geodesic can cross while that exceeds the least density of the support; so observations
 are joined when they are closer than g = 2 a Φ⁻¹(1 − min_density / 2), 3.9 bandwidths for the default of 0.05.
-On a manifold that is a distance there; neighbours are first looked for in a picture of it.
+On a manifold that is its distance; neighbours are first searched in a picture of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components as components_of_graph
 from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
@@ -22,36 +22,44 @@ from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 
-# Above so many coordinates boxes of the size of the bandwidth no longer gather observations.
+# Largest ambient dimension in which boxes of the size of the bandwidth hold several observations each.
 _BOX_DIM = 4
+# Landmarks that represent the cloud above it: as many as the graph of the paths between points has.
 _MOST_LANDMARKS = 4000
+# Factor of the search radius on a manifold: pictures enlarge distances where it is positively curved, on a sphere by up
+# to π/2.
 _WIDER = 1.6
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """Connected parts of a cloud.
+class Components:
+    """Connected components of a cloud.
 
     Attributes
     ----------
     labels : [N]
-        Part of each observation, the largest part being 0.
-    n_parts : int
+        Component of each observation; the largest is 0.
+    n_components : int
     representatives : [m, dim], representative_labels : [m]
-        Points that stand for the cloud, and their parts.
+        Points that represent the cloud, and their components.
     reach : float or [m]
         Distance up to which points are joined; one per representative where the bandwidth varies.
     """
 
     labels: IntArray
-    n_parts: int
+    n_components: int
     representatives: FloatArray
     representative_labels: IntArray
     reach: float | FloatArray
     around: Surroundings
 
+    @property
+    def n_parts(self) -> int:
+        """The former name of ``n_components``."""
+        return self.n_components
+
     def label(self, points: Any) -> IntArray:
-        """Part of each point [n, dim]; −1 for points further from the data than the reach."""
+        """Component of each point [n, dim]; −1 for points further from the data than the reach."""
         points = as_points(points, "points", dim=self.representatives.shape[1])
         picture = self.around.picture(self.representatives[0])
         nearest = _nearest(picture, cKDTree(picture.enter(self.representatives)), points)
@@ -60,22 +68,21 @@ class Parts:
         return np.where(distance <= reach, self.representative_labels[nearest], -1)
 
 
-def connected_parts(bundle: LearnedSubbundle) -> Parts:
-    """Find the parts of the cloud of ``bundle`` that its geodesics can join.
+def connected_components(bundle: LearnedSubbundle) -> Components:
+    """Find the connected components of the cloud of ``bundle``: geodesics join points of the same one only.
 
-    Up to four dimensions every observation counts, gathered in boxes of the size of the bandwidth; above, where the
-    noise of a high dimension parts any two observations, and with a bandwidth that varies, landmarks in the middle of
-    the cloud stand for it.
+    In up to four dimensions every observation counts, by the mean of its box of the size of the bandwidth. Above, where
+    noise separates any two observations, and with a bandwidth that varies, landmarks on the ridge represent the cloud.
     """
     if not isinstance(bundle, LearnedSubbundle):
         raise TypeError(
-            "bundle must be learned from data, a PrincipalSubbundle or RiemannianSubbundle, to have connected parts; "
-            f"got {bundle!r:.80}."
+            "bundle must be learned from data, a PrincipalSubbundle or RiemannianSubbundle, to have connected "
+            f"components; got {bundle!r:.80}."
         )
-    return bundle.remembered(_find_parts)
+    return bundle.remembered(_find_components)
 
 
-def _find_parts(bundle: LearnedSubbundle) -> Parts:
+def _find_components(bundle: LearnedSubbundle) -> Components:
     reaches = 2.0 * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
     points = bundle.rows
@@ -87,25 +94,24 @@ def _find_parts(bundle: LearnedSubbundle) -> Parts:
     pictures = picture.enter(representatives)
     known = all_finite(pictures)
     representatives, tree = representatives[known], cKDTree(pictures[known])
-    # A picture may show distances too large where the manifold is curved positively; too many candidates do no harm.
     reach = reaches * bundle.bandwidth_at(representatives)
     furthest = float(reach.max())
     pairs = tree.query_pairs(furthest if around is FLAT else _WIDER * furthest, output_type="ndarray")
     apart = around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]])
     pairs = pairs[apart <= 0.5 * (reach[pairs[:, 0]] + reach[pairs[:, 1]])]
     graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
-    count, found = connected_components(graph, directed=False)
+    count, found = components_of_graph(graph, directed=False)
     nearest = _nearest(picture, tree, points)
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
-    return Parts(
-        rank[found[nearest]], int(count), representatives, rank[found], reach if bundle.varies else furthest, around
-    )
+    labels = rank[found[nearest]]
+    reach_of = reach if bundle.varies else furthest
+    return Components(labels, int(count), representatives, rank[found], reach_of, around)
 
 
 def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:
-    """The entry of the tree next to each point; any, where a point has no picture."""
+    """The entry of the tree nearest to each point; an arbitrary one where a point has no picture."""
     nearest = tree.query(np.nan_to_num(picture.enter(points)))[1]
     # The tree answers with its size where the square of the distance overflows: all entries are equally far then.
     return np.asarray(np.minimum(nearest, tree.n - 1), dtype=np.int64)
@@ -117,3 +123,7 @@ def _box_means(points: FloatArray, side: float) -> FloatArray:
     _, which, counts = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
     columns = [np.bincount(which.ravel(), weights=column) / counts for column in points.T]
     return np.column_stack(columns)
+
+
+# Former names.
+Parts, connected_parts = Components, connected_components

@@ -19,7 +19,7 @@ from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._fans import fan_distances
 from subbundle.geodesics._lengths import by_narrow_fans, geodesic_lengths, joined, no_longer_than_paths, ordered
-from subbundle.geodesics._paths import path_graph
+from subbundle.geodesics.paths import path_graph
 
 # Matrices of the size of the result that are held at the same time: lengths, where they came from, indices of entries.
 _MATRICES = 4

@@ -13,7 +13,7 @@ import numpy as np
 from subbundle._types import FloatArray, Status, SubbundleWarning, count_statuses
 from subbundle.bundles.base import Subbundle
 from subbundle.flow import integrate
-from subbundle.geodesics._start import as_start
+from subbundle.geodesics.start import as_start
 
 
 def exp(

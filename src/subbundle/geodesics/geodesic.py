@@ -15,7 +15,7 @@ from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_integer, as_positive, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.flow import integrate
-from subbundle.geodesics._start import as_start
+from subbundle.geodesics.start import as_start
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
-from subbundle.geodesics._paths import path_graph
-from subbundle.geodesics._shooting import Shots, aim, shoot
-from subbundle.geodesics._start import covectors_from_coordinates, defined_frame, frame_at
+from subbundle.geodesics.paths import path_graph
+from subbundle.geodesics.shooting import Shots, aim, shoot
+from subbundle.geodesics.start import covectors_from_coordinates, defined_frame, frame_at
 
 # A residual above this part of the length scale may be a search gone astray, and is worth another start.
 _DOUBTFUL = 0.3

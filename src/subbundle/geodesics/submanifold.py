@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
-from subbundle.geodesics._start import covectors_from_coordinates, defined_frame
 from subbundle.geodesics.directions import directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
+from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree

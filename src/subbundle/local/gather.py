@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import leaves_within, nearest_sq
+from subbundle.cloud.build import LEAF
+from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus
 from subbundle.local.tuning import NEAREST
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import box_distance_sq
+from subbundle.cloud.build import LEAF
+from subbundle.cloud.search import box_distance_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 
 # Reassociation lets the compiler keep one partial sum per vector lane.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}

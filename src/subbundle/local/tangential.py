@@ -21,8 +21,8 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._types import Status
-from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import leaves_within
+from subbundle.cloud.build import LEAF
+from subbundle.cloud.search import leaves_within
 from subbundle.kernels import exp_minus
 from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
-from subbundle.cloud._search import leaves_within, nearest_sq
+from subbundle.cloud.build import LEAF
+from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach, reach_sq
 
 # A weight of the nearest observation above which distances are not taken relative to it: t_nearest < 4.6.

@@ -19,7 +19,7 @@ from subbundle._validation import as_choice
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.cloud import Cloud
-from subbundle.geodesics._paths import path_graph
+from subbundle.geodesics.paths import path_graph
 
 # Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
 _JUDGES = 1000

@@ -18,7 +18,7 @@ import numpy as np
 
 from subbundle._elementwise import cos
 from subbundle._types import FloatArray
-from subbundle.spaces._linalg import eigh, frobenius, sinc, transpose, versine_ratio
+from subbundle.spaces.linalg import eigh, frobenius, sinc, transpose, versine_ratio
 
 _TURN = np.array([[0.0, 1.0], [-1.0, 0.0]])
 """Acts on rows (a, b) from the right as multiplication by i acts on a + ib."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import dot
 from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.linalg import dot
 
 
 @final

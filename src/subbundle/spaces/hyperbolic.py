@@ -21,8 +21,8 @@ import numpy as np
 from subbundle._elementwise import arcsinh, cosh, sinh
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import complement, dot, ratio
 from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.linalg import complement, dot, ratio
 
 
 @final

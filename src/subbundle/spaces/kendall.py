@@ -19,9 +19,9 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import eigh, frobenius, nearest_rotation, ratio, transpose
 from subbundle.spaces._shape_transport import transport_general, transport_planar
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.linalg import eigh, frobenius, nearest_rotation, ratio, transpose
 from subbundle.spaces.sphere import Sphere
 
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from subbundle._elementwise import arctan, arctan2, sin
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import (
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.linalg import (
     dot,
     eigh,
     frobenius,
@@ -33,7 +34,6 @@ from subbundle.spaces._linalg import (
     transpose,
     versine_ratio,
 )
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
 
 
 @final

@@ -18,8 +18,8 @@ import numpy as np
 from subbundle._elementwise import arctan2, cos
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces._linalg import complement, dot, ratio, sinc
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.linalg import complement, dot, ratio, sinc
 
 
 @final

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.charts._fan_domain import Ending
 from subbundle.charts._fan_search import Searched
-from subbundle.charts._interpolant import Interpolant
 from subbundle.charts._scattered import Scattered
+from subbundle.charts.fan_domain import Ending
+from subbundle.charts.interpolant import Interpolant
 
 Model = Interpolant | Scattered | Searched
 

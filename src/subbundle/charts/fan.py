@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.flow import integrate
-from subbundle.geodesics._start import covectors_from_coordinates
+from subbundle.geodesics.start import covectors_from_coordinates
 
 BoolArray = NDArray[np.bool_]
 

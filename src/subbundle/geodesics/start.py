@@ -79,7 +79,7 @@ def defined_frame(bundle: Subbundle, points: FloatArray) -> Frame:
         which = "" if len(points) == 1 else f" in {bad.size} of {len(points)} rows, first in row {row}"
         raise ValueError(
             "base_point must lie where the subspace is defined, to give coordinates in its frame; it does not"
-            f"{which}: {Status(int(frame.status[row])).words} (relative density {frame.density[row]:.3g}, where 1 is "
+            f"{which}: {Status(int(frame.status[row])).message} (relative density {frame.density[row]:.3g}, where 1 is "
             f"typical of the data; relative eigenvalue gap {frame.gap[row]:.3g}). Use a point nearer the data, or "
             "carry this one there with sb.carry_to_ridge(bundle, base_point)."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud._build import LEAF
+from subbundle.cloud.build import LEAF
 
 
 @kernel

@@ -12,11 +12,11 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle.bundles.base import Subbundle
-from subbundle.charts._fan import BoolArray, Fan, interleave, trace
-from subbundle.charts._fan_domain import Domain, domain_of
-from subbundle.charts._interpolant import Interpolant
 from subbundle.charts._interpolant_table import continued
 from subbundle.charts._scattered import Scattered
+from subbundle.charts.fan import BoolArray, Fan, interleave, trace
+from subbundle.charts.fan_domain import Domain, domain_of
+from subbundle.charts.interpolant import Interpolant
 from subbundle.geodesics.directions import directions
 
 # Geodesics to begin with: a power of two between these, so that at the size of the data they are this far apart, in

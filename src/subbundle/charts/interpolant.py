@@ -17,9 +17,9 @@ from subbundle._elementwise import arctan2
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
-from subbundle.charts._fan import BoolArray
 from subbundle.charts._interpolant_table import build_table
 from subbundle.charts._nearest import Found, nearest
+from subbundle.charts.fan import BoolArray
 
 # Rows that are worth a thread of their own.
 _GRAIN = 2000

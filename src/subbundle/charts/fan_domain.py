@@ -8,8 +8,8 @@ from enum import IntEnum
 import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.charts._fan import BoolArray, Fan
 from subbundle.charts._fold import folds, shortcuts
+from subbundle.charts.fan import BoolArray, Fan
 
 # The border between two geodesics that end at different distances is straight, but rises no more than this (in length
 # scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
@@ -26,8 +26,8 @@ class Ending(IntEnum):
     SHORTCUT = 21
 
     @property
-    def words(self) -> str:
-        """The reason in words."""
+    def message(self) -> str:
+        """The reason in a few words."""
         return {
             Ending.FOLDED: "met its neighbours (fold)",
             Ending.SHORTCUT: "another geodesic was there sooner (cut)",
@@ -85,7 +85,7 @@ def count_endings(endings: StatusArray) -> dict[str, int]:
     values, counts = np.unique(endings, return_counts=True)
     words = [
         "reached the radius" if value == Status.OK
-        else (Ending(int(value)).words if value >= min(Ending) else Status(int(value)).words)
+        else (Ending(int(value)).message if value >= min(Ending) else Status(int(value)).message)
         for value in values
     ]  # fmt: skip
     order = np.argsort(-counts, kind="stable")
