@@ -1,6 +1,6 @@
 """Learn the geometry of a point cloud from its principal subbundle and the geodesics that follow it.
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+Names are loaded when they are first used, so that importing the package is fast.
 """
 
 from __future__ import annotations

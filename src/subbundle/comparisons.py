@@ -1,5 +1,4 @@
-"""What one wants beside a principal subbundle on a manifold: means, tangent PCA, the principal geodesic, principal
-flow.
+"""Methods to compare with on a manifold: Fréchet mean, tangent PCA, principal geodesic, principal flow.
 
 *Tangent PCA* maps the observations to one tangent space by the logarithm and takes the eigenvectors of their second
 moment there, Σ log(x_n) ⊗ log(x_n), in the metric of the manifold; its first *principal geodesic* is t ↦ exp(t e_1).
@@ -21,7 +20,7 @@ from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
 
-# A step of the Fréchet mean shorter than this part of the spread of the data ends the iteration.
+# The iteration for the Fréchet mean ends at steps shorter than this fraction of the spread of the data.
 _SETTLED = 1e-11
 
 
@@ -173,7 +172,7 @@ def principal_curve(
     bandwidth, centering
         As in `RiemannianSubbundle`.
     base_point : [*shape], optional
-        The central observation, carried onto the ridge, unless given; a given point is taken as it is.
+        The central observation, projected to the ridge, unless given; a given point is taken as it is.
     length : float, optional
         Most that either half may be long; eight times the distance from the base point to the farthest observation
         unless given. A half ends earlier where the data ends.
@@ -219,7 +218,7 @@ def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: flo
 
 
 def ridge_point(bundle: RiemannianSubbundle, point: Any, *, max_steps: int = 100) -> FloatArray:
-    """Carry ``point`` [*shape] into the middle of the cloud: p ← exp_p((I − P) log_p m(p)), until it rests."""
+    """Project ``point`` [*shape] to the ridge: p ← exp_p((I − P) log_p m(p)), until it converges."""
     space = bundle.space
     x = flattened(space, space.validate(point, "point"))[None]
     for _ in range(max_steps):
@@ -244,7 +243,7 @@ def distances_to_curve(points: Any, curve: FloatArray, *, space: Space) -> Float
     """Geodesic distances [N] from ``points`` [N, *shape] to the curve through the points ``curve`` [n, *shape].
 
     From the nearest point c_j of the curve on, along the two pieces that meet there: with v = log(x) and u = log(c_j±1)
-    at c_j, the foot is exp(s u), s = h(v, u)/h(u, u) cut to [0, 1].
+    at c_j, the projection is exp(s u), s = h(v, u)/h(u, u) cut to [0, 1].
     """
     points, curve = space.validate(points), space.validate(curve, "curve")
     nearest = np.array([int(np.argmin(space.dist(curve, point))) for point in points])
@@ -257,8 +256,8 @@ def distances_to_curve(points: Any, curve: FloatArray, *, space: Space) -> Float
         square = space.inner_product(piece, piece, base)
         along = space.inner_product(offset, piece, base) / np.where(square > 0.0, square, 1.0)
         along = np.clip(along, 0.0, 1.0).reshape(-1, *(1,) * len(space.shape))
-        foot = space.exp(along * piece, base)
-        best[inside] = np.fmin(best[inside], space.dist(x, foot))
+        projection = space.exp(along * piece, base)
+        best[inside] = np.fmin(best[inside], space.dist(x, projection))
     return best
 
 

@@ -27,7 +27,7 @@ CODES = {"gaussian": GAUSSIAN, "compact": COMPACT}
 COMPACT_REACH = 8.0
 
 # t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would
-# not tell observations apart, and rounding could make exp(−(t − t_nearest)/2) overflow.
+# not distinguish observations, and rounding could make exp(−(t − t_nearest)/2) overflow.
 TOO_FAR = 1e12
 
 

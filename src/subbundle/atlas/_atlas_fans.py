@@ -14,22 +14,19 @@ from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
 from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
+from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, max_residual_of
 from subbundle.flow import integrate
-from subbundle.geodesics.directions import directions
+from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 
-# Nodes per length scale along the geodesics, and geodesics per length scale across them at the border of a chart.
-_ALONG, _ACROSS = 3.0, 1.33
-_FEWEST, _MOST = 24, 512
+# Geodesics per length scale at the border of a chart, and the fewest of a small chart.
+_ACROSS, _FEWEST = 1.33, 24
 # Independent geodesics per chart that measure the error of its interpolant.
 _CHECKS = 4
+# Tolerance of the geodesics, relative to the bandwidth: a hundredth of the default tolerance of a chart.
 _TOL = 1e-5
-# Fraction of the checked positions that lie within the stated error.
-_STATED = 0.99
 # Geodesics followed at a time: enough to keep the threads busy, few enough for their nodes to fit in memory.
 _ROWS = 65536
-# A point does not belong to a chart when it is this many times further away than the data typically is.
-_BESIDE = 3.0
 
 
 def charts_at(bundle: Subbundle, base_points: FloatArray, radii: FloatArray) -> list[Chart]:
@@ -49,8 +46,8 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
     if bundle.rank == 1:
         return 2
     if bundle.rank > 2:
-        return int(50 * 2 ** (bundle.rank - 1))
-    return int(np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST, _MOST))
+        return default_count(bundle.rank)
+    return int(np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST, MOST_GEODESICS))
 
 
 def _together(
@@ -59,7 +56,7 @@ def _together(
     """Charts whose geodesics fit into one batch; all have the same nodes, and the shorter ones stop at their radius."""
     scale = float(bundle.length_scale)
     longest = float(radii.max())
-    n_steps = max(4, int(np.ceil(longest * _ALONG / scale)))
+    n_steps = max(4, int(np.ceil(longest * NODES_PER_LENGTH / scale)))
     step = longest / n_steps
     frame = defined_frame(bundle, bases)
     every = np.concatenate([unit, checks])
@@ -68,7 +65,7 @@ def _together(
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
     run = integrate(bundle, np.repeat(bases, len(every), axis=0), covectors, times, unit_speed=True, tol=_TOL)
-    beside = _beside(frame.eigenvalues[:, bundle.rank :], scale)
+    max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []
     for j, base in enumerate(bases):
         own = slice(j * len(every), (j + 1) * len(every))
@@ -80,7 +77,9 @@ def _together(
         rays = slice(0, len(unit))
         fan = Fan(unit, step, nodes[0, rays], nodes[1, rays], reached[rays], ends[rays], velocity[rays], status[rays])
         independent = nodes[0, len(unit) :]
-        charts.append(_chart(bundle, base, frame.vectors[j], fan, float(radii[j]), independent, checks, times, beside))
+        charts.append(
+            _chart(bundle, base, frame.vectors[j], fan, float(radii[j]), independent, checks, times, max_residual)
+        )
     return charts
 
 
@@ -93,7 +92,7 @@ def _chart(
     independent: FloatArray,
     checks: FloatArray,
     times: FloatArray,
-    beside: float,
+    max_residual: float,
 ) -> Chart:
     scale = float(bundle.length_scale)
     domain = domain_of(fan, scale, 0.0)
@@ -105,16 +104,9 @@ def _chart(
     held = np.isfinite(independent[:, :, 0])
     held[held] = model.inside(coordinates[held])
     errors = np.linalg.norm(model.evaluate(coordinates[held]) - independent[held], axis=1)
-    error = float(np.quantile(errors, _STATED)) if errors.size else float("nan")
+    error = float(np.quantile(errors, ERROR_QUANTILE)) if errors.size else float("nan")
     data = ChartData(
         base, frame, fan.directions, domain.extents, domain.endings, model.points, model.velocities, model.counts,
-        border, model.step, 0.0, scale, domain.injectivity_radius, error, beside,
+        border, model.step, 0.0, scale, domain.injectivity_radius, error, max_residual,
     )  # fmt: skip
     return Chart._of(data, bundle)
-
-
-def _beside(eigenvalues: FloatArray, scale: float) -> float:
-    """Largest distance at which a point still belongs to a chart: 3 √(a² + s²), s² the variance across."""
-    known = eigenvalues.sum(axis=1)
-    known = known[np.isfinite(known)]
-    return _BESIDE * float(np.sqrt(scale**2 + (float(np.median(known)) if known.size else 0.0)))

@@ -12,7 +12,7 @@ from subbundle.charts.base import InvertibleChart
 from subbundle.charts.quadratic_chart import QuadraticChart
 
 # Largest radius, in length scales: as far as the observations of one local model reach.
-_REACH = 3.0
+QUADRATIC_REACH = 3.0
 # Largest radius times curvature: at 1/2 the fourth order, which the graph of a quadric leaves out, lifts the border by
 # κ³ρ⁴/8 = ρ/64.
 _BEND = 0.5
@@ -20,7 +20,9 @@ _BEND = 0.5
 
 def quadratic_radii(radii: FloatArray, curvature: FloatArray, length_scale: float) -> FloatArray:
     """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] hold."""
-    return np.asarray(np.minimum(np.minimum(radii, _REACH * length_scale), _BEND / np.maximum(curvature, 1e-300)))
+    return np.asarray(
+        np.minimum(np.minimum(radii, QUADRATIC_REACH * length_scale), _BEND / np.maximum(curvature, 1e-300))
+    )
 
 
 def quadratic_charts_at(

@@ -19,7 +19,7 @@ from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.atlas import blending
 from subbundle.atlas._atlas_cover import cover, sites
 from subbundle.atlas._atlas_fans import charts_at
-from subbundle.atlas._atlas_quadrics import quadratic_charts_at, quadratic_radii
+from subbundle.atlas._atlas_quadrics import QUADRATIC_REACH, quadratic_charts_at, quadratic_radii
 from subbundle.atlas._blended import Blended, blend
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.orientation import Votes, blended_tangents, jacobians_at, normals_of, vote
@@ -34,7 +34,7 @@ __all__ = ["Atlas", "Blended"]
 
 # Radius of a chart unless given, in length scales: noise in the bundle gathers geodesics longer than 8; a local model
 # reaches no further than 3.
-_LONGEST = {"geodesic": 8.0, "quadratic": 3.0}
+_LONGEST = {"geodesic": 8.0, "quadratic": QUADRATIC_REACH}
 # Fraction of the ridge that may be bent more than quadratic charts are spaced for; denser ones are added there. And
 # their spacing as a fraction of that of larger charts, since the sites leave holes not much smaller than such a chart.
 _MOST_BENT, _CLOSER = 0.1, 0.7

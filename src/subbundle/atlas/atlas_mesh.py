@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _APART, _FINER = 0.5, 0.5
 # |P (m − p)| on a straight border, in length scales.
 _DRIFT = float(np.sqrt(2.0 / np.pi))
-# Part of that, and of a chart's reach, from which on a point may lie on the border of the atlas.
+# Fraction of that, and of the extent of a chart, from which on a point may lie on the border of the atlas.
 _DRIFTING, _OUTER = 0.5, 0.9
 
 
@@ -90,7 +90,7 @@ def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
     for j, chart in enumerate(atlas.charts):
         here = blended.charts == j
         reach[here] = chart.extent_along(blended.coordinates[here])
-    share = np.linalg.norm(blended.coordinates, axis=1) / reach
+    fraction = np.linalg.norm(blended.coordinates, axis=1) / reach
     least = np.full(len(blended.points), np.inf)
-    np.minimum.at(least, blended.rows, share)
+    np.minimum.at(least, blended.rows, fraction)
     return np.where(np.isfinite(least) & (least > _OUTER), least, 0.0)

@@ -1,13 +1,13 @@
-"""Which way round charts are: one orientation for a whole atlas, where there is one.
+"""One orientation for all charts of an atlas, where it exists.
 
-A chart carries the orientation of its coordinates along its geodesics: ∂exp/∂v is continuous on the domain and never
+A chart has the orientation of its coordinates everywhere: ∂exp/∂v is continuous on the domain and never
 singular there, since the domain ends before the first fold. At a point x that charts i and j both cover, with
 Jacobians J_i, J_j [D, k], they agree if
 
     det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ½ det J_iᵀ J_i det J_jᵀ J_j.
 
 Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over a large
-fraction of its overlap shows that the submanifold has no orientation.
+fraction of its overlap shows that the submanifold is not orientable.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from subbundle.charts.base import InvertibleChart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
-# A contradiction counts at so many places and at such a fraction of those the two charts share.
-_LEAST_PLACES, _LEAST_PART = 5, 0.3
+# A contradiction counts at so many places and at such a fraction of those that both charts cover.
+_LEAST_PLACES, _LEAST_FRACTION = 5, 0.3
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Votes:
     Attributes
     ----------
     pairs : [p, 2]
-        Charts that share places, the lower first.
+        Charts that cover common places, the lower first.
     alike, opposed : [p]
         On how many places they agree firmly, and on how many they are opposed.
     n_charts : int
@@ -76,7 +76,7 @@ class Votes:
         expected = self.signs[self.pairs].prod(axis=1) if len(self.pairs) else np.empty(0)
         against = np.where(expected > 0, self.opposed, self.alike)
         shared = self.alike + self.opposed
-        return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_PART * shared)).any())
+        return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_FRACTION * shared)).any())
 
 
 def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:

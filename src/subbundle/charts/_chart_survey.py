@@ -1,4 +1,4 @@
-"""Making a chart: how far to follow the fan, how finely, and what counts as near."""
+"""Making a chart: how far to follow the fan, at what spacing, and which points belong to the chart."""
 
 from __future__ import annotations
 
@@ -16,24 +16,21 @@ from subbundle.charts._scattered import n_coefficients
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan_build import Tracer, build, most_scattered
 from subbundle.charts.interpolant import Interpolant
+from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, max_residual_of
+from subbundle.flow.integrate import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import defined_frame
 
-# Nodes per length scale at a tolerance of _TOL: fourth order, and below the tolerance by a factor of ten.
-_NODES = 3.0
+# Error of a chart in length scales unless given; noise moves the ridge by more.
 _TOL = 1e-3
-# For k ≥ 3, where nodes are half as dense and directions are dear.
+# The same for k ≥ 3, where nodes are 1.5 times as far apart and directions are expensive.
 _TOL_SCATTERED = 1e-2
-_MOST_GEODESICS = 512
-# When the caller asks for a tolerance, it may cost more.
+# Most geodesics when a tolerance is given.
 _MOST_ASKED = 4096
-# Tolerance of the geodesics themselves, and of the searches for k ≥ 3.
-_FLOW_TOL = 1e-6
-# No geodesic is followed further than this many diagonals of the data: all have long left it or been cut.
+# Longest geodesic, in diagonals of the data: by then all have left it or been cut.
 _FARTHEST = 32.0
+# Landmarks that show how far the data reaches; no more precision is needed to bound the geodesics.
 _LANDMARKS = 1000
-# A point is no part of the submanifold when it is this many times further away than the data typically is.
-_BESIDE = 3.0
 
 
 def survey(
@@ -54,9 +51,9 @@ def survey(
     count = _count(n_geodesics, rank)
     found = defined_frame(bundle, base[None])
     frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
-    finest = scale / _NODES * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
+    finest = scale / NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
     check_room(
-        limit / finest * (count or _MOST_GEODESICS) * bundle.ambient_dim,
+        limit / finest * (count or MOST_GEODESICS) * bundle.ambient_dim,
         "The fan of a chart of this radius",
         f"Pass a radius of fewer length scales; one is {scale:.3g} here.",
     )
@@ -64,7 +61,7 @@ def survey(
     size = limit if extent is None else min(extent, limit)
     stage = 0.25 * limit if extent is None else size
     step = limit / n_steps
-    flow_tol = _FLOW_TOL if accuracy is None else min(_FLOW_TOL, accuracy)
+    flow_tol = DEFAULT_TOL if accuracy is None else min(DEFAULT_TOL, accuracy)
     tracer = Tracer(bundle, base, frame, duals, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)
     return _interpolated(tracer, count, accuracy)
 
@@ -74,13 +71,13 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
-    most = (_MOST_ASKED if refined else _MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
+    most = (_MOST_ASKED if refined else MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
     wanted = tol if tol is not None and refined else (_TOL if rank <= 2 else _TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
     if refined and built.error > wanted * scale:
         warnings.warn(
             f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, above tol={tol:g}. "
-            "Pass a larger n_geodesics, a smaller radius, or accept it: chart.interpolation_error states it.",
+            "Pass a larger n_geodesics, a smaller radius, or accept it: chart.interpolation_error reports it.",
             SubbundleWarning,
             stacklevel=4,
         )
@@ -97,7 +94,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
 def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
     """Diagonal of the box around the data (in its picture), None for a bundle without data.
 
-    Only the connected part that the base point lies in counts: no geodesic comes to an outlier.
+    Only the connected component of the base point counts: no geodesic reaches an outlier.
     """
     if not isinstance(bundle, HasLandmarks):
         return None
@@ -141,13 +138,8 @@ def _count(n_geodesics: int | None, rank: int) -> int | None:
 
 
 def _reach(tracer: Tracer, nodes: FloatArray) -> float:
-    """Largest distance at which a point still belongs to the submanifold.
-
-    The data scatters about it with the variance λ_{k+1} + … + λ_D; in high dimension that is more than the bandwidth.
-    """
+    """Largest distance at which a point belongs to the chart, from the frames at some of its ``nodes`` [n, dim]."""
     rows = np.linspace(0, len(nodes) - 1, min(64, len(nodes))).astype(np.int64)
     points = surroundings_of(tracer.bundle).picture(tracer.base_point).leave(nodes[rows])
-    beside = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :].sum(axis=1)
-    known = beside[np.isfinite(beside)]
-    spread = float(np.median(known)) if known.size else 0.0
-    return _BESIDE * float(np.sqrt(float(tracer.bundle.length_scale) ** 2 + spread))
+    across = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :]
+    return max_residual_of(across, float(tracer.bundle.length_scale))

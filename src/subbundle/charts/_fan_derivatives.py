@@ -1,9 +1,9 @@
 """How a fan of geodesics spreads: derivatives of exp(r u) with respect to the direction u.
 
 On a circle of L directions the derivative in the angle is that of the polynomial through the node and up to three
-neighbours on either side, as many as there are: order 6 inside, one-sided where neighbours ended earlier. In higher
-dimension the neighbours lie scattered, and the derivatives come from a least-squares fit to the nearest ones. The part
-across the velocity is the *Jacobi field* of the fan,
+neighbours on either side, as many as exist: order 6 inside, one-sided where neighbours ended earlier. In higher
+dimension the neighbours lie scattered, and the derivatives come from a least-squares fit to the nearest ones. The
+component across the velocity is the *Jacobi field* of the fan,
 
     W = (I − γ̇γ̇ᵀ/|γ̇|²) ∂/∂u exp(r u)          [dim, k − 1],    |W| = r where the submanifold is flat.
 """
@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray
 from subbundle.charts.fan import BoolArray, Fan
 
+# Neighbours on either side of a node: differences of order 6.
 _SIDE = 3
 
 

@@ -26,8 +26,8 @@ from subbundle.geodesics.start import covectors_from_coordinates
 class Searched:
     """A chart whose every use follows geodesics of ``bundle``, accurate to ``tol``.
 
-    They start at ``base_point`` [dim] with directions in ``frame`` [dim, k]; ``coarse`` says where the domain ends and
-    where searches start.
+    They start at ``base_point`` [dim] with directions in ``frame`` [dim, k]; ``coarse`` provides the domain and the
+    starts of searches.
     """
 
     bundle: Subbundle
@@ -79,7 +79,7 @@ class Searched:
         return self.coarse.extent(coordinates)
 
     def nearest(self, targets: FloatArray) -> Found:
-        """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
+        """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
         Where the interpolant's answer lies outside the domain, or no geodesic arrives, that answer stays.
         """

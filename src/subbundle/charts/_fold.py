@@ -2,12 +2,12 @@
 
 *Folds.* The Jacobi field W of the fan (see `_fan_derivatives`) starts as r and vanishes where neighbouring geodesics
 meet: a conjugate point, beyond which exp folds back. A geodesic is cut where the smallest singular value of W falls
-below a small part of r, or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
+below a small fraction of r, or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
 
 *Shortcuts.* Another geodesic may reach the place of a node x sooner: on a cylinder, beyond half way around. Let x′ be
-one of its nodes nearby, at a distance r′. It belongs to another part of the fan if its coordinates are much further
+one of its nodes nearby, at a distance r′. It belongs to another sheet of the fan if its coordinates are much further
 from those of x than x′ is from x. To first order the other distance at x is r′ + γ̇′·(x − x′); where that is less than
-r, the geodesic has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was nil at
+r, the geodesic has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was zero at
 
     r − (r − r′ − γ̇′·(x − x′)) / (1 − γ̇·γ̇′),        but no further back than one length scale.
 """
@@ -21,15 +21,16 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.charts._fan_derivatives import jacobi_fields
 from subbundle.charts.fan import BoolArray, Fan
 
-# Smallest spread of neighbouring geodesics, relative to the flat one: coordinates blow noise up by its inverse.
+# Smallest spread of neighbouring geodesics, relative to the flat one: its inverse amplifies noise in coordinates.
 _LEAST_SPREAD = 0.1
 # In length scales: how near another geodesic must pass to be compared, and the lead it must have.
 _NEAR = 0.75
 _LEAD = 0.2
+# Nodes nearby that are compared: more than one geodesic has within that distance.
 _NEIGHBOURS = 24
 # How far back, in length scales, the cut may be set from where it was noticed.
 _BACK = 1.0
-# Two nodes belong to different parts of the fan when their coordinates are this many times further apart than they are,
+# Two nodes lie on different sheets of the fan when their coordinates are this many times further apart than they are,
 # and half a length scale more.
 _APART = 3.0
 _MORE = 0.5
@@ -66,7 +67,7 @@ def _crossing(distances: FloatArray, spread: FloatArray, node: int) -> float:
 
 
 def shortcuts(fan: Fan, scale: float) -> FloatArray:
-    """Distance [L] at which another geodesic arrives as soon; infinite where none does. ``scale`` is a length."""
+    """Distance [L] at which another geodesic arrives at the same time; infinite where none does."""
     cut = np.full(len(fan.directions), np.inf)
     rays, nodes = np.nonzero(fan.real & (fan.distances > 2.0 * scale))
     if rays.size == 0:
@@ -82,7 +83,7 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     between = fan.distances[here[1], None] * fan.directions[here[0]]
     between -= fan.distances[there[1], None] * fan.directions[there[0]]
     elsewhere = differ(np.linalg.norm(between, axis=1), apart, scale)
-    # Neighbours come by distance; the nearest of another part says most exactly how far away that part has come.
+    # Neighbours come by distance; the nearest on another sheet estimates its distance best.
     nearest = np.flatnonzero(elsewhere)[np.unique(row[elsewhere], return_index=True)[1]]
     here, there = _at(here, nearest), _at(there, nearest)
     # γ̇′ is the gradient of the other distance; where the metric is not that of the ambient space, γ̇′/|γ̇′|² is.
@@ -98,7 +99,7 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
 
 
 def differ(between: FloatArray, apart: FloatArray, scale: float) -> BoolArray:
-    """Whether pairs whose coordinates are ``between`` [n] and whose points are ``apart`` [n] lie in different parts."""
+    """Whether pairs lie on different sheets: coordinates ``between`` [n] from each other, points ``apart`` [n]."""
     return np.asarray(between > _APART * apart + _MORE * scale)
 
 

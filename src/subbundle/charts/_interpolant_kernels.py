@@ -15,14 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.charts.tuning import CENTRE, CONVERGED_STEP, ROUNDING_STEP
 
-# Levenberg–Marquardt: rounds, the step at which a search has come to rest and the one below which a failure to gain is
-# rounding, both in length scales.
+# Most iterations of Levenberg–Marquardt.
 _ROUNDS = 100
-_REST = 1e-11
-_ROUNDING = 1e-6
-# At r = 0 itself X_θ/r is a limit; this part of a step away it is a number, and the point the same.
-_CENTRE = 1e-100
+# Positions in a cell this near to its corners are left to the next cell, whose border may be another.
 _CORNER = 1e-6
 # Near the smallest numbers there are: a chart of a radius of that size has a place, and no derivatives.
 _TINY = 1e-300
@@ -51,7 +48,7 @@ def evaluate(table, step, v, point, jacobian):
     """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k]."""
     n_rays, n_nodes, _, dim = table.shape
     r, ray, s = cell_of(v, n_rays)
-    r = max(r, _CENTRE * step)
+    r = max(r, CENTRE * step)
     node = min(int(r / step), n_nodes - 2)
     t = r / step - node
     p1, q0, q1 = t * t * (3.0 - 2.0 * t), t * (1.0 - t) * (1.0 - t), t * t * (t - 1.0)
@@ -126,10 +123,10 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
                 v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
                 value = now
                 damping = 0.1 * damping if damping > 1e-6 else 0.0
-                resting[i] = length <= _REST * scale
+                resting[i] = length <= CONVERGED_STEP * scale
             else:
                 damping = max(10.0 * damping, 1e-3)
-                resting[i] = length <= _ROUNDING * scale
+                resting[i] = length <= ROUNDING_STEP * scale
             if resting[i]:
                 break
         residuals[i] = np.sqrt(value)

@@ -1,4 +1,4 @@
-"""What a chart says about points."""
+"""The record that `locate` returns: points projected to a chart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from subbundle._types import FloatArray, StatusArray
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Points seen in a chart. A single point has no batch axis.
+    """Points projected to a chart. A single point has no batch axis.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Located:
         Distance from each point to its projection.
     status : [batch]
         OK; LEFT_SUPPORT: the point lies beyond the border of the chart, or further than ``chart.max_residual`` from it;
-        NOT_CONVERGED: the search did not come to rest.
+        NOT_CONVERGED: the search did not converge.
     """
 
     coordinates: FloatArray

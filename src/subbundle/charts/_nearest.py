@@ -1,4 +1,4 @@
-"""The search for the nearest point of a chart, from several nodes where one may mislead."""
+"""The search for the nearest point of a chart, from several nodes where one start may fail."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray
 from subbundle.charts._fold import differ
 from subbundle.charts.fan import BoolArray
+from subbundle.geodesics.tuning import START_NODES
 
-# Nodes from which a search may start.
-_CANDIDATES = 6
 Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
 
@@ -39,14 +38,14 @@ class Searchable(Protocol):
 
 
 def nearest(model: Searchable, targets: FloatArray) -> Found:
-    """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search came to rest.
+    """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
-    From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another part of the
+    From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another sheet of the
     chart passes as well, as beside a cut, the next nodes are tried too and the better result counts. Coordinates may
     end up outside the domain.
     """
     nodes, at = model.nodes
-    _, near = model.tree.query(targets, k=np.arange(1, min(_CANDIDATES, len(nodes)) + 1))
+    _, near = model.tree.query(targets, k=np.arange(1, min(START_NODES, len(nodes)) + 1))
     first = near[:, 0]
     found = model.search(targets, at[first])
     covered = model.inside(found[0]) & found[3]

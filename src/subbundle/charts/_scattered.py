@@ -18,11 +18,11 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts._nearest import Found, nearest
 from subbundle.charts.fan import BoolArray
+from subbundle.charts.tuning import BORDER_SLACK
 
+# Rows of a call per thread at least, so that starting it pays; every row is a least-squares fit.
 _GRAIN = 50
-# Coordinates this near to the border, in length scales, are still inside: rounding.
-_SLACK = 1e-6
-# Directions in the fit, per coefficient.
+# Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
 _PER_COEFFICIENT = 2.5
 
 
@@ -112,7 +112,7 @@ class Scattered:
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
         distance, border = self._border(coordinates)
-        return np.asarray(distance <= border + _SLACK * self.scale)
+        return np.asarray(distance <= border + BORDER_SLACK * self.scale)
 
     def extent(self, coordinates: FloatArray) -> FloatArray:
         """ρ [n] along the directions of ``coordinates`` [n, k]."""

@@ -16,11 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.charts.tuning import CENTRE, CONVERGED_STEP, ROUNDING_STEP
 
+# Most iterations of Levenberg–Marquardt: fewer than over a table, since each is a least-squares fit.
 _ROUNDS = 60
-_REST = 1e-11
-_ROUNDING = 1e-6
-_CENTRE = 1e-100
 # Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
 _LEAST = 1e-4
 
@@ -44,18 +43,18 @@ def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
     slopes = np.zeros((rank, dim))
     point[:] = 0.0
     for i in range(near.size):
-        share = np.zeros(rank)
+        coefficient = np.zeros(rank)
         for c in range(rank):
             for m in range(n_terms):
-                share[c] += terms[i, m] * columns[c, m]
-            share[c] *= weights[i]
+                coefficient[c] += terms[i, m] * columns[c, m]
+            coefficient[c] *= weights[i]
         a, b = nodes[near[i], place], nodes[near[i], place + 1]
         for d in range(dim):
             x = (1.0 - p1) * a[0, d] + p1 * b[0, d] + q0 * a[1, d] + q1 * b[1, d]
-            point[d] += share[0] * x
-            slopes[0, d] += share[0] * (dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d])
+            point[d] += coefficient[0] * x
+            slopes[0, d] += coefficient[0] * (dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d])
             for c in range(1, rank):
-                slopes[c, d] += share[c] * x / (reach * r)
+                slopes[c, d] += coefficient[c] * x / (reach * r)
     for d in range(dim):
         for m in range(rank):
             jacobian[d, m] = 0.0
@@ -84,7 +83,7 @@ def _basis(v, step):
         for j in range(rank):
             basis[i, j] = (1.0 if i == j else 0.0) - scaled * mirror[i] * mirror[j]
     basis[0] = unit
-    return max(size, _CENTRE * step), basis
+    return max(size, CENTRE * step), basis
 
 
 @kernel
@@ -184,10 +183,10 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
                 v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
                 value = now
                 damping = 0.1 * damping if damping > 1e-6 else 0.0
-                resting[i] = length <= _REST * scale
+                resting[i] = length <= CONVERGED_STEP * scale
             else:
                 damping = max(10.0 * damping, 1e-3)
-                resting[i] = length <= _ROUNDING * scale
+                resting[i] = length <= ROUNDING_STEP * scale
             if resting[i]:
                 break
         residuals[i] = np.sqrt(value)

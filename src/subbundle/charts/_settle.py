@@ -12,6 +12,7 @@ from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.surroundings import Picture, Surroundings
 from subbundle.charts.chart_data import Model
 
+# Most Gauss–Newton steps: the start, nearest in the picture, is close.
 _ROUNDS = 8
 # Half-width of the differences and length of the last step, in units of the chart's radius.
 _DIFFERENCE, _SETTLED = 1e-5, 1e-9
@@ -26,7 +27,7 @@ def settle(
     found: FloatArray,
 ) -> None:
     """Move ``coordinates`` [n, k] and the pictures ``found`` [n, m] to the points nearest to ``targets`` [n, dim], in
-    place; what lies outside the domain of the chart, or has no picture, stays."""
+    place; rows outside the domain of the chart, or without a picture, are left."""
     rows = np.flatnonzero(model.inside(coordinates) & all_finite(picture.enter(targets)))
     size = float(np.abs(model.nodes[1]).max(initial=0.0)) or 1.0
 

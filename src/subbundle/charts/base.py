@@ -1,4 +1,4 @@
-"""What every chart of a submanifold can do: the protocol that atlas, embedding and surface are written against.
+"""The protocol of charts, which atlas, embedding and surface rely on.
 
 A chart is a map v ↦ Φ(v) from a star-shaped domain of R^k to R^D with Φ(0) = μ, ∂Φ/∂v(0) = F orthonormal, that can be
 inverted. `Chart` follows geodesics (the paper's normal coordinates, as far as the data goes); `QuadraticChart` is the
@@ -59,4 +59,4 @@ class InvertibleChart(Protocol):
         """Points [n, dim] on the chart, spread over its domain, the base point first."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the chart knows, as arrays that `numpy.savez` can keep; ``from_arrays`` inverts it."""
+        """The chart as arrays that `numpy.savez` can keep; ``from_arrays`` inverts it."""

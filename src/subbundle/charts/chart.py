@@ -3,11 +3,11 @@
     v ∈ R^k  ↦  exp_μ(F v) ∈ R^D,        |v| = length of the geodesic from μ,
 
 on a star-shaped domain around v = 0. Along each direction it ends where the geodesic leaves the support of the data,
-where it meets its neighbours (a fold), or where another geodesic arrives sooner (a cut): beyond these, exp is not
-one-to-one. An interpolant of a fan of geodesics stands for exp, with a stated error; for k ≥ 3 searches along geodesics
+where it meets its neighbours (a fold), or where another geodesic is shorter (a cut): beyond these, exp is not
+one-to-one. exp is interpolated on a fan of geodesics, with a reported error; for k ≥ 3 searches along geodesics
 can make it exact.
 
-On a manifold nearest means nearest there. The search runs in a picture of the manifold around the base point (see
+On a manifold, nearest refers to its distance. The search runs in a picture of the manifold around the base point (see
 `bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
 """
 
@@ -46,7 +46,7 @@ class Chart:
         for rank 2 and 200·2^(k−1) above.
     tol : float, optional
         Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
-        as far as the number of geodesics reaches it; ``interpolation_error`` states what was reached. For k ≥ 3 a
+        as far as the number of geodesics reaches it; ``interpolation_error`` reports what was reached. For k ≥ 3 a
         given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
     max_radius : float, optional
         Bound for ``"auto"``. Needed where there is no data to end at.
@@ -102,7 +102,7 @@ class Chart:
         return chart
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the chart knows, as arrays that `numpy.savez` can keep."""
+        """The chart as arrays that `numpy.savez` can keep."""
         return self._data.to_arrays()
 
     @cached_property
@@ -139,7 +139,7 @@ class Chart:
 
     @property
     def injectivity_radius(self) -> float:
-        """Radius of the largest ball in which exp was seen to be one-to-one; infinite if no fold or cut was met."""
+        """Radius of the largest ball in which exp was found to be one-to-one; infinite if there is no fold or cut."""
         return self._data.injectivity_radius
 
     @property
@@ -170,7 +170,7 @@ class Chart:
 
     @property
     def endings(self) -> dict[str, int]:
-        """How many geodesics of the fan ended for which reason, commonest first."""
+        """How many geodesics of the fan ended for which reason, the most frequent first."""
         return count_endings(self._data.endings)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a chart knows, as plain arrays: enough to compute with, and to save without pickle."""
+"""The data of a chart as plain arrays: enough to compute with, and to save without pickle."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A fan of geodesics: from one base point in many directions, sampled at equal distances, with exact velocities.
 
 All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its
-velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that are
-of no further use can be left out, so that a closed surface is not wound around again and again.
+velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that
+are no longer needed are left out, so that no geodesic winds around a closed surface.
 
 Points and velocities are kept in a picture around the base point (see `bundles.surroundings`): offsets from it in R^d.
 """
@@ -79,8 +79,8 @@ def trace(
 ) -> Fan:
     """Follow the geodesics in ``directions`` [L, k] of the ``frame`` [dim, k] for up to ``n_steps`` steps.
 
-    ``duals`` [dim, k] as in `Frame`. After every ``stage`` steps, ``useful(fan)`` says which of them [L] are worth
-    following further. One that leaves the picture ends at its last node there.
+    ``duals`` [dim, k] as in `Frame`. After every ``stage`` steps, ``useful(fan)`` selects those [L] to follow
+    further. One that leaves the picture ends at its last node there.
     """
     picture = surroundings_of(bundle).picture(base_point)
     n = len(directions)
@@ -148,7 +148,7 @@ def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors:
 def end_where_the_picture_does(
     nodes: FloatArray, step: float, reached: FloatArray, ends: FloatArray, velocity: FloatArray, status: StatusArray
 ) -> None:
-    """End geodesics that crossed the border of the picture at their last node inside, in place."""
+    """End geodesics that left the picture at their last node inside it, in place."""
     for ray in np.flatnonzero(~(np.isfinite(ends) & np.isfinite(velocity)).all(axis=1) & (reached > 0.0)):
         last = int(np.argmin(np.isfinite(nodes[:, ray]).all(axis=(0, 2)))) - 1
         nodes[:, ray, last + 1 :] = np.nan

@@ -1,7 +1,7 @@
 """Building the fan of a chart: as many geodesics as its interpolant needs.
 
 The number of directions is doubled until independent geodesics, half way between those of the fan and sampled half way
-between its nodes, agree with the interpolant. What they still disagree by is the error the chart states.
+between its nodes, agree with the interpolant. Their remaining difference is the interpolation error of the chart.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from subbundle.charts._scattered import Scattered
 from subbundle.charts.fan import BoolArray, Fan, interleave, trace
 from subbundle.charts.fan_domain import Domain, domain_of
 from subbundle.charts.interpolant import Interpolant
-from subbundle.geodesics.directions import directions
+from subbundle.charts.tuning import ERROR_QUANTILE
+from subbundle.geodesics.directions import default_count, directions
 
 # Geodesics to begin with: a power of two between these, so that at the size of the data they are this far apart, in
 # length scales.
 _FEWEST, _START_MOST = 64, 256
 _APART = 0.75
-# Independent geodesics that check the others.
+# Independent geodesics on which the interpolant is checked: enough for a 99 % quantile over all their nodes.
 _CHECKS = 32
-# Part of the checked positions that lie within the stated error. The rest sits in the narrow cells beside folds.
-_STATED = 0.99
-# Bytes the table of an interpolant may take.
+# Largest table of an interpolant, in bytes.
 _MOST_BYTES = 2**29
 
 
@@ -96,18 +95,14 @@ def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_j
 
 
 def most_scattered(rank: int) -> int:
-    """Directions that a chart of rank ≥ 3 may have unless told otherwise."""
-    return 4 * _fewest_scattered(rank)
-
-
-def _fewest_scattered(rank: int) -> int:
-    return int(50 * 2 ** (rank - 1))
+    """Most directions of a chart of rank ≥ 3 by default."""
+    return 4 * default_count(rank)
 
 
 def _first_count(extent: float, rank: int) -> int:
     """Directions to begin with, for data of this many length scales."""
     if rank > 2:
-        return _fewest_scattered(rank)
+        return default_count(rank)
     needed = 2.0 * np.pi * extent / _APART
     return int(np.clip(2 ** np.ceil(np.log2(needed)), _FEWEST, _START_MOST))
 
@@ -127,7 +122,7 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     held = check.real[:, 1::2].copy()
     held[held] = model.inside(coordinates[held])
     errors = np.linalg.norm(model.evaluate(coordinates[held]) - check.points[:, 1::2][held], axis=1)
-    return Built(fan, domain, model, float(np.quantile(errors, _STATED)) if errors.size else 0.0)
+    return Built(fan, domain, model, float(np.quantile(errors, ERROR_QUANTILE)) if errors.size else 0.0)
 
 
 def interpolate(fan: Fan, domain: Domain, scale: float, n_jobs: int) -> Interpolant | Scattered:

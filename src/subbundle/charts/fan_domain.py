@@ -30,7 +30,7 @@ class Ending(IntEnum):
         """The reason in a few words."""
         return {
             Ending.FOLDED: "met its neighbours (fold)",
-            Ending.SHORTCUT: "another geodesic was there sooner (cut)",
+            Ending.SHORTCUT: "another geodesic is shorter (cut)",
         }[self]
 
 
@@ -81,12 +81,12 @@ def domain_of(fan: Fan, scale: float, limit: float) -> Domain:
 
 
 def count_endings(endings: StatusArray) -> dict[str, int]:
-    """How many geodesics ended for each reason, in words, commonest first."""
+    """How many geodesics ended for each reason, by message, the most frequent first."""
     values, counts = np.unique(endings, return_counts=True)
-    words = [
+    messages = [
         "reached the radius" if value == Status.OK
         else (Ending(int(value)).message if value >= min(Ending) else Status(int(value)).message)
         for value in values
     ]  # fmt: skip
     order = np.argsort(-counts, kind="stable")
-    return {words[i]: int(counts[i]) for i in order}
+    return {messages[i]: int(counts[i]) for i in order}

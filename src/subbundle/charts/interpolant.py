@@ -20,13 +20,12 @@ from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts._interpolant_table import build_table
 from subbundle.charts._nearest import Found, nearest
 from subbundle.charts.fan import BoolArray
+from subbundle.charts.tuning import BORDER_SLACK
 
-# Rows that are worth a thread of their own.
+# Rows of a call per thread at least, so that starting it pays.
 _GRAIN = 2000
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
-# Coordinates this near to the border, in length scales, are still inside: rounding.
-_SLACK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Interpolant:
         """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
         distances = self.step * np.arange(self.points.shape[1])
         before = np.roll(self.border[:, 1], 1) if self.rank == 2 else self.border[:, 1]
-        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + _SLACK * self.scale
+        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + BORDER_SLACK * self.scale
         # The common start is one node, not one per geodesic.
         held[1:, 0] = False
         ray, node = np.nonzero(held)
@@ -116,7 +115,7 @@ class Interpolant:
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
         result = np.empty(len(coordinates), bool)
-        kernels.inside_batch(self.border, coordinates, _SLACK * self.scale, result)
+        kernels.inside_batch(self.border, coordinates, BORDER_SLACK * self.scale, result)
         return result
 
     def extent(self, coordinates: FloatArray) -> FloatArray:

@@ -81,7 +81,7 @@ class QuadraticChart:
         return cls(base, frame, form, float(arrays["radius"]), float(arrays["max_residual"]))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the chart knows, as arrays that `numpy.savez` can keep."""
+        """The chart as arrays that `numpy.savez` can keep."""
         return {name: np.array(getattr(self, name)) for name in _NAMES}
 
     @property

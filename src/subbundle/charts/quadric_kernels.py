@@ -16,8 +16,8 @@ import numpy as np
 
 from subbundle._compiled import kernel
 
-# Rounds of Newton's method for the foot of a point, and of the fixed point for exp; both end earlier when they settle.
-_FOOT_ROUNDS, _EXP_ROUNDS = 12, 30
+# Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
+_PROJECTION_ROUNDS, _EXP_ROUNDS = 12, 30
 
 
 @kernel
@@ -45,7 +45,7 @@ def bend(forms, c, tau, mixed, square):
 
 @kernel
 def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
-    """Write the tangent coordinates τ of the nearest point of chart ``c`` to ``point``; return the squared distance.
+    """Project ``point`` to chart ``c``: write its tangent coordinates τ and return the squared distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
     Gauss–Newton takes its place. On return ``offset`` = x − x(τ), ``mixed`` and ``square`` belong to τ.
@@ -56,7 +56,7 @@ def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
         for j in range(dim):
             total += frames[c, j, a] * (point[j] - bases[c, j])
         tau[a] = total
-    for _ in range(_FOOT_ROUNDS):
+    for _ in range(_PROJECTION_ROUNDS):
         _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
         if not _newton_step(frames, forms, c, mixed, offset, tau, small, True):
             _newton_step(frames, forms, c, mixed, offset, tau, small, False)
@@ -153,9 +153,9 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
             mixed[a, 0] = turn / 6.0
             turned += mixed[a, 0] * mixed[a, 0]
         # Far outside the chart the cubic would run away: it may take at most half of the length.
-        share = min(1.0, 0.5 * np.sqrt(size / turned)) if turned > 0.0 else 0.0
+        damping = min(1.0, 0.5 * np.sqrt(size / turned)) if turned > 0.0 else 0.0
         for a in range(rank):
-            value = v[a] - share * mixed[a, 0]
+            value = v[a] - damping * mixed[a, 0]
             step += (value - tau[a]) ** 2
             tau[a] = value
         if step <= 1e-24 * size:

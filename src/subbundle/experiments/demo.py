@@ -1,6 +1,6 @@
 """The main job on data made on the spot: from a noisy cloud around a closed surface to the surface itself.
 
-20000 points are drawn uniformly from a bumpy sphere and moved by Gaussian noise. A base point is carried to the middle
+20000 points are drawn uniformly from a bumpy sphere and moved by Gaussian noise. A base point is projected to the ridge
 of the cloud, and a fan of geodesics from there traces a principal submanifold: a grid in normal coordinates (direction,
 distance). Because the true surface is known, the error is measured, not guessed.
 """

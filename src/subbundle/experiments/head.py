@@ -7,7 +7,7 @@ ship: here the head is made by `subbundle.datasets.head`, with Gaussian noise of
 Any scan or mesh can take its place.
 
 Because the head is known, its distance from the submanifolds is measured. Where both cover the surface, the blend of
-the paper's appendix says how far they disagree.
+the paper's appendix reports how far they disagree.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def reconstruct(
     n_geodesics: int | None = None,
     step: float | None = None,
 ) -> Head:
-    """Trace a submanifold at the observation nearest to each of ``places`` [3], as finely as the paper unless told."""
+    """Trace a submanifold at the observation nearest to each of ``places`` [3], as finely as the paper by default."""
     n_geodesics, step = n_geodesics or N_GEODESICS, step or STEP
     bundle = PrincipalSubbundle(points, rank=2, bandwidth=bandwidth)
     nearest = [int(np.argmin(np.sum((points - place) ** 2, axis=1))) for place in places]

@@ -2,7 +2,7 @@
 
 Blue strokes or arrows span the subspaces. One geodesic starts inside the cloud (red) and one outside (magenta): because
 the second moment is centred at the local mean, the subspaces outside stay tangential to the cloud, and the outer
-geodesic runs alongside it. Observations that carry a normalised weight above 1e-5 in the local PCA at the red point are
+geodesic runs alongside it. Observations with a normalised weight above 1e-5 in the local PCA at the red point are
 drawn darker; the others hardly count there.
 
 In space the cloud lies around the unit sphere; the geodesics have the lengths of the great circles through their

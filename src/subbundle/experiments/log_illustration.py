@@ -3,7 +3,7 @@ observations.
 
 The base point x (blue) lies near one end of the S and the target y (pink), an observation, near the other. Red is
 the geodesic t ↦ exp_x(t log_x(y)); its length is the estimate of their distance, and it passes near y, not through
-it, since y carries noise.
+it, since y is noisy.
 
 Beside the logarithm itself stands what the paper writes, the minimiser of |exp_x(η) − y|² + H(x, η). Taken literally
 it stops short: on a flat space it is ⅔ of the way.

@@ -168,7 +168,7 @@ def _surface(result: Unfolding, n_grid: int) -> tuple[FloatArray, Any, FloatArra
     a, b, c, d = corner[:-1, :-1].ravel(), corner[1:, :-1].ravel(), corner[1:, 1:].ravel(), corner[:-1, 1:].ravel()
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     faces = faces[(faces >= 0).all(axis=1)]
-    # The rigid motion of the observations carries the grid along.
+    # The rigid motion of the observations applies to the grid too.
     placed = _same_motion(raw, result.coordinates, grid[held])
     return model.inverse_transform(grid[held]), faces, placed[:, 0]
 

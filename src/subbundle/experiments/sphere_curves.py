@@ -1,13 +1,13 @@
 """The paper's experiment on the sphere: noisy points around random curves, and four ways to fit them.
 
 On the tangent plane at the north pole, t ↦ (t, f(t)) with f(t) = (t − a_1)(t − a_2)(t − a_3)(t − a_4), a_1 and a_2
-uniform on (−1, 0), a_3 and a_4 on (0, 1), is carried to S² by the exponential. At 100 even values of t in [−1, 1]
+uniform on (−1, 0), a_3 and a_4 on (0, 1), is mapped to S² by the exponential. At 100 even values of t in [−1, 1]
 isotropic noise of variance 5e-4 per direction is added, again by the exponential. The base point is the
 within-sample Fréchet mean, the kernel has the standard deviation 0.045. Curves are judged by the sum of squared
 geodesic distances (SSE) of the 100 observations to them, over 20 data sets.
 
 The base point is an observation, off the middle of the data by its own noise, and a geodesic keeps the offset with
-which it starts. So beside the paper's curves there are those from the base point carried onto the ridge.
+which it starts. So beside the paper's curves there are those from the base point projected to the ridge.
 """
 
 from __future__ import annotations

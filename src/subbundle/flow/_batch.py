@@ -43,14 +43,14 @@ def combine(coefficients: Sequence[float], slopes: Sequence[FloatArray]) -> Floa
 
 @runtime_checkable
 class Projecting(Protocol):
-    """A bundle whose geodesics stay on a submanifold N of R^D, and that can carry a state back onto it."""
+    """A bundle whose geodesics stay on a submanifold N of R^D, and that can project a state onto it."""
 
     def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points of N near ``points`` [batch, dim], and covectors [batch, dim] that give the same geodesics there."""
 
 
 def projected(bundle: Subbundle, state: FloatArray) -> FloatArray:
-    """``state`` [2, n, dim] carried back to where the bundle's geodesics run; itself where that is all of R^D."""
+    """``state`` [2, n, dim] projected to the submanifold of the bundle's geodesics; itself where that is all of R^D."""
     if not isinstance(bundle, Projecting) or not state.shape[1]:
         return state
     return np.stack(bundle.project(state[0], state[1]))
@@ -90,7 +90,7 @@ class Attempt:
         return slope
 
     def _evaluate(self, state: FloatArray, rows: IntArray | None) -> FloatArray:
-        """Call the bundle for a batch without failed rows; ``rows`` says where they stand (None: they are all)."""
+        """Call the bundle for a batch without failed rows; ``rows`` are their places in it (None: all)."""
         field = self._bundle.field(state[0], state[1])
         slope = np.empty_like(state)
         slope[0] = field.velocity

@@ -12,7 +12,7 @@ are Euclidean, so turning, moving or scaling the whole picture changes no decisi
 
 after an accepted step (the ε of the step before damps oscillations), h · max(0.2, 0.9 ε^(−1/5)) after a rejected one.
 
-A stage that falls where the bundle is not defined says nothing about the error: the step is halved, until one shorter
+A stage that falls where the bundle is not defined gives no estimate of the error: the step is halved, until one shorter
 than L/1000 fails and the trajectory ends, within that distance of the border. No step is longer than 2 L: the widest
 hole between stages is half a step, so a hole in the data wider than L is never stepped over.
 

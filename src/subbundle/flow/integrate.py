@@ -34,7 +34,7 @@ _FIXED_STEP: dict[str, Advance] = {
 METHODS = ("dopri5", *_FIXED_STEP)
 # The error at a fixed time shrinks with this power of the step.
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
-_DEFAULT_TOL = 1e-6
+DEFAULT_TOL = 1e-6
 _ROUNDING = 1e-14
 
 
@@ -152,7 +152,7 @@ def _solver(bundle: Subbundle, method: str, tol: float | None, step: float | Non
                 f"dopri5 chooses its own steps; got step={step!r}. Pass tol= to make it more or less accurate, or a "
                 "fixed-step method, for example method='rk4'."
             )
-        return partial(dopri5, tol=_DEFAULT_TOL if tol is None else as_positive(tol, "tol"))
+        return partial(dopri5, tol=DEFAULT_TOL if tol is None else as_positive(tol, "tol"))
     if tol is not None:
         raise ValueError(
             f"{method} takes steps of fixed length and has no tolerance; got tol={tol!r}. Pass step= instead."
@@ -203,7 +203,7 @@ def _prepare(
 
 
 def _land(bundle: Subbundle, out: Output) -> None:
-    """Carry what was interpolated between steps, and the ends, back to the manifold of the bundle, if it has one."""
+    """Project what was interpolated between steps, and the ends, to the manifold of the bundle, if it has one."""
     if not isinstance(bundle, Projecting):
         return
     states = out.states.reshape(2, -1, out.states.shape[-1])

@@ -5,11 +5,11 @@ the source run across the rays, so with b counted in rays and a in arc length,
 
     y ≈ γ_i(s_j) + a γ̇ + ½ a² γ̈ + b (γ_{i+1} − γ_{i−1})/2 + ½ b² (γ_{i+1} − 2 γ_i + γ_{i−1})        d(y) = s_j + a.
 
-(a, b) is solved for by Gauss–Newton. A target is tried from several nodes near it, and the shortest geodesic wins:
-rays that have passed the cut locus arrive later than others and lose.
+(a, b) is solved for by Gauss–Newton. A target is tried from several nodes near it, and the shortest geodesic counts:
+rays beyond the cut locus are longer than others and are discarded.
 
-Noise in the bundle parts neighbouring rays on a long way. A target that falls into such a gap is looked for again in
-a narrow fan, between the two rays beside the one that came nearest.
+Noise in the bundle makes neighbouring rays diverge over long distances. A target in such a gap is searched again in a
+narrow fan, between the two rays beside the one that came nearest.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surround
 from subbundle.flow import integrate
 from subbundle.geodesics.paths import path_graph
 from subbundle.geodesics.start import covectors_from_coordinates
+from subbundle.geodesics.tuning import START_NODES
 
 # Distance between nodes along a ray, and between rays at the rim, in length scales.
 _ALONG, _ACROSS = 0.5, 1.5
+# Rays of a full fan: at least as many as resolve a circle, at most as many as narrow fans then refine.
 _FEWEST_RAYS, _MOST_RAYS = 32, 160
-# Rays of a narrow fan, which spans two of the spaces between the rays of a full one.
+# Rays of a narrow fan, which spans two intervals between the rays of a full one.
 _NARROW_RAYS = 33
-_CANDIDATES = 6
-# Neighbours looked at to see whether another ray arrives sooner.
+# Neighbouring nodes that are checked for another ray that arrives earlier.
 _WATCHED = 32
 # Rows of one batch: enough to keep the threads busy, few enough for their outputs to fit in memory.
 _ROWS = 4096
@@ -42,7 +43,7 @@ _ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class FanDistances:
-    """What the fans found.
+    """Distances found by fans.
 
     Attributes
     ----------
@@ -67,8 +68,8 @@ def fan_distances(
 ) -> FanDistances:
     """Distances from every source [n, dim] to every target [m, dim]; pairs that are ``apart`` [n, m] are left out.
 
-    How long and how dense a fan is follows from the bundle, or without data from the pair, never from what else is
-    asked for.
+    How long and how dense a fan is follows from the bundle, or without data from the pair, never from the other
+    points of the call.
     """
     shape = (len(sources), len(targets))
     found = FanDistances(np.full(shape, np.nan), np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape))
@@ -197,9 +198,9 @@ def _place(
 ) -> tuple[FloatArray, IntArray]:
     """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], and the ray that came nearest.
 
-    The first ray of a ``closed`` fan follows the last. On a manifold all is seen in the picture around the source, and
-    lengths there are those of the metric at the target: nodes near it are looked for in the one, and the miss is
-    measured in the other.
+    The first ray of a ``closed`` fan follows the last. On a manifold everything is computed in the picture around the
+    source, with the metric at the target: nodes near it are searched in the picture, and the residual is measured in
+    the metric.
     """
     picture = around.picture(nodes[0, 0])
     near, given = around.distance(np.broadcast_to(nodes[0, 0], targets.shape), targets), targets
@@ -225,7 +226,7 @@ def _place(
     ray = np.repeat(np.arange(rays), len(times))[good]
     measure = _measures(around, picture, given, targets)
     length = np.tile(times, rays)[good]
-    found, index = cKDTree(flat["p"]).query(targets, k=min(_CANDIDATES, len(length)))
+    found, index = cKDTree(flat["p"]).query(targets, k=min(START_NODES, len(length)))
     found, index = found.reshape(len(targets), -1), index.reshape(len(targets), -1)
     picked = {name: value[index] for name, value in flat.items()}
     picked["p"] = picked["p"] - targets[:, None, :]
@@ -272,7 +273,7 @@ def _measures(around: Surroundings, picture: Picture, points: FloatArray, pictur
 
 
 def _shortest(nodes: FloatArray, times: FloatArray) -> np.ndarray:
-    """Which nodes [rays, n_times] lie on the part of their ray that no other ray overtakes: up to the cut locus."""
+    """Which nodes [rays, n_times] lie on their ray before another ray overtakes it: up to the cut locus."""
     rays, count = nodes.shape[:2]
     step = times[1]
     valid = np.isfinite(nodes).all(axis=2)

@@ -1,4 +1,4 @@
-"""Lengths of geodesics between given pairs of points: the searches that all distances are put together from.
+"""Lengths of geodesics between given pairs of points: the searches from which all distances are assembled.
 
 Every length is a function of the bundle and of its two points alone: which other pairs are asked for in the same call
 changes no bit of it.
@@ -17,10 +17,10 @@ from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.log import log
 from subbundle.geodesics.paths import path_graph
 
-# A geodesic that ends further than this from its target, in length scales, has not found it.
+# A geodesic that ends further than this from its target, in length scales, has missed it.
 _MISSED = 1.0
-# Length scales up to which no second geodesic is looked for, and the part by which a geodesic may be longer than the
-# path through the landmarks along it, which cuts corners, without the two being different ways.
+# Length scales up to which no second geodesic is searched, and the fraction by which a geodesic may be longer than the
+# path through the landmarks along it, which cuts corners, before the two count as different.
 _ONE_WAY, _SLACK = 8.0, 0.1
 # Half the opening, in radians, of a fan aimed along a path.
 _AIM = 0.25
@@ -35,7 +35,7 @@ def no_longer_than_paths(
     """
     if not isinstance(bundle, HasLandmarks) or not np.isfinite(lengths).any():
         return lengths
-    # Within a few length scales there is only one way.
+    # Within a few length scales there is only one geodesic.
     long = np.flatnonzero(np.isfinite(lengths) & (lengths > _ONE_WAY * bundle.length_scale))
     if long.size == 0:
         return lengths
@@ -69,7 +69,7 @@ def _along_path(bundle: Subbundle, x: FloatArray, y: FloatArray, length: float, 
 def by_narrow_fans(
     bundle: Subbundle, x: FloatArray, y: FloatArray, i: IntArray, j: IntArray, fans: FanDistances | None, tol: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Lengths [n] from x to y, pairs (i, j) that the full fans have missed, and coordinates [n, k] to start from."""
+    """Lengths [n] from x to y, pairs (i, j) that the full fans missed, and coordinates [n, k] to start from."""
     lengths, starts = np.full(len(x), np.nan), np.zeros((len(x), bundle.rank))
     if fans is None or bundle.rank == 1:
         return lengths, starts
@@ -98,7 +98,7 @@ def geodesic_lengths(
 
 
 def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> np.ndarray[Any, Any]:
-    """Whether the points lie in the same part of the cloud; row by row, or ``every`` row of x with every row of y."""
+    """Whether the points lie in the same connected component; row by row, or ``every`` row of x with every row of y."""
     shape = (len(x), len(y)) if every else (len(x),)
     if not isinstance(bundle, LearnedSubbundle):
         return np.ones(shape, bool)

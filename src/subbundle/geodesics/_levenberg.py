@@ -1,6 +1,6 @@
 """Levenberg–Marquardt for many small shooting problems at once, each with its own damping.
 
-Minimises |exp(B v) − y|² + w |v_k|²/2 over v, where v_k are the coordinates that carry the speed (so |v_k|²/2 = H)
+Minimises |exp(B v) − y|² + w |v_k|²/2 over v, where v_k are the coordinates that determine the speed (so |v_k|²/2 = H)
 and w is the penalty weight. A step solves
 
     (JᵀJ + ½ w I_k + μ D) δ = −(Jᵀ r + ½ w v_k),        D = diag(JᵀJ)
@@ -21,14 +21,15 @@ from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots
 
 # Longest step relative to the current |v| and to the length scale: exp is far from linear beyond it.
 _TRUST = 0.5
+# Damping above which steps are too short to help, and the search ends.
 _MOST_DAMPING = 1e8
-# Part of the objective that a step must gain for the search to go on.
+# Relative decrease of the objective below which a search has converged.
 _GAIN = 1e-9
 
 
 @dataclass(slots=True)
 class Search:
-    """Where a batch of searches stands.
+    """State of a batch of searches.
 
     Attributes
     ----------
@@ -57,8 +58,8 @@ def levenberg(
     tol: float,
     max_iterations: int,
 ) -> Search:
-    """Run all searches. ``fire(rows, unknowns)`` shoots for these rows; the first ``speeds`` unknowns carry the
-    speed."""
+    """Run all searches. ``fire(rows, unknowns)`` shoots for these rows; the first ``speeds`` unknowns
+    determine the speed."""
     n, m = start.shape
     shots, start = _first_shots(fire, start)
     state = Search(start, shots.ends, np.full(n, np.inf), np.ones(n, np.int64), shots.status.copy())
@@ -83,16 +84,16 @@ def levenberg(
         now = np.where(shots.status == Status.OK, _objective(missed, tried, weight), np.inf)
         better = now <= value[rows]
         size = np.sqrt(np.einsum("nm,nm->n", step, step))
-        # Nothing left to gain: the foot point of a target off the submanifold, or a conjugate point.
+        # No decrease left: at the projection of a target off the submanifold, or at a conjugate point.
         still = better & (value[rows] - now <= _GAIN * value[rows])
         won, lost = rows[better], rows[~better]
         state.unknowns[won], state.ends[won] = tried[better], shots.ends[better]
         jacobians[won], misses[won], value[won] = shots.jacobians[better], missed[better], now[better]
         damping[won] = np.maximum(damping[won] * 0.1, 1e-12)
         damping[lost] *= 10.0
-        # A tiny step that no longer helps has met the accuracy of the geodesics themselves.
+        # A step this short has reached the accuracy of the geodesics themselves.
         state.status[rows[still | (size <= tol * scale)]] = Status.OK
-        # No step helps: at rest, or held back at the border by geodesics that end early.
+        # No step decreases the objective: converged, or stopped at the border by geodesics that end early.
         barrier[rows] = shots.status
         stuck = (damping > _MOST_DAMPING) & (state.status == Status.NOT_CONVERGED)
         state.status[stuck] = barrier[stuck]

@@ -21,13 +21,12 @@ from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
+from subbundle.geodesics.tuning import MOST_LANDMARKS
 
 # Largest ambient dimension in which boxes of the size of the bandwidth hold several observations each.
 _BOX_DIM = 4
-# Landmarks that represent the cloud above it: as many as the graph of the paths between points has.
-_MOST_LANDMARKS = 4000
-# Factor of the search radius on a manifold: pictures enlarge distances where it is positively curved, on a sphere by up
-# to π/2.
+# Factor of the search radius in pictures of a manifold, which may enlarge distances where its curvature is positive;
+# additional candidates are discarded by their true distance.
 _WIDER = 1.6
 
 
@@ -89,7 +88,7 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
     if around is FLAT and bundle.ambient_dim <= _BOX_DIM and not bundle.varies:
         representatives = _box_means(points, bundle.bandwidth)
     else:
-        representatives = bundle.landmarks(_MOST_LANDMARKS)
+        representatives = bundle.landmarks(MOST_LANDMARKS)
     picture = around.picture(representatives[0])
     pictures = picture.enter(representatives)
     known = all_finite(pictures)

@@ -17,6 +17,14 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 
+# Directions by default for k = 2; each further dimension doubles them.
+_ON_A_CIRCLE = 100
+
+
+def default_count(rank: int) -> int:
+    """Directions of a fan unless given: 2 for rank 1 (there are no more), 100 · 2^(k − 2) above."""
+    return 2 if rank == 1 else _ON_A_CIRCLE * 2 ** (rank - 2)
+
 
 def directions(rank: int, n: int) -> FloatArray:
     """``n`` evenly spread unit vectors [n, rank] of R^rank; for rank 1 there are two, so ``n`` must be 2.

@@ -1,8 +1,7 @@
 """Sub-Riemannian distances: lengths of the geodesics that join two points.
 
-The distance is √(2 H(log_x(y))), the length of the geodesic found by `log`. It is infinite between parts of the
-cloud that are not connected at the bandwidth, and NaN, with a warning, where the search failed: never a silent wrong
-number.
+The distance is √(2 H(log_x(y))), the length of the geodesic found by `log`. It is infinite between
+connected components of the cloud, and NaN, with a warning, where the search failed.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from subbundle.geodesics.paths import path_graph
 
 # Matrices of the size of the result that are held at the same time: lengths, where they came from, indices of entries.
 _MATRICES = 4
-# Stations that a way between two points may lead through, and the part by which that way must be shorter than the
-# geodesic found to show that there is another: more than a way through a station is too long.
-_STATIONS, _SHORTER = 400, 0.005
+# Landmarks through which two geodesics may be joined, and the fraction by which their length must be below that of the
+# geodesic found to show that it is not the shortest: more than the detour through a landmark costs.
+_DETOURS, _SHORTER = 400, 0.005
 
 
 def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: float = 1e-5) -> FloatArray:
@@ -33,8 +32,8 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
 
     The length is that of the geodesic `log` finds; where it finds none and the rank is 1 or 2, a fan of geodesics is
     tried, as in `pairwise_distance`. A geodesic that is longer than the shortest path through the cloud is not the
-    shortest, and is looked for again along that path. Points need not be observations, and observations are taken as
-    they are, with their noise; carry them onto the ridge first for distances along the middle of the cloud. Equal to
+    shortest, and is searched again along that path. Points need not be observations, and observations are taken as
+    they are, with their noise; project them to the ridge first for distances along it. Equal to
     the bit when x and y are exchanged: the geodesic always starts at the point that comes first in lexicographic order.
 
     Parameters
@@ -45,7 +44,7 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     Returns
     -------
     lengths : [batch] or scalar
-        inf between unconnected parts; NaN where no geodesic came within a length scale of its target.
+        inf between connected components; NaN where no geodesic came within a length scale of its target.
     """
     around = surroundings_of(as_bundle(bundle))
     x = around.validate(as_points(x, "x", dim=bundle.ambient_dim, ndim=None), "x")
@@ -79,14 +78,14 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
 
     Without ``others`` the matrix is symmetric: each entry is the mean of both directions. Where two geodesics end to
     end, through one of 400 landmarks of the bundle, are shorter than the one found, they count instead: the shortest
-    way leads elsewhere, around a neck or a hole. Pairs that no single geodesic was found for get such a length too,
-    an upper bound of the distance (above rank 2 the length of the shortest path through the landmarks); a warning
-    reports how many.
+    geodesic passes elsewhere, around a neck or a hole. Pairs without a single geodesic get such a length too, an upper
+    bound of the distance (above rank 2 the length of the shortest path through the landmarks); a warning reports how
+    many.
 
     In a cloud of 1000 points on a torus a fan took 0.2 s of one processor; above rank 2 a matrix costs n²/2 logs.
 
-    An entry is a function of the bundle and of its two points, to the bit: it does not change with what else is asked
-    for in the same call. With ``others`` the fans leave ``points`` only, so ``pairwise_distance(bundle, x, y)`` and the
+    An entry is a function of the bundle and of its two points, to the bit: it does not depend on the other points of
+    the call. With ``others`` the fans leave ``points`` only, so ``pairwise_distance(bundle, x, y)`` and the
     transpose of ``pairwise_distance(bundle, y, x)`` agree only as well as geodesics from either end do: to 2 % of the
     distance for points on the ridge, less well for points beside it, from which they follow other leaves.
     """
@@ -119,7 +118,7 @@ def _require_matrix(n: int, m: int) -> None:
 def _fill_from_fans(
     bundle: Subbundle, x: FloatArray, y: FloatArray, lengths: FloatArray, rows: IntArray, tol: float
 ) -> None:
-    """Put into ``lengths[rows]`` what a fan finds between x and y [len(rows), dim] where nothing is known yet."""
+    """Write into ``lengths[rows]`` what a fan finds between x and y [len(rows), dim] where nothing is known yet."""
     one = np.zeros(1, np.int64)
     for i in np.flatnonzero(np.isnan(lengths[rows])):
         source, target = x[i : i + 1], y[i : i + 1]
@@ -144,7 +143,7 @@ def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:
 
 
 def _by_fans(bundle: Subbundle, points: FloatArray, apart: BoolArray, tol: float) -> tuple[FloatArray, FloatArray]:
-    """Mean of both directions [n, n], NaN where no ray came near, and the shortest ways [n, n] through stations."""
+    """Mean of both directions [n, n], NaN where no ray came near, and the shortest detours [n, n]."""
     n = len(points)
     stations = _stations(bundle, points.shape[1])
     closed = np.hstack([apart, ~joined(bundle, points, stations, every=True)])
@@ -176,10 +175,10 @@ def _by_logs(bundle: Subbundle, points: FloatArray, apart: BoolArray, tol: float
 
 
 def _stations(bundle: Subbundle, dim: int) -> FloatArray:
-    """Points that a way may lead through, to show that a geodesic is not the shortest."""
+    """Points through which geodesics may be joined, to show that one is not the shortest."""
     if not isinstance(bundle, HasLandmarks):
         return np.empty((0, dim))
-    landmarks = bundle.landmarks(_STATIONS)
+    landmarks = bundle.landmarks(_DETOURS)
     return landmarks[np.isfinite(landmarks).all(axis=1)]
 
 
@@ -188,7 +187,7 @@ def _known(lengths: FloatArray) -> FloatArray:
 
 
 def _through(lengths: FloatArray) -> FloatArray:
-    """Shortest ways [n, n] through one of the m stations, given the distances [n, m] to them; infinite without."""
+    """Shortest detours [n, n] through one of m landmarks, given the distances [n, m] to them; infinite without any."""
     if lengths.size == 0:
         return np.full((len(lengths),) * 2, np.inf)
     return np.stack([np.min(row + lengths, axis=1) for row in lengths])

@@ -28,8 +28,8 @@ def exp(
 ) -> FloatArray:
     """Points [batch, dim] reached at time 1 from ``base_point`` [dim] or [batch, dim].
 
-    Rows whose geodesic ends early are NaN, and a `SubbundleWarning` says how many and why; `geodesic` gives the status
-    of each. One point and one covector, without batch axes, give one point [dim].
+    Rows whose geodesic ends early are NaN, and a `SubbundleWarning` reports how many and why; `geodesic` returns the
+    status of each. One point and one covector, without batch axes, give one point [dim].
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def exp(
     )  # fmt: skip
     ended = run.status[run.status != Status.OK]
     if ended.size:
-        reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(ended).items())
+        reasons = ", ".join(f"{message}: {count}" for message, count in count_statuses(ended).items())
         warnings.warn(
             f"{ended.size} of {len(run.status)} geodesics ended before time 1 ({reasons}); their points are NaN. "
             "Use sb.geodesic(bundle, base_point, covectors, times=[1.0]) to get the status and end of each.",

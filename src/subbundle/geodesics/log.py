@@ -1,7 +1,7 @@
 """The logarithm: the covector at a base point whose geodesic ends at a target.
 
-exp restricted to the dual subspace, v ↦ exp_p(F v), v in R^k, is a chart; ``search="dual"`` looks for the v whose
-geodesic comes nearest to the target: its normal coordinates. ``search="full"`` looks in the whole cotangent space R^d,
+exp restricted to the dual subspace, v ↦ exp_p(F v), v in R^k, is a chart; ``search="dual"`` searches the v whose
+geodesic comes nearest to the target: its normal coordinates. ``search="full"`` searches the whole cotangent space R^d,
 whose further directions bend the geodesic, and comes nearer to targets off the submanifold.
 
 The objective is |exp_p(η) − y|², and among equal residuals the smallest H. The paper writes |exp_p(η) − y|² + H(p, η);
@@ -25,11 +25,10 @@ from subbundle.geodesics._levenberg import Search, levenberg
 from subbundle.geodesics.paths import path_graph
 from subbundle.geodesics.shooting import Shots, aim, shoot
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame, frame_at
+from subbundle.geodesics.tuning import COARSE_TOL
 
-# A residual above this part of the length scale may be a search gone astray, and is worth another start.
+# Residual, in length scales, above which a search may have ended in a local minimum and is started again.
 _DOUBTFUL = 0.3
-# Tolerance of the geodesics while a search is still under way.
-_COARSE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,13 @@ class Log:
     lengths : [batch]
         √(2H), the length of the geodesic.
     residuals : [batch]
-        |exp(η) − target|; on a manifold their distance there, which is then also what the search makes small.
+        |exp(η) − target|; on a manifold the distance there, which the search then minimises.
     points : [batch, dim]
         exp(η): the projection of the target to the submanifold of the base point.
     iterations : [batch]
         Geodesics tried, neighbours not counted.
     status : [batch]
-        OK: the search came to rest (look at the residual to see how near). NOT_CONVERGED: it did not. LEFT_SUPPORT,
+        OK: the search converged (the residual is the distance that remains). NOT_CONVERGED: it did not. LEFT_SUPPORT,
         GAP_CLOSED: no geodesic towards the target stays where the bundle is defined.
     """
 
@@ -81,10 +80,10 @@ def log(
     Parameters
     ----------
     search : {"dual", "full"}
-        Look among the k coordinates of the dual subspace, or among all d components.
+        Search the k coordinates of the dual subspace, or all d components.
     start : [batch, rank], optional
-        Coordinates to start from; otherwise straight at the target, and along the shortest path through the cloud where
-        that came to rest too far away.
+        Coordinates to start from; otherwise the direction of the target, and that of the shortest path through the
+        cloud where the first search ended too far away.
     method : {"lm", "bfgs"}
         Levenberg–Marquardt on the Jacobian of exp, all targets at once; or BFGS, one by one, as in the paper.
     penalty : float
@@ -188,7 +187,7 @@ class _Problem:
         return np.concatenate([directions, complement], axis=1)
 
     def chords(self) -> FloatArray:
-        """Straight at the target: its offset seen in the frame, as long as the chord."""
+        """Towards the target: its offset projected to the frame, with the length of the chord."""
         around = surroundings_of(self.bundle)
         chord, length = around.displacement(self.bases, self.targets), around.distance(self.bases, self.targets)
         return self._towards(chord, length)
@@ -216,9 +215,9 @@ class _Problem:
 
     def solve(self, start: FloatArray) -> Search:
         """Search coarsely first, on cheap geodesics, then to the tolerance: the last steps are few."""
-        if self.tol >= _COARSE:
+        if self.tol >= COARSE_TOL:
             return self._run(start, self.tol)
-        coarse = self._run(start, _COARSE)
+        coarse = self._run(start, COARSE_TOL)
         found = self._run(np.where(np.isfinite(coarse.residuals)[:, None], coarse.unknowns, start), self.tol)
         found.iterations += coarse.iterations
         return found
@@ -239,10 +238,10 @@ class _Problem:
         )  # fmt: skip
 
     def _towards(self, direction: FloatArray, length: FloatArray) -> FloatArray:
-        """Unknowns [n, m] of speed ``length`` in the direction of the vectors [n, dim] as far as the subspace has
-        them."""
+        """Unknowns [n, m] of speed ``length`` in the direction of the projections of the vectors [n, dim] to the
+        subspace."""
         duals = defined_frame(self.bundle, self.bases).duals
-        # On the cut locus of a manifold there is no straight way, and any will do to start.
+        # On the cut locus of a manifold no direction is distinguished, and any serves as a start.
         direction = np.where(np.isfinite(direction), direction, 0.0)
         along = np.einsum("ndk,nd->nk", self.frames if duals is None else duals, direction)
         size = np.sqrt(np.einsum("nk,nk->n", along, along))

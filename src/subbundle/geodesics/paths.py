@@ -1,8 +1,8 @@
-"""Shortest paths through the cloud: where a search for a far target starts, and which parts are connected.
+"""Shortest paths through the cloud: where a search for a far target starts.
 
-Landmarks, observations spread evenly over the tree and carried into the middle of the cloud by a few mean shifts, are
-joined to their nearest neighbours. Mean shifts gather landmarks in clumps, so clumps that this leaves apart are joined
-by their shortest bridges, as far as a geodesic could cross the gap. In the noise of a high dimension the
+Landmarks, observations spread evenly over the tree and moved towards the ridge by a few mean shifts, are
+joined to their nearest neighbours. Mean shifts gather landmarks in clusters; clusters that this leaves apart are joined
+by their shortest bridges, up to the length of a gap that a geodesic can cross. In the noise of a high dimension the
 observations themselves are all far from each other; their means are not, and the graph of the means follows the
 manifold.
 """
@@ -19,8 +19,9 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.surroundings import surroundings_of
+from subbundle.geodesics.tuning import MOST_LANDMARKS
 
-_MOST_LANDMARKS = 4000
+# Neighbours of a landmark in the graph; components that this leaves apart are joined by bridges.
 _NEIGHBOURS = 10
 # The first leg, in bandwidths, gives the direction: shorter ones are noise, longer ones have turned.
 _FIRST_LEG = 2.5
@@ -33,7 +34,7 @@ class PathGraph:
 
     def __init__(self, bundle: Subbundle) -> None:
         assert isinstance(bundle, HasLandmarks)
-        self.points = bundle.landmarks(_MOST_LANDMARKS)
+        self.points = bundle.landmarks(MOST_LANDMARKS)
         self.scale = bundle.length_scale
         self.around = surroundings_of(bundle)
         self.picture = self.around.picture(self.points[0])
@@ -49,7 +50,7 @@ class PathGraph:
         weights = np.maximum(distance, 1e-12 * self.scale)
         near = csr_matrix((weights, (rows, index.ravel())), shape=(len(self.points),) * 2)
         self.widths = widths_at(bundle, self.points)
-        # With a bandwidth that varies, the widest: which parts hang together is not decided here.
+        # With a bandwidth that varies, the widest: connected components are not decided here.
         self.graph = _bridged(near, pictures, _LONGEST_BRIDGE * float(self.widths.max()))
 
     def guesses(self, base: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,17 +73,17 @@ class PathGraph:
 
     @cached_property
     def diameter(self) -> float:
-        """Length of a longest shortest path, seen from sixteen landmarks spread over the cloud."""
+        """Length of a longest shortest path, starting from sixteen landmarks spread over the cloud."""
         some = np.arange(0, len(self.points), max(len(self.points) // 16, 1))
         crossable = self.graph.copy()
-        # The edge to an outlier may be longer than all the data is wide, and no geodesic goes there.
+        # The edge to an outlier may be longer than the diameter of the data, and no geodesic goes there.
         crossable.data[crossable.data > _LONGEST_BRIDGE * float(self.widths.max())] = 0.0
         crossable.eliminate_zeros()
         lengths = dijkstra(crossable, directed=False, indices=some)
         return float(lengths[np.isfinite(lengths)].max())
 
     def _nearest(self, points: FloatArray) -> IntArray:
-        """The landmark next to each point [n, dim]; any, where the point has no picture."""
+        """The landmark nearest to each point [n, dim]; an arbitrary one where the point has no picture."""
         nearest = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
         # The tree answers with its size where the square of the distance overflows.
         return np.asarray(np.minimum(nearest, self.tree.n - 1), dtype=np.int64)
@@ -96,12 +97,12 @@ class PathGraph:
 
 
 def path_graph(bundle: Subbundle) -> PathGraph:
-    """The graph of the landmarks, made when it is first asked for and kept with the bundle."""
+    """The graph of the landmarks, computed on first use and kept with the bundle."""
     return bundle.remembered(PathGraph) if isinstance(bundle, LearnedSubbundle) else PathGraph(bundle)
 
 
 def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matrix:
-    """``graph`` with the shortest bridge from every clump to another added, until no bridge up to ``longest`` is
+    """``graph`` with the shortest bridge from every cluster to another added, until no bridge up to ``longest`` is
     left."""
     while True:
         count, labels = connected_components(graph, directed=False)
@@ -113,13 +114,13 @@ def _bridged(graph: csr_matrix, points: FloatArray, longest: float) -> csr_matri
         graph = graph.maximum(csr_matrix((found[:, 2], (ends[:, 0], ends[:, 1])), shape=graph.shape))
 
 
-def _bridge(points: FloatArray, clump: np.ndarray, longest: float) -> tuple[int, int, float]:
-    """Where the shortest bridge from the ``clump`` [n] (a mask) to other points starts and ends, and its length."""
-    inside, outside = np.flatnonzero(clump), np.flatnonzero(~clump)
+def _bridge(points: FloatArray, cluster: np.ndarray, longest: float) -> tuple[int, int, float]:
+    """Where the shortest bridge from the ``cluster`` [n] (a mask) to other points starts and ends, and its length."""
+    inside, outside = np.flatnonzero(cluster), np.flatnonzero(~cluster)
     distance, nearest = cKDTree(points[outside]).query(points[inside], distance_upper_bound=1.001 * longest)
     first = int(np.argmin(distance))
     if not np.isfinite(distance[first]):
         return 0, 0, float("inf")
-    # Zero is no edge: clumps of coinciding points must be joined too.
+    # Zero is no edge: clusters of coinciding points must be joined too.
     length = max(float(distance[first]), 1e-12 * longest)
     return int(inside[first]), int(outside[nearest[first]]), length

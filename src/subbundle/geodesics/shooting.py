@@ -6,7 +6,7 @@ For v in R^m, B [dim, m] the directions searched at the base point, and v = r u 
     ∂/∂t  exp(B v)   by central differences of neighbouring geodesics, v turned by ±δ in the directions across u
 
 so a Jacobian in m unknowns costs 2 (m − 1) geodesics besides the one itself, all in one batch. For the full search,
-where part of v does not change the speed, all m directions are differenced.
+where some components of v do not change the speed, all m directions are differenced.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from subbundle.flow import integrate
 
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
-# Part of a Jacobian's column by which an end is moved to see how its log changes.
+# Fraction of a Jacobian's column by which an end is moved to differentiate its log.
 _NUDGE = 1e-5
-# Steps after which a trial geodesic counts as ended early. Those that find their target take fewer than 200; one whose
-# covector has grown out of all proportion turns so fast that it would take all the time in the world.
+# Steps after which a trial geodesic counts as ended early. Those that reach their target take fewer than 200; one with
+# a huge covector turns so fast that it would never end.
 _MOST_STEPS = 400
 # Evaluations of the field that one search may spend on a target, along the longest of the geodesics of each batch: 5000
 # steps. Without a bound a search along a closed curve, or on noise, could go on for minutes.
@@ -37,7 +37,7 @@ class Shots:
     """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n].
 
     ``evaluations`` [n]: how often the field was evaluated along the geodesic or that of its neighbours that took most.
-    ``misses`` [n, dim'] are the ends as seen from the targets, once `aim` has looked; Jacobians are then theirs.
+    ``misses`` [n, dim'] are the ends relative to the targets, filled in by `aim`; Jacobians are then theirs.
     """
 
     ends: FloatArray
@@ -73,7 +73,7 @@ def shoot(
 ) -> Shots:
     """Follow exp from ``bases`` [n, dim] with covectors Σ_i v_i B_i, ``searched`` [n, m, dim], ``unknowns`` [n, m].
 
-    ``radial`` says that all searched directions lie in the subspace, so that the end velocity is a derivative.
+    ``radial``: all searched directions lie in the subspace, so that the end velocity is a derivative.
     """
     n, m = unknowns.shape
     unknowns = _away_from_zero(unknowns, 1e-9 * bundle.length_scale)

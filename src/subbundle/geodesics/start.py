@@ -1,11 +1,11 @@
-"""Where geodesics start: base points and covectors in any of the forms a caller may write them.
+"""Where geodesics start: base points and covectors in any of the forms that callers may pass.
 
 A covector may be given by its D components η, or by its k coordinates v in the frame F at the base point. The latter
 stand for the covector of D*_μ with η·f_i = v_i,
 
     η = Σ v_i f^i,        v = Fᵀ η,        2H = |v|².
 
-The dual frame f^i is the one the bundle names (h f_i on a manifold with metric h), otherwise F (FᵀF)⁻¹, which is F
+The dual frame f^i is the one the bundle provides (h f_i on a manifold with metric h), otherwise F (FᵀF)⁻¹, which is F
 itself when the frame is orthonormal in the Euclidean sense.
 """
 
@@ -66,12 +66,12 @@ def as_start(bundle: Subbundle, base_point: Any, covectors: Any) -> Start:
 
 
 def frame_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
-    """Frame vectors [batch, dim, rank] at ``points`` [batch, dim], or an error that says why there are none."""
+    """Frame vectors [batch, dim, rank] at ``points`` [batch, dim], or an error with the reason why it is undefined."""
     return defined_frame(bundle, points).vectors
 
 
 def defined_frame(bundle: Subbundle, points: FloatArray) -> Frame:
-    """The frame at ``points`` [batch, dim], or an error that says why there is none."""
+    """The frame at ``points`` [batch, dim], or an error with the reason why it is undefined."""
     frame = bundle.frame(points)
     bad = np.flatnonzero(frame.status != Status.OK)
     if bad.size:
@@ -81,7 +81,7 @@ def defined_frame(bundle: Subbundle, points: FloatArray) -> Frame:
             "base_point must lie where the subspace is defined, to give coordinates in its frame; it does not"
             f"{which}: {Status(int(frame.status[row])).message} (relative density {frame.density[row]:.3g}, where 1 is "
             f"typical of the data; relative eigenvalue gap {frame.gap[row]:.3g}). Use a point nearer the data, or "
-            "carry this one there with sb.carry_to_ridge(bundle, base_point)."
+            "project this one to the ridge: sb.carry_to_ridge(bundle, base_point)."
         )
     return frame
 
@@ -91,7 +91,7 @@ def covectors_from_coordinates(
 ) -> FloatArray:
     """η = Σ v_i f^i for ``coordinates`` [batch or 1, rank], ``vectors`` and ``duals`` [batch or 1, dim, rank].
 
-    Without ``duals`` (`Frame.duals` of a bundle that names none) they are F (FᵀF)⁻¹.
+    Without ``duals`` (`Frame.duals` of a bundle that provides none) they are F (FᵀF)⁻¹.
     """
     if duals is None:
         gram = np.einsum("bdi,bdj->bij", vectors, vectors)

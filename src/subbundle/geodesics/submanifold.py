@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
-from subbundle.geodesics.directions import directions
+from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
+from subbundle.geodesics.tuning import COARSE_TOL
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
-
-
-_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,8 @@ class Submanifold:
     """A sampled submanifold. The base point comes first, then geodesic after geodesic, each outwards.
 
     The j-th point (j = 1..s) of geodesic i (from 0) is row 1 + i·s + j − 1. The layout is always complete: where a
-    geodesic ended early, the rows it did not reach have NaN as points, ``valid`` is False, and ``status`` says why.
-    Covectors, coordinates and distances are those the point would have had.
+    geodesic ended early, the rows it did not reach have NaN as points, ``valid`` is False, and ``status`` has the
+    reason. Covectors, coordinates and distances are those the point would have had.
 
     Attributes
     ----------
@@ -134,7 +132,7 @@ def submanifold(
             f"radius={radius:.4g}. Pass for example step={radius / 50:.3g}."
         )
     if n_geodesics is None:
-        n_geodesics = 2 if bundle.rank == 1 else 50 * 2 ** (bundle.rank - 1)
+        n_geodesics = default_count(bundle.rank)
     if bundle.rank == 1:
         as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
     else:
@@ -151,7 +149,7 @@ def submanifold(
     distances = step * np.arange(n_steps + 1)
     covectors = covectors_from_coordinates(frame.vectors, unit, frame.duals)
     if method == "dopri5" and tol is None:
-        tol = _TOLERANCE
+        tol = COARSE_TOL
     curves = geodesic(
         bundle, base_point, covectors,
         times=distances, method=method, tol=tol, step=None if method == "dopri5" else step, max_steps=max_steps,

@@ -1,4 +1,4 @@
-"""What a known manifold must offer, in the vocabulary of geomstats, and what the built-in ones share.
+"""The protocol of known manifolds, in the vocabulary of geomstats, and the base of the built-in ones.
 
 A space N of dimension ``dim`` has its points in an ambient array space of some ``shape``: ``(3,)`` for the 2-sphere,
 ``(n, n)`` for matrices. Tangent vectors at x are arrays of that shape too, and h_x is the metric on them. For a
@@ -75,7 +75,7 @@ class Space(Protocol):
         """Whether an array is a point of the space up to ``atol``, ``[...]``."""
 
     def validate(self, points: Any, name: str = "points") -> FloatArray:
-        """Return observations as a float64 array of points of the space, or raise an error that says what is wrong."""
+        """Return observations as a float64 array of points of the space, or raise an error with what is wrong."""
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether no single shortest geodesic leads from ``base_point`` to ``point``, ``[...]``."""
@@ -106,7 +106,7 @@ class BaseSpace(ABC):
     @property
     @abstractmethod
     def requirement(self) -> str:
-        """What a point must be, in words, for messages: ``"unit vectors of R^3"``."""
+        """What a point must be, for messages: ``"unit vectors of R^3"``."""
 
     @abstractmethod
     def violation(self, point: FloatArray) -> FloatArray:
@@ -167,7 +167,7 @@ class BaseSpace(ABC):
 
 
 def one_array(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """``value`` as one array; a list of arrays of different shapes is refused in words."""
+    """``value`` as one array; a list of arrays of different shapes is refused with a message."""
     try:
         return np.asarray(value)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Spaces in words that a file can hold, and back: ``{"space": "SPD", "arguments": [3]}``."""
+"""Spaces as descriptions that a file can hold, and back: ``{"space": "SPD", "arguments": [3]}``."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def versine_ratio(angle: FloatArray) -> FloatArray:
 def complement(normal: FloatArray) -> FloatArray:
     """Orthonormal basis of the hyperplane orthogonal to unit vectors: ``[..., d] -> [..., d-1, d]``.
 
-    The rows of the Householder reflection that carries ∓e_0 to ``normal``, with the sign that avoids cancellation.
+    The rows of the Householder reflection that maps ∓e_0 to ``normal``, with the sign that avoids cancellation.
     """
     size = normal.shape[-1]
     first = normal[..., :1]

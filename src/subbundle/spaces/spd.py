@@ -1,6 +1,6 @@
 """Symmetric positive definite matrices with the affine-invariant metric h_x(v, w) = tr(x⁻¹ v x⁻¹ w).
 
-With the Cholesky factor x = LLᵀ, the congruence z ↦ L⁻¹ z L⁻ᵀ is an isometry that carries x to the identity, so
+With the Cholesky factor x = LLᵀ, the congruence z ↦ L⁻¹ z L⁻ᵀ is an isometry that maps x to the identity, so
 
     log_x(y) = L log(M) Lᵀ        exp_x(v) = L exp(L⁻¹ v L⁻ᵀ) Lᵀ        dist(x, y)² = Σ log² λ_i,   M = L⁻¹ y L⁻ᵀ
 
@@ -143,7 +143,7 @@ class SPD(BaseSpace):
         return np.asarray(definite & (self.violation(x) <= atol))
 
     def validate(self, points: Any, name: str = "points") -> FloatArray:
-        """Return ``points`` as an array of positive definite matrices, or say which one is not, and why."""
+        """Return ``points`` as an array of positive definite matrices, or raise an error with the first that is not."""
         array = self.coerce(as_points(one_array(points, name, self.shape), name, ndim=None), name)
         matrices = array.reshape(-1, *self.shape)
         skew = np.abs(matrices - transpose(matrices)).max(axis=(-2, -1))

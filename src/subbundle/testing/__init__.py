@@ -1,6 +1,6 @@
 """The laws every subbundle must obey, as checks for anyone who adds one.
 
-Each ``check_*`` raises an AssertionError that says which law failed, by how much, and in which row. They use only the
+Each ``check_*`` raises an AssertionError with the law that failed, by how much, and in which row. They use only the
 protocol (`frame`, `field`), so a textbook bundle, one learned from data and one of your own are held to the same laws.
 `check_subbundle` runs all that need nothing but the bundle and some points and covectors:
 
@@ -11,7 +11,7 @@ protocol (`frame`, `field`), so a textbook bundle, one learned from data and one
 >>> check_subbundle(SphereTangent(2), points, covectors)
 
 The points must lie well inside the region where the bundle is defined: further than ``length``, in every direction.
-Lengths are in units of the bundle's length scale L unless said otherwise.
+Lengths are in units of the bundle's length scale L unless stated otherwise.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _polygon_length(bundle: Subbundle, curves: FloatArray) -> FloatArray:
 def check_horizontality(
     bundle: Subbundle, points: FloatArray, covectors: FloatArray, *, length: float = 1.0, bound: float = 1e-6
 ) -> None:
-    """γ̇(t) lies in the subspace at γ(t): the part of γ̇ outside it is at most ``bound`` of γ̇.
+    """γ̇(t) lies in the subspace at γ(t): the component of γ̇ outside it is at most ``bound`` of γ̇.
 
     γ̇ by five-point differences of the points, of fourth order, at 5 places.
     """
@@ -92,7 +92,7 @@ def check_horizontality(
     inside = np.einsum("bdi,bi->bd", vectors, coordinates_in(vectors, tangent))
     outside = np.linalg.norm(tangent - inside, axis=1) / np.linalg.norm(tangent, axis=1)
     worst = outside.reshape(len(run.points), -1).max(axis=1)
-    at_most(worst, bound, "geodesics are horizontal, part of γ̇ outside the subspace")
+    at_most(worst, bound, "geodesics are horizontal, fraction of γ̇ outside the subspace")
 
 
 def check_convergence_order(

@@ -1,4 +1,4 @@
-"""Laws that hold at every point: what `frame` and `field` say must agree."""
+"""Laws that hold at every point: `frame` and `field` must be consistent."""
 
 from __future__ import annotations
 
