@@ -64,7 +64,7 @@ class Curve:
         Arc length from the base point, negative on one side.
     base_point : [*shape]
     status : [2]
-        Why the curve ends on the negative and on the positive side; OK where the length asked for was reached.
+        Why the curve ends on the negative and on the positive side; OK where the requested length was reached.
     """
 
     points: FloatArray

@@ -9,7 +9,7 @@ name           φ(t)                ψ(t) = −2 φ′(t)          reach
 
 Both have the slope −½ at t = 0, so the bandwidth a means the same for both: the standard deviation of the Gaussian that
 the profile follows near the point. The compact profile is three times continuously differentiable and needs no
-exponential; it sees a ball of radius 2.83 a.
+exponential; its support is a ball of radius 2.83 a.
 
 The Gaussian is taken relative to the nearest observation, φ(t − t_nearest): normalised weights are the same, and far
 from the data, or in high dimension where all squared distances share a large noise term, nothing underflows. It is cut

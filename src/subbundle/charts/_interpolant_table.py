@@ -1,7 +1,7 @@
 """The numbers behind an interpolant: the nodes of a fan, continued beyond its ends, and their derivatives.
 
 Beyond the end of a geodesic the nodes go on along its last tangent: the cells on the border of the domain need a corner
-there, and a search that strays over the border must find its way back.
+there, and a search that crosses the border must return.
 """
 
 from __future__ import annotations

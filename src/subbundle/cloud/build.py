@@ -15,6 +15,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 
+# Points of a leaf: whole vector registers, and few enough that a search reads little beyond its ball.
 LEAF = 32
 
 
@@ -128,7 +129,7 @@ def _sort_rows(points, order, start, stop, axis):
 def blocks_of(points):
     """Return the sorted points leaf by leaf as ``[leaves, d, LEAF]``: each coordinate of a leaf is contiguous.
 
-    The empty places of the last leaf repeat the last point; whoever weighs a leaf must give them no weight.
+    The empty places of the last leaf repeat the last point; they must be given no weight.
     """
     n_points, dim = points.shape
     n_leaves = (n_points + LEAF - 1) // LEAF

@@ -1,6 +1,6 @@
 """Euler's method, order 1: y_{n+1} = y_n + h f(y_n). One evaluation per step.
 
-It is here because the paper integrates with it; it lengthens circles into spirals and loses the Hamiltonian at first
+Included because the paper uses it; it lengthens circles into spirals and loses the Hamiltonian at first
 order. Use `dopri5` unless you compare.
 """
 

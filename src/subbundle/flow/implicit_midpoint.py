@@ -4,7 +4,7 @@
 
 H does not drift over long times: it oscillates within O(h²). The midpoint's slope k solves k = f(y_n + h/2 k), found by
 fixed-point iteration from k = f(y_n). The iteration contracts when h/2 times the field's derivative is below one; rows
-that do not settle in 60 rounds fail with `Status.NOT_CONVERGED` and ask for a shorter step.
+that do not converge in 60 iterations have the status `Status.NOT_CONVERGED` and need a shorter step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from subbundle._types import FloatArray, Status
 from subbundle.flow._batch import Attempt, row_norm, spread
 
+# Most fixed-point iterations: with a factor above 0.63 each they do not reach the tolerance, and the step is too long.
 _ROUNDS = 60
-# Settled when the midpoint moves by less than this fraction of the length scale and of |η|. Smaller would meet the
+# Converged when the midpoint moves by less than this fraction of the length scale and of |η|. Smaller would meet the
 # rounding errors of the field itself; the second-order error of a step is far larger.
 _SETTLED = 1e-12
 

@@ -34,7 +34,9 @@ _FIXED_STEP: dict[str, Advance] = {
 METHODS = ("dopri5", *_FIXED_STEP)
 # The error at a fixed time shrinks with this power of the step.
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
+# Error per step of dopri5 unless given, relative to the length scale: far below what noisy data determine.
 DEFAULT_TOL = 1e-6
+# A velocity below this fraction of the covector is rounding: the covector vanishes on the subspace.
 _ROUNDING = 1e-14
 
 
@@ -177,7 +179,6 @@ def _prepare(
     attempt = Attempt(bundle, evaluations)
     slope = attempt.slope(state)
     unit = np.sqrt(np.maximum(np.einsum("bd,bd->b", state[1], slope[0]), 0.0))
-    # A velocity of the size of rounding errors is none: the covector vanishes on the subspace.
     still = (unit == 0.0) | (row_norm(slope[0]) <= _ROUNDING * row_norm(state[1]))
     resting = (attempt.status == Status.OK) & still
     speed = np.where(resting, 0.0, np.ldexp(unit, exponent[:, 0]))

@@ -1,7 +1,7 @@
 """Lengths of geodesics between given pairs of points: the searches from which all distances are assembled.
 
-Every length is a function of the bundle and of its two points alone: which other pairs are asked for in the same call
-changes no bit of it.
+Every length is a function of the bundle and of its two points alone: the other pairs of the
+same call change no bit of it.
 """
 
 from __future__ import annotations

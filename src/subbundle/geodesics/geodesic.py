@@ -1,6 +1,6 @@
 """Geodesics: the curves γ(t) that start at a base point with a covector and solve the geodesic equations.
 
-γ has constant speed √(2H) and γ_{cη}(t) = γ_η(ct), so a geodesic is asked for either by its length (then η only gives
+γ has constant speed √(2H) and γ_{cη}(t) = γ_η(ct), so a geodesic is specified either by its length (then η only gives
 the direction, and time is arc length) or by times (then γ(t) = exp(tη)).
 """
 
@@ -27,7 +27,7 @@ class Geodesics:
     points, covectors : [batch, n_times, dim]
         γ(t) and η(t); NaN at times the geodesic did not reach.
     times : [n_times]
-        Arc lengths when asked for by ``length``.
+        Arc lengths when ``length`` is given.
     status : [batch]
         `Status`: OK, or why the geodesic ended early.
     reached : [batch]

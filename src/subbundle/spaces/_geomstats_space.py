@@ -1,6 +1,6 @@
 """The adapter behind `from_geomstats`.
 
-geomstats broadcasts one leading axis only, so the pairs of a larger batch are handed over one base point at a time.
+geomstats broadcasts one leading axis only, so the pairs of a larger batch are passed one base point at a time.
 What geomstats lacks is built from what it has: an orthonormal tangent basis from `to_tangent`, the covector h_x v from
 `inner_product`, the cut locus from the round trip exp_x(log_x(y)), and parallel transport without a closed form from
 its pole ladder (exact in symmetric spaces, of second order in the rungs elsewhere).

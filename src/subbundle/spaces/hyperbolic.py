@@ -115,7 +115,7 @@ class Hyperbolic(BaseSpace):
         return complement(normal / np.sqrt(dot(normal, normal))[..., None])
 
     def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
-        """(−v_0, v̄) minus its part along the Euclidean normal (−x_0, x̄), which no tangent vector sees."""
+        """(−v_0, v̄) minus its part along the Euclidean normal (−x_0, x̄), which vanishes on tangent vectors."""
         v, x = self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point")
         along = 2.0 * v[..., 0] * x[..., 0] / dot(x, x)
         return _mirror(v) - along[..., None] * _mirror(x)

@@ -1,4 +1,4 @@
-"""What the laws are measured with: geodesics that must arrive, coordinates in a frame, bounds with messages."""
+"""Measurements for the laws: geodesics that must arrive, coordinates in a frame, bounds with messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of sameness: what must not depend on the batch or the threads, and what must follow the data as it is moved."""
+"""Laws of invariance under batches and threads, and of equivariance under motions of the data."""
 
 from __future__ import annotations
 
