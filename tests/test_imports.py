@@ -134,7 +134,6 @@ STILL_SHARED = {
     "bundles._pointwise",
     "bundles._riemannian_checks",
     "bundles._riemannian_geometry",
-    "estimators._atlas_words",
     "estimators._state",
     "selection._gap",
 }

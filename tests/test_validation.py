@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from subbundle._types import Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
 
 
@@ -126,3 +127,9 @@ def test_choices():
     for value in ("c", None, 1):
         with pytest.raises(ValueError, match=re.escape(f"letter must be one of 'a', 'b'; got {value!r}.")):
             as_choice(value, "letter", ("a", "b"))
+
+
+def test_every_status_has_a_message_of_its_own():
+    messages = {status.message for status in Status}
+    assert len(messages) == len(Status)
+    assert all(status.words == status.message for status in Status)  # the former name

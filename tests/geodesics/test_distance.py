@@ -32,13 +32,13 @@ def test_symmetric_to_the_bit(two_spheres):
     assert (sb.distance(two_spheres, x, y) == sb.distance(two_spheres, y, x)).all()
 
 
-def test_unconnected_parts_are_infinitely_far(two_spheres):
+def test_connected_components_are_infinitely_far(two_spheres):
     here, there = np.array([0, 0, 1.0]), np.array([6.0, 0, 1.0])
     assert sb.distance(two_spheres, here, there) == np.inf
-    parts = sb.connected_parts(two_spheres)
-    assert parts.n_parts == 2
-    assert (parts.labels == np.repeat([0, 1], [3000, 1500])).all()
-    assert parts.label(np.array([[3.0, 0, 0]])).tolist() == [-1]
+    components = sb.connected_components(two_spheres)
+    assert components.n_components == components.n_parts == 2
+    assert (components.labels == np.repeat([0, 1], [3000, 1500])).all()
+    assert components.label(np.array([[3.0, 0, 0]])).tolist() == [-1]
 
 
 def test_the_gap_that_can_be_crossed_is_the_documented_one():
