@@ -290,3 +290,10 @@ def test_clouds_without_noise_and_with_duplicates(dim, repeated):
     assert ridge.noise.max() < 1e-7
     assert ridge.outlier_scores.max() < 1e-3
     assert ridge.curvature.max() < 1e-6
+
+
+def test_a_reach_beyond_all_numbers_leaves_nothing_out():
+    points = sb.datasets.sphere(300, noise=0.05, seed=0).points
+    bundle = PrincipalSubbundle(points, 2, 0.4)
+    far, all_of_it = (ridge_project(bundle, points[:5], reach=reach).points for reach in (1e200, 1e3))
+    np.testing.assert_array_equal(far, all_of_it)

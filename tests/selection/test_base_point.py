@@ -98,3 +98,8 @@ def test_bad_words():
     bundle = PrincipalSubbundle(cap(300, 0.3), 2, 0.3)
     with pytest.raises(ValueError, match="distance must be one of 'euclidean', 'learned'; got 'far'"):
         choose_base_point(bundle, distance="far")
+
+
+def test_a_bundle_in_closed_form_has_no_centre():
+    with pytest.raises(TypeError, match="bundle must be learned from data.*got SphereTangent"):
+        choose_base_point(SphereTangent(2))

@@ -120,7 +120,9 @@ def full_reach(bundle: Subbundle) -> float:
 def _reach(reach: float | None, bundle: Subbundle) -> float:
     """The reach as t = distance²/a²."""
     if reach is not None:
-        return min(as_positive(reach, "reach", hint="It is a number of bandwidths.") ** 2, full_reach(bundle))
+        # Limited before it is squared, which would overflow.
+        given = as_positive(reach, "reach", hint="It is a number of bandwidths.")
+        return min(given, float(np.sqrt(full_reach(bundle)))) ** 2
     if bundle.ambient_dim > BLOCK_DIM:
         return full_reach(bundle)
     return float((np.sqrt(bundle.rank) + 2.1) ** 2)

@@ -73,6 +73,11 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     True
     """
     as_choice(distance, "distance", ("euclidean", "learned"))
+    if not isinstance(bundle, LearnedSubbundle):
+        raise TypeError(
+            f"bundle must be learned from data, which a base point is central to; got {type(bundle).__name__}. Choose "
+            "a point yourself."
+        )
     if distance == "learned":
         candidates, means = central_landmarks(bundle, CANDIDATES)
     else:
