@@ -125,7 +125,7 @@ def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     gone = sorted(set(parameters) - set(made().get_params(deep=False)))
     if gone:
         raise ValueError(
-            f"it is from an earlier version, fitted with {', '.join(gone)}, which this one has no more; fit it again"
+            f"it was fitted with {', '.join(gone)}, which {made.__name__} does not have in this version; fit it again"
         )
     model = made(**parameters)
     model.n_features_in_ = int(description["features"])

