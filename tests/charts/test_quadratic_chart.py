@@ -98,6 +98,8 @@ def test_arrays_and_back():
     np.testing.assert_array_equal(chart.inverse_transform(v), again.inverse_transform(v))
     with pytest.raises(ValueError, match="second_form missing"):
         QuadraticChart.from_arrays({k: v for k, v in chart.to_arrays().items() if k != "second_form"})
+    with pytest.raises(ValueError, match="radius must be"):
+        QuadraticChart.from_arrays({**chart.to_arrays(), "radius": -1.0})
     with pytest.raises(ValueError, match="damaged"):
         QuadraticChart.from_arrays({**chart.to_arrays(), "frame": np.eye(4)})
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_points
+from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.charts._located import Located
 from subbundle.charts.quadric_kernels import evaluate_rows, locate_rows
 from subbundle.geodesics.directions import directions
@@ -72,13 +72,17 @@ class QuadraticChart:
         if missing:
             raise ValueError(f"arrays must come from QuadraticChart.to_arrays(); {', '.join(missing)} missing.")
         base, frame, form = (np.asarray(arrays[name], dtype=np.float64) for name in _NAMES[:3])
+        return cls(base, frame, form, float(arrays["radius"]), float(arrays["max_residual"]))
+
+    def __post_init__(self) -> None:
+        base, frame, form = self.base_point, self.frame, self.second_form
         rank = frame.shape[-1] if frame.ndim == 2 else -1
         if base.ndim != 1 or frame.shape != (base.size, rank) or form.shape != (rank, rank, base.size):
             raise ValueError(
-                "arrays must hold base_point [dim], frame [dim, rank] and second_form [rank, rank, dim]; got shapes "
-                f"{base.shape}, {frame.shape} and {form.shape}. The arrays are damaged, or not those of one chart."
+                "a quadratic chart needs base_point [dim], frame [dim, rank] and second_form [rank, rank, dim]; got "
+                f"shapes {base.shape}, {frame.shape} and {form.shape}. Arrays from a file may be damaged."
             )
-        return cls(base, frame, form, float(arrays["radius"]), float(arrays["max_residual"]))
+        as_positive(self.radius, "radius", hint="It is the largest distance from the base point.")
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The chart as arrays that `numpy.savez` can keep."""
