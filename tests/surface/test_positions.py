@@ -105,3 +105,12 @@ def test_sideways_noise_does_not_shrink_a_sphere():
     # Noise in all directions makes the middle of the cloud lie σ² = 0.01 further in; the wide windows that such
     # noise calls for leave some of the fourth order.
     assert np.linalg.norm(mesh.vertices, axis=1).mean() == pytest.approx(1.0, abs=0.005)
+
+
+def test_a_plane_without_noise_is_met_exactly():
+    # Heights at all windows agree, so that every risk is zero; a warning would be an error here.
+    line = np.linspace(0.0, 1.0, 40)
+    plane = np.column_stack([*(axis.ravel() for axis in np.meshgrid(line, line)), np.zeros(1600)])
+    mesh = sb.reconstruct(plane)
+    # Rounding of coordinates of size one.
+    np.testing.assert_allclose(mesh.vertices[:, 2], 0.0, atol=1e-12)

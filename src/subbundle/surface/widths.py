@@ -34,6 +34,8 @@ _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
 _STRIDE = 8
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
+# Fraction of the largest risk below which a risk is rounding.
+_NO_RISK = 1e-12
 # A difference counts at most so many noise levels: one wild height must not decide for all around it.
 _LARGEST = 1.5
 
@@ -89,7 +91,9 @@ def choose(
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     reach = (average @ average @ average).tocsr()
     noise_sq, risk = _risk(heights, gains, rungs, _normalised(reach[rows][:, rows]))
-    weights = np.exp(1.0 - risk / risk.min(axis=0))
+    # A cloud without noise may have no risk at all: then all rungs are as good.
+    least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
+    weights = np.exp(1.0 - risk / least)
     rung = np.arange(len(rungs)) @ weights / weights.sum(axis=0)
     # From the vertices that were tried to all: those out of reach of any take what is typical.
     near = reach[:, rows]
