@@ -158,8 +158,10 @@ def test_bad_arguments_are_named():
         datasets.sphere(0)
     with pytest.raises(TypeError, match="seed must be an integer"):
         datasets.torus(5, seed=1.5)
-    with pytest.raises(ValueError, match=r"noise must be positive and finite; got -1.0. Pass 0 for clean points"):
+    with pytest.raises(ValueError, match=r"noise must be 0 or a positive number; got -1.0"):
         datasets.s_surface(5, noise=-1.0)
+    with pytest.raises(TypeError, match=r"noise must be 0 or a positive number; got \[0.1, 0.2\]"):
+        datasets.s_surface(5, noise=[0.1, 0.2])
     with pytest.raises(ValueError, match="minor must be below major"):
         datasets.torus(5, major=1.0, minor=1.5)
     with pytest.raises(ValueError, match="points must have 3 coordinates per point"):

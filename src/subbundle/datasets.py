@@ -20,7 +20,7 @@ import numpy as np
 from subbundle._closest import StarSurface, distance_to_arc, distance_to_curve, spiral_directions
 from subbundle._head import head_surface
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer, as_points, as_positive
+from subbundle._validation import as_integer, as_nonnegative, as_points, as_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,7 @@ def _dataset(
     coordinates: FloatArray | None = None,
 ) -> Dataset:
     """Add the noise and guard the border of ``distance``."""
-    if noise != 0.0:
-        noise = as_positive(noise, "noise", hint="Pass 0 for clean points.")
+    noise = as_nonnegative(noise, "noise")
     dim = clean.shape[1]
     points = clean + noise * rng.standard_normal(clean.shape)
     return Dataset(points, clean, lambda x: distance(as_points(x, "points", dim=dim)), coordinates)
