@@ -21,6 +21,7 @@ from benchmarks._fuzz_rows import ALLOWED, OUTCOMES, RETURNED, Row, ending_of
 from benchmarks._fuzz_samples import damaged, damaged_inside, write_samples
 from benchmarks._fuzz_worker import Worker, _limit_memory
 from subbundle.commands._tables import read_table
+from subbundle.formats.poses import read_list
 
 
 def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None = None) -> list[Row]:
@@ -58,15 +59,19 @@ def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
     sample = samples[int(rng.integers(len(samples)))]
     content = sample.read_bytes()
     path = folder / f"damaged{subject}"
-    if subject == ".npz":
+    if subject == ".aln":
+        path.write_bytes(damaged(rng, content))
+        read_list(path)
+        return
+    if subject == ".npz" and sample.stem != "scan":
         path.write_bytes((damaged_inside if rng.random() < 0.7 else damaged)(rng, content))
         model = sb.load(path)
         if hasattr(model, "transform"):
             model.transform(rng.standard_normal((5, 3)))
         return
-    path.write_bytes(damaged(rng, content))
+    path.write_bytes((damaged_inside if subject == ".npz" and rng.random() < 0.7 else damaged)(rng, content))
     readers = [sb.scans.read_scan]
-    readers += [] if subject in (".las", ".laz") else [sb.io.read_points]
+    readers += [sb.io.read_points] if subject in (*sb.io.MESH_SUFFIXES, ".xyz", ".csv", ".npy") else []
     readers += [read_table] if subject in (".csv", ".npy") else []
     readers[int(rng.integers(len(readers)))](path)
 

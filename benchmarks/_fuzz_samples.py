@@ -41,12 +41,19 @@ def write_samples(folder: Path) -> None:
         sphere.export(folder / name, **options)
     sphere.export(folder / "ascii.stl", file_type="stl_ascii")
     np.savetxt(folder / "table.xyz", points)
+    np.savetxt(folder / "named.txt", np.tile(points, 2), header="x y z nx ny nz")
+    np.savetxt(folder / "counted.pts", points, header="60", comments="")
+    np.savez(folder / "scan.npz", points=points, normals=points, colors=np.abs(points))
+    (folder / "scans.aln").write_text("1\nbinary.ply\n#\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n#\n0\n")
+    _write_pcd(folder, points.astype("<f4"))
     np.savetxt(folder / "table.csv", points, delimiter=",", header="x,y,z", comments="")
     np.save(folder / "table.npy", points)
     _write_bomb(folder / "bomb.npy")
     _write_models(folder)
     if find_spec("laspy") is not None:
         _write_las(folder, points)
+    if find_spec("pye57") is not None:
+        _write_e57(folder / "scan.e57", points)
 
 
 def _write_bomb(path: Path) -> None:
@@ -76,6 +83,30 @@ def _write_las(folder: Path, points: np.ndarray) -> None:
         file.x, file.y, file.z = np.tile(points, (20, 1)).T
         for suffix in ("las", "laz"):
             file.write(folder / f"kind{kind}.{suffix}")
+
+
+def _write_e57(path: Path, points: np.ndarray) -> None:
+    import pye57
+
+    writer = pye57.E57(str(path), mode="w")
+    columns = {f"cartesian{axis}": points[:, i].copy() for i, axis in enumerate("XYZ")}
+    writer.write_scan_raw({**columns, "intensity": points[:, 0].astype("f")})
+    writer.close()
+
+
+def _write_pcd(folder: Path, points: np.ndarray) -> None:
+    """The three forms; the compressed one has runs of bytes as they are."""
+    header = (
+        "VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH {0}\nHEIGHT 1\nPOINTS {0}\nDATA {1}\n"
+    )
+    columns = points.T.tobytes()
+    runs = b"".join(b"\x1f" + columns[i : i + 32] for i in range(0, len(columns) - 31, 32))
+    rest = columns[len(columns) // 32 * 32 :]
+    packed = runs + (bytes([len(rest) - 1]) + rest if rest else b"")
+    text = "\n".join(" ".join(map(str, row)) for row in points.tolist()).encode()
+    sized = struct.pack("<II", len(packed), len(columns)) + packed
+    for form, body in (("ascii", text), ("binary", points.tobytes()), ("binary_compressed", sized)):
+        (folder / f"{form}.pcd").write_bytes(header.format(len(points), form).encode() + body)
 
 
 def damaged(rng: Rng, content: bytes) -> bytes:

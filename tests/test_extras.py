@@ -32,6 +32,8 @@ def test_every_extra_that_a_message_names_exists():
         (["reconstruct", "cloud.laz", "--out", "mesh.ply"], "laspy", "las"),
         (["diagnose", "cloud.parquet"], "pyarrow", "parquet"),
         (["reconstruct", "cloud.las", "--out", "mesh.ply"], "laspy", "las"),
+        (["reconstruct", "cloud.e57", "--out", "mesh.ply"], "pye57", "e57"),
+        (["reconstruct", "cloud.csv", "--out", "mesh.ply", "--faces", "9"], "fast_simplification", "simplify"),
         (["embed", "cloud.parquet", "--out", "table.csv"], "pyarrow", "parquet"),
         (["embed", "cloud.csv", "--out", "table.parquet"], "pyarrow", "parquet"),
         (["distance", "cloud.parquet", "--out", "table.csv"], "pyarrow", "parquet"),
@@ -43,7 +45,7 @@ def test_every_extra_that_a_message_names_exists():
 def test_commands_name_the_extra_that_is_missing(arguments, package, extra, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("cloud.las", "cloud.laz", "cloud.parquet"):
+    for name in ("cloud.las", "cloud.laz", "cloud.e57", "cloud.parquet"):
         Path(name).write_bytes(b"LASF" + bytes(400))
     np.savetxt("cloud.csv", np.random.default_rng(0).normal(size=(30, 3)), delimiter=",")
     assert main(arguments) == 2

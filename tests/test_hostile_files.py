@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle import _las
 from subbundle._archives import DamagedError, read_arrays
+from subbundle.formats.las import check_las
 from subbundle.io import read_points
 from subbundle.scans import read_scan
 
@@ -170,10 +170,10 @@ def chunked(table_at, chunks, content=bytes(60)):
 def test_headers_of_las(tmp_path, content, message):
     (tmp_path / "scan.las").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        _las.check_las(tmp_path / "scan.las")
+        check_las(tmp_path / "scan.las")
 
 
 def test_headers_that_tell_the_truth(tmp_path):
     for content in (las(), chunked(227 + 8 + 60, 2), chunked(227 + 8 + 60, 3)):
         (tmp_path / "scan.las").write_bytes(content)
-        assert _las.check_las(tmp_path / "scan.las") == 40
+        assert check_las(tmp_path / "scan.las") == 40

@@ -15,7 +15,8 @@ PACKAGE = Path(subbundle.__path__[0])
 # The order of the data flow. A file may import from its own layer and from those before it.
 LAYERS = (
     ("_types", "_progress", "_sources", "_machine_code", "_compiled"),
-    ("_validation", "_memory", "_elementwise", "_atomic", "_mesh_files", "_archives"),
+    ("_validation", "_memory", "_elementwise", "_atomic", "_archives"),
+    ("formats",),
     ("_parallel", "io"),
     ("triangles",),
     ("kernels", "_closest", "_scene", "_head"),
@@ -30,7 +31,7 @@ LAYERS = (
     ("atlas",),
     ("selection", "datasets", "comparisons"),
     ("embedding",),
-    ("_las", "scans", "surface"),
+    ("scans", "surface"),
     ("plot", "testing"),
     ("diagnostics",),
     ("estimators",),

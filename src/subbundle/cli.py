@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ _EXPERIMENTS = {
     "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
     "sphere-curves": ("sphere_curves", "n_datasets", 20, "curves through data on the sphere S²"),
 }
+# Options whose value is a list of numbers.
+_LISTS = ("--crop", "--base")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             # A terminal without σ or ± shows a question mark rather than a traceback.
             stream.reconfigure(errors="replace")
-    options = _parser().parse_args(arguments)
-    options.typed = ["subbundle", *(sys.argv[1:] if arguments is None else arguments)]
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(_joined(typed))
+    options.typed = ["subbundle", *typed]
     try:
         with silenced(options.quiet):
             options.run(options)
@@ -68,6 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = f"{type(error).__name__} at {place}: {error}. This is a fault of subbundle; please report it"
         return _say(f"{said}, with what SUBBUNDLE_TRACEBACK=1 shows.", 3)
     return 0
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """``words`` with lists of numbers that begin with a minus joined to their option, which they would pass for."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in _LISTS and re.match(r"-[\d.,]", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _say(message: str, code: int) -> int:

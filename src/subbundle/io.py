@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from subbundle._atomic import atomic_path as atomic_path
-from subbundle._mesh_files import mesh_parts
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_real
+from subbundle.formats.meshes import read_mesh
+from subbundle.formats.tables import check_npy, is_number
 
 MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
 # Meshes in R^d go into NumPy's own container: the other formats know three coordinates.
@@ -40,7 +41,7 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
     try:
-        points = _read_mesh(path) if suffix in MESH_SUFFIXES else _read_table(path)
+        points = read_mesh(path).points if suffix in MESH_SUFFIXES else _read_table(path)
     except Exception as error:
         raise unreadable(path, error) from error
     points = as_points(points, path.name)
@@ -57,6 +58,7 @@ def write_ply(
     normals: Any = None,
     colors: Any = None,
     attributes: Mapping[str, Any] | None = None,
+    comments: Sequence[str] = (),
 ) -> Path:
     """Write a cloud or a triangle mesh as binary PLY and return its path.
 
@@ -74,6 +76,8 @@ def write_ply(
     attributes : mapping of str to [n] or [n, c], optional
         Further numbers of every point, written as float64; columns of [n, c] are called name_0, name_1, …
         A name that the coordinates, normals or colours have is preceded by ``scan_``.
+    comments : sequence of str
+        Lines for the header, such as the unit of length.
     """
     path = Path(path)
     if path.suffix.lower() != ".ply":
@@ -91,7 +95,8 @@ def write_ply(
     vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
     for name, _, values in columns:
         vertices[name] = values
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    header = ["ply", "format binary_little_endian 1.0", *_commented("comment", comments)]
+    header += [f"element vertex {len(points)}"]
     header += [f"property {'double' if kind == '<f8' else 'uchar'} {name}" for name, kind, _ in columns]
     triangles = np.empty(0, dtype=[("count", "u1"), ("corners", "<i4", (3,))])
     if faces is not None:
@@ -113,6 +118,7 @@ def write_mesh(
     *,
     normals: Any = None,
     attributes: Mapping[str, Any] | None = None,
+    comments: Sequence[str] = (),
 ) -> Path:
     """Write a triangle mesh to a .ply, .obj, .stl, .off or .npz file and return its path.
 
@@ -126,6 +132,8 @@ def write_mesh(
     normals : [n, 3], optional
     attributes : mapping of str to [n] or [n, c], optional
         ``colors`` (uint8 or floats in 0..1, [n, 3]) is written as red, green, blue.
+    comments : sequence of str
+        Lines for the header of ``.ply``, ``.obj`` and ``.off``, and the array ``comments`` of ``.npz``.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -135,10 +143,10 @@ def write_mesh(
     check_mesh_suffix(path, vertices.shape[1])
     others = dict(attributes or {})
     if suffix == ".npz":
-        return _write_npz(path, vertices, _as_faces(faces, len(vertices)), normals, others)
+        return _write_npz(path, vertices, _as_faces(faces, len(vertices)), normals, others, comments)
     colors = others.pop("colors", None)
     if suffix == ".ply":
-        return write_ply(path, vertices, faces, normals=normals, colors=colors, attributes=others)
+        return write_ply(path, vertices, faces, normals=normals, colors=colors, attributes=others, comments=comments)
     import trimesh
 
     mesh = trimesh.Trimesh(
@@ -152,6 +160,9 @@ def write_mesh(
         {"include_normals": normals is not None, "include_color": colors is not None} if suffix == ".obj" else {}
     )
     data: Any = mesh.export(file_type=suffix[1:], **options)
+    if isinstance(data, str):
+        key, rest = ("OFF\n", data.partition("\n")[2]) if suffix == ".off" else ("", data)
+        data = key + "".join(f"{line}\n" for line in _commented("#", comments)) + rest
     with atomic_path(path) as temporary:
         temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
     return path
@@ -177,11 +188,6 @@ def unreadable(path: Path, error: Exception) -> Exception:
     return ValueError(f"{path} could not be read as {suffix}: {said}")
 
 
-def check_npy(path: Path) -> None:
-    """Raise when a .npy file announces more numbers than it holds; nothing is read but the header."""
-    np.load(path, mmap_mode="r", allow_pickle=False)
-
-
 def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:
     """Raise when the format of ``path`` cannot hold vertices of ``dim`` coordinates."""
     path = Path(path)
@@ -192,22 +198,21 @@ def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:
         )
 
 
-def _write_npz(path: Path, vertices: FloatArray, faces: Any, normals: Any, attributes: Mapping[str, Any]) -> Path:
+def _write_npz(
+    path: Path, vertices: FloatArray, faces: Any, normals: Any, attributes: Mapping[str, Any],
+    comments: Sequence[str],
+) -> Path:  # fmt: skip
     arrays: dict[str, Any] = {"vertices": vertices, "faces": faces}
     if normals is not None:
         arrays["normals"] = _same_length(as_points(normals, "normals"), "normals", len(vertices))
     for name, values in attributes.items():
         name = f"scan_{name}" if name in arrays or name == "file" else name
         arrays[name] = _same_length(np.asarray(values), f"attributes[{name!r}]", len(vertices))
+    if comments:
+        arrays["comments"] = np.array(list(comments))
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         np.savez_compressed(stream, **arrays)
     return path
-
-
-def _read_mesh(path: Path) -> Any:
-    vertices = [np.asarray(part.vertices, dtype=np.float64) for part in mesh_parts(path)]
-    points = np.concatenate(vertices) if vertices else np.empty((0, 3))
-    return np.unique(points, axis=0) if path.suffix.lower() == ".stl" else points
 
 
 def _read_table(path: Path) -> Any:
@@ -218,16 +223,8 @@ def _read_table(path: Path) -> Any:
     if suffix == ".xyz":
         return np.loadtxt(path, ndmin=2)[:, :3]
     with open(path, encoding="utf-8-sig") as stream:
-        first = stream.readline()
-    return np.loadtxt(path, delimiter=",", skiprows=0 if _is_numbers(first) else 1, ndmin=2, encoding="utf-8-sig")
-
-
-def _is_numbers(line: str) -> bool:
-    try:
-        [float(entry) for entry in line.split(",")]
-    except ValueError:
-        return False
-    return True
+        headless = all(map(is_number, stream.readline().split(",")))
+    return np.loadtxt(path, delimiter=",", skiprows=int(not headless), ndmin=2, encoding="utf-8-sig")
 
 
 def _as_faces(faces: Any, n_points: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -261,6 +258,11 @@ def _attribute_columns(name: str, values: Any, n_points: int, taken: set[str]) -
     while taken.intersection(names):
         names = [f"scan_{name}" for name in names]
     return [(name, "<f8", column) for name, column in zip(names, columns, strict=True)]
+
+
+def _commented(mark: str, comments: Sequence[str]) -> list[str]:
+    """Lines of ASCII that begin with ``mark``."""
+    return [f"{mark} {' '.join(text.split())}".encode("ascii", "replace").decode("ascii") for text in comments]
 
 
 def _same_length(array: Any, name: str, n_points: int) -> Any:

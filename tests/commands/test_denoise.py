@@ -9,6 +9,7 @@ import trimesh
 from subbundle import datasets
 from subbundle.cli import main
 from subbundle.io import read_points, write_ply
+from subbundle.scans import read_scan
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,8 @@ def test_a_curve_in_the_plane(tmp_path):
         (["-o", "nowhere/clean.ply"], "nowhere is no folder"),
         (["-o", "clean.ply", "--bandwidth", "-1"], "must be a positive number; got '-1'"),
         (["-o", "clean.ply", "--dim", "3"], "rank must be an integer in 1..2"),
+        (["-o", "clean.ply", "--save-outliers", "out.ply"], "Write --outliers 4 as well"),
+        (["-o", "clean.csv", "--normals", "--dim", "1"], "--normals is for surfaces in R³; this is dimension 1"),
         (["-o", "clean.ply", "--outliers", "1e-9"], "would leave out all 3000 points"),
         (["-o", "clean.ply", "--bandwidth", "1e-4"], "bandwidth must reach at least rank + 1 = 3 neighbours"),
     ],
@@ -89,14 +92,14 @@ def test_wrong_input_leaves_no_file(scan, arguments, message, tmp_path, capsys, 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty.ply", b"", "could not be read as .ply"),
+        ("empty.ply", b"", "must hold at least one point; the file is empty"),
         ("text.xyz", b"this is no cloud\n", "could not be read as .xyz"),
         (
             "line.xyz",
             b"0 0 0\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n",
             "rank must not exceed the number of directions in the data",
         ),
-        ("nan.xyz", b"0 0 0\nnan 1 1\n", "must be finite; 1 entries are NaN or infinite, first in row 1"),
+        ("nan.xyz", b"nan 0 0\nnan 1 1\n", "must hold at least one point; it holds 2, none of them finite"),
     ],
 )
 def test_files_that_hold_no_surface(name, content, message, tmp_path, capsys):
@@ -111,3 +114,54 @@ def test_points_of_other_dimension_do_not_fit_into_a_ply(tmp_path, capsys):
     code = main(["denoise", str(tmp_path / "four.npy"), "-o", str(tmp_path / "four.ply"), "--bandwidth", "0.5"])
     assert code == 2
     assert "four.ply can only hold points with 3 coordinates; these have 4" in capsys.readouterr().err
+
+
+def coloured(path, outliers):
+    """A sphere with colours and intensity, and ``outliers`` around it."""
+    rng = np.random.default_rng(2)
+    data = datasets.sphere(2000, noise=0.02, seed=2)
+    points = np.vstack([data.points, 2.0 * rng.standard_normal((outliers, 3))])
+    colors = np.arange(3 * len(points)).reshape(-1, 3).astype(np.uint8)
+    return write_ply(path, points, colors=colors, attributes={"intensity": points[:, 2]}), points, colors
+
+
+def test_attributes_go_through_and_outliers_are_shown(tmp_path, capsys):
+    source, points, colors = coloured(tmp_path / "scan.ply", 9)
+    command = ["denoise", str(source), "-o", str(tmp_path / "clean.ply"), "--bandwidth", "150", "--outliers", "4"]
+    assert main([*command, "--save-outliers", str(tmp_path / "out.csv"), "--units", "m:mm"]) == 0
+    said = capsys.readouterr().out
+    left_out = int(said.split("left out as outliers: ")[1].split()[0])
+    assert 2009 - left_out == len(trimesh.load(tmp_path / "clean.ply").vertices)
+    assert "carried along: colors, intensity" in said
+    clean, out = read_scan(tmp_path / "clean.ply"), read_scan(tmp_path / "out.csv")
+    kept = np.isin(points[:, 2], clean.attributes["intensity"])
+    assert np.array_equal(clean.attributes["intensity"], points[kept, 2])
+    assert np.array_equal(clean.attributes["colors"], colors[kept])
+    assert {"noise", "outlier_score", "status"} <= set(clean.attributes)
+    assert np.array_equal(out.points, 1000.0 * points[~kept])
+    assert (out.attributes["outlier_score"] > 4.0).all()
+    assert b"comment unit mm" in (tmp_path / "clean.ply").read_bytes()[:200]
+    # Normals of a sphere, outward.
+    towards = clean.points / np.linalg.norm(clean.points, axis=1, keepdims=True)
+    assert np.sum(clean.normals * towards, axis=1).min() > 0.9
+
+
+def test_normals_follow_those_of_the_scanner(tmp_path):
+    data = datasets.sphere(2000, noise=0.02, seed=3)
+    inward = -data.clean * (np.arange(2000) % 3 == 0)[:, None]  # known at every third point
+    source = write_ply(tmp_path / "scan.ply", data.points, normals=inward)
+    target = tmp_path / "clean.csv"
+    assert main(["denoise", str(source), "-o", str(target), "--bandwidth", "0.15", "--normals"]) == 0
+    clean = read_scan(target)
+    assert np.sum(clean.normals * data.clean, axis=1).max() < -0.9
+    assert main(["denoise", str(source), "-o", str(target), "--bandwidth", "0.15", "--normals", "--no-normals"]) == 0
+    assert np.sum(read_scan(target).normals * data.clean, axis=1).min() > 0.9
+
+
+def test_rays_that_came_back_empty_are_left_out_and_counted(tmp_path, capsys):
+    points = datasets.sphere(500, noise=0.02, seed=3).points
+    points[::50] = np.nan
+    np.savetxt(tmp_path / "scan.xyz", points)
+    assert main(["denoise", str(tmp_path / "scan.xyz"), "-o", str(tmp_path / "a.npy"), "--bandwidth", "0.3"]) == 0
+    assert "left out, not finite: 10 of 500 points" in capsys.readouterr().err
+    assert len(np.load(tmp_path / "a.npy")) == 490

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status, StatusArray, count_statuses
 from subbundle.estimators.atlas_messages import fit_message
@@ -73,35 +72,6 @@ def account_of_chart(path: Path, model: Any, values: FloatArray, residuals: Floa
     )
 
 
-def account_of_mesh(path: Path, scan: Any, mesh: Any, *, given: bool) -> Account:
-    """Of ``reconstruct``."""
-    made = mesh.summary
-    dropped = [f"{scan.n_dropped} points with NaN or infinity were left out"] if scan.n_dropped else []
-    sides = [] if made.orientable else ["The surface is not orientable: no choice of sides agrees everywhere."]
-    why = "given" if given else "for normals and topology; positions have their own, chosen for every vertex"
-    return Account(
-        f"Surface of {path.name}",
-        [
-            ("file", path.name),
-            ("points", f"{made.n_points:,} given, {made.n_used:,} used"),
-            ("attributes", ", ".join(sorted(scan.attributes)) or "none"),
-        ],
-        [
-            Choice("bandwidth", f"{made.bandwidth:.4g}", why),
-            Choice("cells", f"{made.cell:.4g}", f"points are {made.spacing:.3g} apart, noise {made.noise:.3g}"),
-        ],
-        [
-            ("mesh", f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} faces"),
-            ("area", f"{mesh.area:.5g}"),
-            ("border", "closed" if mesh.is_closed else f"{mesh.border_length:.4g} in {mesh.n_border_loops} loop(s)"),
-            ("connected components", str(mesh.n_components)),
-            ("Euler characteristic", str(mesh.euler_characteristic)),
-            ("time", f"{sum(made.seconds.values()):.1f} s"),
-        ],
-        dropped + sides,
-    )
-
-
 def account_of_distances(
     path: Path, metric: Any, values: FloatArray, sources: FloatArray, targets: FloatArray, matrix: FloatArray,
     messages: Sequence[str],
@@ -131,35 +101,6 @@ def account_of_distances(
         [*messages, *lost],
         [("along the shape, and straight", plot.distances(matrix[:_MOST_DRAWN, :_MOST_DRAWN], straight).figure)],
     )
-
-
-def account_of_ridge(
-    path: Path, bundle: Any, ridge: Any, kept: NDArray[np.bool_], messages: Sequence[str], *, given: Any
-) -> Account:
-    """Of ``denoise``."""
-    arrived = ridge.status == Status.OK
-    reasons = {"auto": "least estimated error of the middle of the cloud", "local": "one for every place"}
-    found = [("points", f"{np.count_nonzero(kept):,} of {len(kept):,} kept")]
-    if arrived.any():
-        found += [
-            ("noise", f"{np.median(ridge.noise[arrived]):.4g} along each normal direction"),
-            ("moved", f"{ridge.shifts[arrived].mean():.4g} on average"),
-        ]
-    return Account(
-        f"Denoised: {path.name}",
-        [("file", path.name), ("points", f"{len(kept):,} in R^{ridge.points.shape[1]}")],
-        [
-            Choice("dimension", str(bundle.rank)),
-            Choice("bandwidth", f"{bundle.bandwidth:.4g}", reasons.get(given, "given")),
-        ],
-        found,
-        [*messages, *(f"{words}: {count} points" for words, count in count_statuses(ridge.status[~arrived]).items())],
-    )
-
-
-def ridge_columns(ridge: Any, kept: NDArray[np.bool_]) -> dict[str, FloatArray]:
-    """What colours the denoised points."""
-    return {"noise": ridge.noise[kept], "moved": ridge.shifts[kept], "curvature": ridge.curvature[kept]}
 
 
 def _table_in(path: Path, values: FloatArray) -> list[tuple[str, str]]:

@@ -3,7 +3,75 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from pathlib import Path
+from typing import Any
+
+# Metres.
+_UNITS = {"km": 1e3, "m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
+_UNIT_NAMES = {
+    "metre": "m", "meter": "m", "centimetre": "cm", "centimeter": "cm", "millimetre": "mm", "millimeter": "mm",
+    "µm": "um", "micron": "um", "inch": "in", "foot": "ft", "kilometre": "km", "kilometer": "km",
+}  # fmt: skip
+
+
+def add_scans(parser: argparse.ArgumentParser) -> None:
+    """Options of everything that takes scans."""
+    parser.add_argument(
+        "scans", type=Path, nargs="+", metavar="SCAN",
+        help="points: .ply, .obj, .stl, .off, .pcd, .xyz, .pts, .csv, .npy, .npz, .las, .laz, .e57, …; several are "
+        "taken together, and an .aln file names several with their places",
+    )  # fmt: skip
+    parser.add_argument(
+        "--transform", action="append", metavar="FILE",
+        help="a 4 × 4 matrix (.txt or .json) that moves a scan to its place, or identity; once for every scan",
+    )  # fmt: skip
+    parser.add_argument(
+        "--crop", type=crop, default=None, metavar="BOX",
+        help="take only points in xmin,xmax,ymin,ymax,zmin,zmax, in the units of the scan; an empty entry is no limit",
+    )  # fmt: skip
+    parser.add_argument(
+        "--units", type=units, default=None, metavar="UNIT",
+        help="unit of the scan, like mm, noted in the output; m:mm turns metres into millimetres, in which figures and "
+        f"--bandwidth are then ({', '.join(_UNITS)})",
+    )  # fmt: skip
+    parser.add_argument("--no-normals", action="store_true", help="take no notice of the normals in the files")
+    parser.add_argument(
+        "--save-outliers", type=Path, default=None, metavar="FILE",
+        help="write the outliers, as they were measured, to this cloud (.ply, .csv, .npy, .parquet)",
+    )  # fmt: skip
+
+
+def crop(text: str) -> Any:
+    """A box [3, 2]."""
+    import numpy as np
+
+    words = [word.strip() for word in text.split(",")]
+    wrong = argparse.ArgumentTypeError(
+        f"must be six numbers xmin,xmax,ymin,ymax,zmin,zmax (empty for no limit), like 0,1,,,-2,2; got {text!r}"
+    )
+    try:
+        ends = [float(word) if word else (-1) ** (i + 1) * math.inf for i, word in enumerate(words)]
+    except ValueError:
+        raise wrong from None
+    if len(ends) != 6 or any(math.isnan(end) for end in ends):
+        raise wrong
+    box = np.array(ends).reshape(3, 2)
+    for axis, (low, high) in zip("xyz", box, strict=True):
+        if not low < high:
+            raise argparse.ArgumentTypeError(f"must have {axis}min < {axis}max; got {low:g} and {high:g}")
+    return box
+
+
+def units(text: str) -> tuple[str, float]:
+    """The unit that lengths are in, and what they are multiplied by to be so."""
+    names = [_UNIT_NAMES.get(name, name) for name in re.sub(r"s\b", "", text.strip().lower()).split(":")]
+    if len(names) > 2 or any(name not in _UNITS for name in names):
+        raise argparse.ArgumentTypeError(
+            f"must be one of {', '.join(_UNITS)}, or two like m:mm to turn metres into millimetres; got {text!r}"
+        )
+    return names[-1], float(f"{_UNITS[names[0]] / _UNITS[names[-1]]:.12g}")
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:

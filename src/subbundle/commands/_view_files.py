@@ -94,7 +94,9 @@ def _read(path: Path) -> tuple[Any, Mapping[str, Any]]:
     """The object in a file, and columns that can colour it."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return _read_npz(path), {}
+        held = _read_npz(path)
+        if held is not None:
+            return held, {}
     if suffix in (".csv", ".parquet"):
         return _read_columns(path)
     if suffix == ".npy":
@@ -112,15 +114,13 @@ def _read(path: Path) -> tuple[Any, Mapping[str, Any]]:
 
 
 def _read_npz(path: Path) -> Any:
-    """A saved mesh or a saved model."""
+    """A saved mesh or a saved model; None for arrays with points."""
     from subbundle import saving
 
     with open(path, "rb") as stream:
-        is_mesh = zipfile.is_zipfile(stream) and {"vertices.npy", "faces.npy"} <= set(
-            zipfile.ZipFile(stream).namelist()
-        )
-    if not is_mesh:
-        return saving.load(path)
+        names = set(zipfile.ZipFile(stream).namelist()) if zipfile.is_zipfile(stream) else set()
+    if not {"vertices.npy", "faces.npy"} <= names:
+        return saving.load(path) if not names or "description.npy" in names else None
     with np.load(path, allow_pickle=False) as held:
         return Mesh(np.asarray(held["vertices"], dtype=np.float64), np.asarray(held["faces"], dtype=np.int64))
 

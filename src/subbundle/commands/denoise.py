@@ -7,19 +7,20 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subbundle.commands._options import bandwidth_or_local, dimension, positive, positive_integer
+from subbundle.commands._options import add_scans, bandwidth_or_local, dimension, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
 
 if TYPE_CHECKING:
     from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.bundles.ridge_project import Ridge
+    from subbundle.commands._scans import Given
 
 HELP = "move every point of a scan or cloud onto the surface (or curve) in its middle"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``denoise``."""
-    parser.add_argument("data", type=Path, help="a cloud: .ply, .obj, .stl, .off, .xyz, .csv or .npy")
+    add_scans(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .csv, .npy or .parquet")
     parser.add_argument(
         "--bandwidth",
@@ -33,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", type=int, choices=(1, 2), default=2, help="1 rounds off bends; 2 (default) corrects for that"
     )
+    parser.add_argument(
+        "--normals", action="store_true",
+        help="write normals, turned outward, to tables also; .ply files of surfaces in space have them always",
+    )  # fmt: skip
     parser.add_argument(
         "--outliers",
         type=positive,
@@ -54,19 +59,27 @@ def run(options: argparse.Namespace) -> None:
     from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.bundles.ridge_project import ridge_project
     from subbundle.cloud import Cloud
-    from subbundle.commands._tables import read_table
+    from subbundle.commands._outliers import where
+    from subbundle.commands._scans import check_cloud_output, read_given, write_cloud
     from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
 
-    _check_output(options.output)
+    check_cloud_output(options.output)
+    check_cloud_output(options.save_outliers)
     check_report(options.report)
+    if options.save_outliers is not None and options.outliers is None:
+        raise ValueError("--save-outliers needs a level above which points are outliers. Write --outliers 4 as well.")
     progress = Progress()
-    progress.stage(f"reading {options.data}")
-    points = read_table(options.data).values
+    given = read_given(options, progress, None, table=True)
+    points = given.scan.points
     cloud = Cloud(points)
     rank, width = options.dim, options.bandwidth
     if rank == "auto":
         progress.stage(f"choosing a dimension for {len(points)} points")
         rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank
+    if options.normals and (points.shape[1], rank) != (3, 2):
+        raise ValueError(
+            f"--normals is for surfaces in R³; this is dimension {rank} in R^{points.shape[1]}. Leave --normals out."
+        )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SubbundleWarning)
         if width == "auto":
@@ -75,10 +88,11 @@ def run(options: argparse.Namespace) -> None:
         elif width == "local":
             progress.stage(f"choosing bandwidths for {len(points)} points")
             width = choose_local_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
+    messages = [str(warning.message) for warning in said]
     bundle = PrincipalSubbundle(cloud, rank, width, n_jobs=options.jobs)
     shown = _shown(bundle)
     progress.stage(f"projecting with {shown}")
-    ridge = ridge_project(bundle, points, order=options.order)
+    ridge = ridge_project(bundle, points, order=options.order, errors=options.report is not None)
     kept = np.ones(len(points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
     if not kept.any():
         raise ValueError(
@@ -86,7 +100,11 @@ def run(options: argparse.Namespace) -> None:
             "another --bandwidth."
         )
     progress.stage("writing")
-    _write(options.output, ridge, kept)
+    normals = None
+    if ridge.tangents.shape[1:] == (3, 2) and (options.normals or options.output.suffix.lower() == ".ply"):
+        normals = _normals(ridge, given, bundle.bandwidth, messages)[kept]
+    attributes = {**given.scan.take(kept).attributes, **_found(ridge, kept)}
+    write_cloud(options.output, ridge.points[kept], normals, attributes, given.comments)
     arrived = ridge.status == Status.OK
     print(f"{len(points)} points in R^{points.shape[1]}, dimension {rank}, {shown}")
     if arrived.any():
@@ -96,17 +114,27 @@ def run(options: argparse.Namespace) -> None:
         )
     for words, count in count_statuses(ridge.status[~arrived]).items():
         print(f"  {words}: {count}")
+    if given.scan.attributes:
+        print(f"carried along: {', '.join(given.scan.attributes)}")
     if options.outliers is not None:
-        print(f"left out as outliers: {np.count_nonzero(~kept)}")
-    for warning in said:
-        print(f"note: {warning.message}")
+        print(f"left out as outliers: {where(points[~kept], len(points), bundle.bandwidth)}")
+    if given.unit:
+        print(f"lengths are in {given.unit}")
+    for message in messages:
+        print(f"note: {message}")
+    if options.save_outliers is not None and not kept.all():
+        away = given.scan.take(~kept)
+        scores = {"outlier_score": ridge.outlier_scores[~kept]}
+        write_cloud(options.save_outliers, away.points, away.normals, {**away.attributes, **scores}, given.comments)
+        print(f"wrote {options.save_outliers}: {len(away.points)} outliers")
     print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
     if options.report is not None:
-        from subbundle.commands._accounts import account_of_ridge, ridge_columns
+        from subbundle.commands._accounts_scans import account_of_ridge, ridge_columns
 
-        messages = [str(warning.message) for warning in said]
-        account = account_of_ridge(options.data, bundle, ridge, kept, messages, given=options.bandwidth)
+        account = account_of_ridge(given, bundle, ridge, kept, messages, given_width=options.bandwidth)
         both = {"denoised": ridge.points[kept], "observations": points}
+        if not kept.all():
+            both["outliers"] = points[~kept]
         write_report(options, account, both, columns=ridge_columns(ridge, kept))
 
 
@@ -117,35 +145,24 @@ def _shown(bundle: PrincipalSubbundle) -> str:
     return f"bandwidth {bundle.bandwidth:.4g} ({local.values.min():.4g} to {local.values.max():.4g})"
 
 
-def _check_output(path: Path) -> None:
-    """Raise for an ending that cannot be written, before the work is done."""
-    from subbundle.commands._tables import check_output
-
-    if path.suffix.lower() != ".ply":
-        check_output(path)
-    elif not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
-
-
-def _write(path: Path, ridge: Ridge, kept: Any) -> None:
-    """PLY with the points, and for surfaces in space their normals; tables with noise, score and status beside them."""
+def _normals(ridge: Ridge, given: Given, bandwidth: float, messages: list[str]) -> Any:
+    """Normals [n, 3] on one side, zero where there is no surface; what is to be known goes to ``messages``."""
     import numpy as np
 
-    from subbundle.commands._tables import write_table
-    from subbundle.io import write_ply
+    from subbundle.commands._normals import turned
 
-    points = ridge.points[kept]
-    if path.suffix.lower() == ".ply":
-        if points.shape[1] != 3:
-            raise ValueError(
-                f"{path.name} can only hold points with 3 coordinates; these have {points.shape[1]}. Write .csv, .npy "
-                "or .parquet instead."
-            )
-        normals = None
-        if ridge.tangents.shape[2] == 2:
-            normals = np.nan_to_num(ridge.normals[kept, :, 0])
-        write_ply(path, points, normals=normals)
-        return
-    columns = {f"x{i + 1}": points[:, i] for i in range(points.shape[1])}
-    extra = {"noise": ridge.noise[kept], "outlier_score": ridge.outlier_scores[kept]}
-    write_table(path, {**columns, **extra, "status": ridge.status[kept].astype(np.int64)})
+    normals, agreed = turned(ridge.points, np.nan_to_num(ridge.normals[:, :, 0]), bandwidth, given.scan.normals)
+    if not agreed:
+        messages.append("the normals cannot agree everywhere: the surface has no sides, or sheets touch")
+    return normals
+
+
+def _found(ridge: Ridge, kept: Any) -> dict[str, Any]:
+    """What is known of the points that are kept."""
+    import numpy as np
+
+    return {
+        "noise": ridge.noise[kept],
+        "outlier_score": ridge.outlier_scores[kept],
+        "status": ridge.status[kept].astype(np.int64),
+    }

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from subbundle.commands._options import bandwidth, positive, positive_integer
+from subbundle.commands._options import add_scans, bandwidth, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
+
+if TYPE_CHECKING:
+    from subbundle.commands._scans import Given
+    from subbundle.triangles.mesh import Mesh
 
 HELP = "make a triangle mesh from the points of a scan; no normals needed, borders stay open"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``reconstruct``."""
-    parser.add_argument("scan", type=Path, help="points: .ply, .obj, .stl, .off, .xyz, .csv, .npy, .las or .laz")
+    add_scans(parser)
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE",
         help=".ply, .obj, .stl, .off, or .npz (for surfaces in more than three dimensions)",
@@ -34,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="W",
         help="patches that the scan did not see are bridged up to a half-width of W bandwidths (default 3)",
     )
+    parser.add_argument(
+        "--faces", type=positive_integer, default=None, metavar="N",
+        help="simplify to at most N triangles, or as few above that as keep the topology",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
     add_report(parser)
 
@@ -41,33 +51,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write, and say what came out."""
     from subbundle._progress import Progress
-    from subbundle.scans import read_scan
+    from subbundle._types import SubbundleWarning
+    from subbundle.commands._scans import check_cloud_output, read_given
+    from subbundle.io import write_mesh
     from subbundle.surface.reconstruct import reconstruct
     from subbundle.triangles.mesh import check_output
+    from subbundle.triangles.simplify import check_simplifier
 
     check_report(options.report)
     check_output(options.output)  # before the scan is read, which may take a while
+    check_cloud_output(options.save_outliers)
+    if options.faces is not None:
+        check_simplifier()
     progress = Progress()
-    progress.stage(f"reading {options.scan}")
-    scan = read_scan(options.scan, options.dim)
+    given = read_given(options, progress, options.dim)
+    scan = given.scan
     check_output(options.output, scan.points.shape[1])
-    if scan.n_dropped:
-        progress.note(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
-    mesh = reconstruct(
-        scan.points,
-        bandwidth=options.bandwidth,
-        closed=options.closed,
-        opening=options.opening,
-        attributes=scan.attributes,
-        progress=progress.stage,
-        n_jobs=options.jobs,
-    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SubbundleWarning)
+        mesh = reconstruct(
+            scan.points,
+            bandwidth=options.bandwidth,
+            normals=scan.normals if scan.points.shape[1] == 3 else None,
+            closed=options.closed,
+            opening=options.opening,
+            attributes=scan.attributes,
+            progress=progress.stage,
+            n_jobs=options.jobs,
+        )
+    lines = mesh.report()
+    messages = [str(warning.message) for warning in said]
+    if options.faces is not None:
+        mesh, line = _simplified(mesh, options.faces)
+        lines.append(line)
     progress.stage(f"writing {options.output}")
-    mesh.write(options.output)
-    print("\n".join(mesh.report()))
+    write_mesh(
+        options.output, mesh.vertices, mesh.faces, normals=mesh.normals, attributes=mesh.attributes,
+        comments=given.comments,
+    )  # fmt: skip
+    lines += _about(given, mesh)
+    print("\n".join([*lines, *(f"note: {message}" for message in messages)]))
+    if options.save_outliers is not None:
+        print(_written_outliers(options.save_outliers, given, mesh))
     print(f"wrote {options.output} in {progress.seconds:.1f} s")
     if options.report is not None:
-        from subbundle.commands._accounts import account_of_mesh
+        from subbundle.commands._accounts_scans import account_of_mesh
 
-        account = account_of_mesh(options.scan, scan, mesh, given=options.bandwidth != "auto")
-        write_report(options, account, {"mesh": mesh, "scan": scan.points})
+        account = account_of_mesh(given, mesh, messages, given_width=options.bandwidth != "auto")
+        shown = {"mesh": mesh, "scan": scan.points}
+        if mesh.summary is not None and len(mesh.summary.outliers):
+            shown["outliers"] = scan.points[mesh.summary.outliers]
+        write_report(options, account, shown)
+
+
+def _simplified(mesh: Mesh, wanted: int) -> tuple[Mesh, str]:
+    from subbundle.triangles.simplify import simplify_mesh
+
+    fewer = simplify_mesh(mesh, wanted)
+    words = f"simplified: {len(fewer.faces)} faces of {len(mesh.faces)}"
+    if len(fewer.faces) > wanted:
+        words += f"; fewer, such as {wanted}, would change the topology"
+    return fewer, words
+
+
+def _about(given: Given, mesh: Mesh) -> list[str]:
+    """Lines about what the files had besides points."""
+    from subbundle.commands._outliers import clumps
+
+    made = mesh.summary
+    lines = []
+    if given.scan.normals is not None and made is not None:
+        used = "used to tell sides apart (--no-normals leaves them out)" if made.used_normals else "left out"
+        lines.append(f"normals of the scan: {used}")
+    if made is not None and len(made.outliers):
+        lines.append(f"outliers by place: {clumps(given.scan.points[made.outliers], made.bandwidth)}")
+    if given.unit:
+        lines.append(f"lengths are in {given.unit}")
+    return lines
+
+
+def _written_outliers(path: Path, given: Given, mesh: Mesh) -> str:
+    from subbundle.commands._scans import write_cloud
+
+    if mesh.summary is None or not len(mesh.summary.outliers):
+        return f"no outliers were found: {path} was not written"
+    away = given.scan.take(mesh.summary.outliers)
+    write_cloud(path, away.points, away.normals, away.attributes, given.comments)
+    return f"wrote {path}: {len(away.points)} outliers"

@@ -158,7 +158,7 @@ def reconstruct(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
         spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=turned.orientable,
         seconds=clock.end(), outliers=away, bridged=found.openings.bridged, left_open=found.openings.left,
-        handles_cut=tuple(found.handles.tolist()),
+        handles_cut=tuple(found.handles.tolist()), used_normals=scan.facing is not None,
     )  # fmt: skip
     return replace(mesh, summary=summary)
 

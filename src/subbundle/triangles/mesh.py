@@ -47,6 +47,8 @@ class Summary:
         Half-widths of the patches that the scan did not see: of those bridged by membranes, and of those left open.
     handles_cut : tuple of float
         Lengths of the loops along which handles or tunnels too thin to be believed were cut.
+    used_normals : bool
+        Whether normals were given with the points, and agreed well enough to be used.
     """
 
     n_points: int
@@ -62,6 +64,7 @@ class Summary:
     bridged: tuple[float, ...] = ()
     left_open: tuple[float, ...] = ()
     handles_cut: tuple[float, ...] = ()
+    used_normals: bool = False
 
     def report(self) -> list[str]:
         """What was left out, bridged and cut, in lines of words; none where there was nothing."""

@@ -1,60 +1,39 @@
 """Reading ``.las`` and ``.laz``: the header is checked against the file before anything is allocated.
 
 The decoder of LAZ trusts what a file says of itself and ends the whole process when it asks for memory that is not
-there. A file that survives the checks is therefore decoded by a process of its own, which hands the columns over; if a
-damaged file ends that process, this one reports it.
+there, so what survives the checks is decoded by a process of its own (`decoder`).
 """
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
-from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle.formats.columns import Content, named
+from subbundle.formats.decoder import decoded, send
+
 COLUMNS = ("x", "y", "z", "red", "green", "blue", "intensity", "classification")
 # Bytes of the smallest records by the standard: a point, a header of variable length, one behind the points.
 _POINT, _VARIABLE, _EXTENDED = 20, 54, 60
-# The decoder may have so many bytes and so many times the points again, which it keeps decoded and as numbers.
-_MEMORY, _COPIES = 4 << 30, 8
 
 
-def read_las(path: Path) -> dict[str, NDArray[Any]]:
-    """The columns of `COLUMNS` that the file has, by name; x, y, z as float64."""
+def read_las(path: Path) -> Content:
+    """Points, colours, intensity, classification, and whatever else the program that wrote the file added to them."""
+    missing = '.las and .laz files need laspy with lazrs, which is not installed. Write: pip install "subbundle[las]"'
+    try:
+        laspy = import_module("laspy")
+    except ImportError as error:
+        raise ImportError(missing) from error
+    if path.suffix.lower() == ".laz" and not laspy.LazBackend.detect_available():
+        raise ImportError(missing)
     n_bytes = check_las(path)
-    if not _is_compressed(path):
-        return _columns(path)
-    # The same package, however this process came to it.
-    paths = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with subprocess.Popen(
-        [sys.executable, "-m", "subbundle._las", str(path), str(_memory_for(n_bytes))],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            columns = _received(process.stdout)
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode != 0 or columns is None:
-        raise ValueError("its compressed points are damaged, cut off, or too many for the memory")
-    return columns
-
-
-def _memory_for(n_bytes: int) -> int:
-    """Bytes that the decoder may take for points of ``n_bytes``: not more than the machine has."""
-    if not hasattr(os, "sysconf"):
-        return _MEMORY + _COPIES * n_bytes
-    return min(_MEMORY + _COPIES * n_bytes, max(_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+    columns = decoded("subbundle.formats.las", path, n_bytes) if _is_compressed(path) else _columns(path)
+    return named(np.column_stack([columns.pop(axis) for axis in "xyz"]), columns)
 
 
 def check_las(path: Path) -> int:
@@ -111,35 +90,11 @@ def _columns(path: Path) -> dict[str, NDArray[Any]]:
     import laspy
 
     file = laspy.read(path)
+    extra = [str(name) for name in file.point_format.extra_dimension_names]
     known = {"x", "y", "z", *file.point_format.dimension_names}
-    return {name: np.array(file[name]) for name in COLUMNS if name in known}
-
-
-def _received(stream: IO[bytes]) -> dict[str, NDArray[Any]] | None:
-    """What `_send` sent; None where it ends early."""
-    columns: dict[str, NDArray[Any]] = {}
-    for line in stream:
-        if line == b"end\n":
-            return columns
-        name, kind, length = line.decode("ascii").split()
-        values = np.empty(int(length), dtype=kind)
-        if stream.readinto(values.view(np.uint8).data) < values.nbytes:  # type: ignore[attr-defined]
-            return None
-        columns[name] = values
-    return None
-
-
-def _send(path: Path, memory: int) -> None:
-    """Decode ``path`` and write its columns to standard output."""
-    with suppress(ImportError, ValueError, OSError):  # no such limit on Windows, or a lower one is set
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    for name, values in _columns(path).items():
-        sys.stdout.buffer.write(f"{name} {values.dtype.str} {len(values)}\n".encode("ascii"))
-        sys.stdout.buffer.write(np.ascontiguousarray(values).data)
-    sys.stdout.buffer.write(b"end\n")
+    columns = {name: np.array(file[name]) for name in (*COLUMNS, *extra) if name in known}
+    return {name: values for name, values in columns.items() if values.ndim == 1}
 
 
 if __name__ == "__main__":
-    _send(Path(sys.argv[1]), int(sys.argv[2]))
+    send(_columns)

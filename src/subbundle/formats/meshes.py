@@ -11,13 +11,49 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from subbundle.formats.columns import Content, as_normals, named
+from subbundle.formats.text_meshes import read_obj, read_off
+
 # A header ends within so many bytes, or the file is something else.
 _LONGEST_HEADER = 1 << 20
 _SILENT = logging.NullHandler()
 
 
-def mesh_parts(path: Path) -> list[Any]:
-    """The meshes and clouds with at least one vertex in a .ply, .obj, .stl or .off file, as trimesh gives them."""
+def read_mesh(path: Path) -> Content:
+    """The vertices of a .ply, .obj, .stl or .off file, each corner once, with what the file says of them."""
+    suffix = path.suffix.lower()
+    if suffix in (".obj", ".off"):
+        return read_obj(path) if suffix == ".obj" else read_off(path)
+    parts = _parts(path)
+    if not parts:
+        return Content(np.empty((0, 3)))
+    return _of_stl(parts) if suffix == ".stl" else _of_ply(parts)
+
+
+def _of_ply(parts: list[Any]) -> Content:
+    points = np.concatenate([np.asarray(part.vertices, dtype=np.float64) for part in parts])
+    raw = parts[0].metadata.get("_ply_raw", {}).get("vertex", {}).get("data") if len(parts) == 1 else None
+    if raw is None:
+        return Content(points)
+    names = raw.dtype.names if hasattr(raw, "dtype") else list(raw)
+    columns = {name: np.asarray(raw[name]) for name in names if name.lower() not in ("x", "y", "z")}
+    return named(points, {name: c.reshape(len(points)) for name, c in columns.items() if c.size == len(points)})
+
+
+def _of_stl(parts: list[Any]) -> Content:
+    """Distinct corners; the normal of each is the mean of its triangles', by area."""
+    triangles = np.concatenate([np.asarray(part.triangles, dtype=np.float64) for part in parts])
+    points, corner = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    twice_area = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    across = np.repeat(twice_area, 3, axis=0)
+    total = [np.bincount(corner.ravel(), across[:, i], len(points)) for i in range(3)]
+    return Content(points, {}, as_normals(np.column_stack(total)))
+
+
+def _parts(path: Path) -> list[Any]:
+    """The meshes and clouds with at least one vertex in a file, as trimesh gives them."""
     import trimesh
 
     # What trimesh notes about a damaged file is for those who ask for its log; the reason is in the error.

@@ -1,0 +1,161 @@
+"""What the commands that take scans share: several files with their transforms, crop, units, and clouds written out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._progress import Progress
+from subbundle._types import FloatArray
+from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
+from subbundle.formats.columns import named
+from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
+from subbundle.io import read_points, write_ply
+from subbundle.scans import Scan, join_scans, read_scan
+
+_COLOURS = ("red", "green", "blue")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was read: the scan, in the wanted unit; what to call it; what is to be known; and the unit, if known."""
+
+    scan: Scan
+    title: str
+    notes: list[str]
+    unit: str = ""
+
+    @property
+    def comments(self) -> list[str]:
+        """What is written into the header of a file."""
+        return [f"unit {self.unit}"] if self.unit else []
+
+
+def read_given(options: argparse.Namespace, progress: Progress, dim: int | None, *, table: bool = False) -> Given:
+    """The scans of ``options``, each where its transform puts it, joined, cropped and scaled.
+
+    With ``table`` any rows of numbers will do, as `denoise` takes them.
+    """
+    notes = []
+    scans = []
+    for path, matrix in _places(options.scans, options.transform or []):
+        progress.stage(f"reading {path}")
+        scan = _read_any(path) if table else read_scan(path, dim)
+        if matrix is not None:
+            if scan.points.shape[1] != 3:
+                raise ValueError(f"--transform is for points with 3 coordinates; {path} has {scan.points.shape[1]}.")
+            scan = scan.moved(matrix)
+        if scan.n_dropped:
+            notes.append(f"left out, not finite: {scan.n_dropped} of {scan.n_dropped + len(scan.points)} points")
+        scans.append(scan)
+    scan, lost = join_scans(scans)
+    if lost:
+        notes.append(f"left out, not in all files: {', '.join(lost)}")
+    if options.no_normals:
+        scan = replace(scan, normals=None)
+    if options.crop is not None:
+        scan, words = _cropped(scan, options.crop)
+        notes.append(words)
+    unit, factor = options.units or ("", 1.0)
+    if factor != 1.0:
+        scan = replace(scan, points=factor * scan.points)
+        notes.append(f"all lengths are multiplied by {factor:g} and in {unit} from here on")
+    for note in notes:
+        progress.note(note)
+    first = Path(options.scans[0]).name
+    title = first if len(options.scans) == 1 else f"{first} and {len(options.scans) - 1} more"
+    return Given(scan, title, notes, unit)
+
+
+def _places(files: Sequence[Path], transforms: Sequence[str]) -> list[tuple[Path, FloatArray | None]]:
+    """The scans that ``files`` are or list, and the matrix of each, or None."""
+    if transforms and len(transforms) != len(files):
+        raise ValueError(
+            f"--transform must be given once for every scan, {len(files)} times; it was given {len(transforms)} times. "
+            "Write --transform identity for a scan that stays where it is."
+        )
+    places: list[tuple[Path, FloatArray | None]] = []
+    for path, name in zip(files, transforms or ["identity"] * len(files), strict=True):
+        matrix = None if name == "identity" else read_matrix(Path(name))
+        if path.suffix.lower() != LIST_SUFFIX:
+            places.append((path, matrix))
+            continue
+        places += [(scan, own if matrix is None else matrix @ own) for scan, own in read_list(path)]
+    return places
+
+
+def _read_any(path: Path) -> Scan:
+    """A scan, or a table with rows of any dimension; columns named x, y, z have the others as attributes."""
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return Scan(read_points(path), {}, 0)
+    if suffix not in (".csv", ".parquet"):
+        return read_scan(path)
+    columns = read_columns(path)
+    lower = {name.strip().lower(): name for name in columns}
+    numbered = [f"x{i + 1}" for i in range(len(columns)) if f"x{i + 1}" in lower]
+    axes = list("xyz") if set("xyz") <= set(lower) else numbered
+    if len(axes) < 2 or any(columns[lower[axis]].dtype.kind not in "fiub" for axis in axes):
+        return Scan(read_table(path).values, {}, 0)
+    points = np.column_stack([columns.pop(lower[axis]).astype(np.float64) for axis in axes])
+    content = named(points, columns)
+    good = np.isfinite(points).all(axis=1)
+    return Scan(points, content.attributes, int(np.sum(~good)), content.normals).take(good)
+
+
+def _cropped(scan: Scan, box: FloatArray) -> tuple[Scan, str]:
+    """What lies in ``box`` [3, 2], and a line about it."""
+    points = scan.points
+    if points.shape[1] != 3:
+        raise ValueError(f"--crop is for points with 3 coordinates; these have {points.shape[1]}.")
+    inside = ((points >= box[:, 0]) & (points <= box[:, 1])).all(axis=1)
+    if not inside.any():
+        low, high = points.min(axis=0), points.max(axis=0)
+        extent = ", ".join(f"{a:.4g}..{b:.4g}" for a, b in zip(low, high, strict=True))
+        raise ValueError(f"--crop must leave some points; none of {len(points)} lies in it. They lie in {extent}.")
+    return scan.take(inside), f"cropped: {np.count_nonzero(inside)} of {len(points)} points lie in the box"
+
+
+def check_cloud_output(path: Path | None) -> None:
+    """Raise, before any work is done, when a cloud cannot be written to ``path``."""
+    if path is None:
+        return
+    if path.suffix.lower() not in (".ply", *OUTPUTS):
+        raise ValueError(f"a cloud must end in one of {', '.join(OUTPUTS)}, .ply; got {path.name!r}.")
+    if path.suffix.lower() != ".ply":
+        check_output(path)
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+
+
+def write_cloud(
+    path: Path, points: FloatArray, normals: FloatArray | None, attributes: Mapping[str, NDArray[Any]],
+    comments: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Write points with all that belongs to them: .ply, or a table with columns x1, x2, … and the others by name."""
+    if path.suffix.lower() == ".ply":
+        if points.shape[1] != 3:
+            raise ValueError(
+                f"{path.name} can only hold points with 3 coordinates; these have {points.shape[1]}. Write .csv, .npy "
+                "or .parquet instead."
+            )
+        others = dict(attributes)
+        colours = others.pop("colors", None)
+        write_ply(path, points, normals=normals, colors=colours, attributes=others, comments=comments)
+        return
+    columns: dict[str, NDArray[Any]] = {f"x{i + 1}": points[:, i] for i in range(points.shape[1])}
+    if normals is not None:
+        columns |= {f"n{axis}": normals[:, i] for i, axis in enumerate("xyz")}
+    for name, values in attributes.items():
+        if values.ndim == 1:
+            columns[f"scan_{name}" if name in columns else name] = values
+            continue
+        names = _COLOURS if name == "colors" else [f"{name}_{i}" for i in range(values.shape[1])]
+        columns |= dict(zip(names, values.T, strict=True))
+    write_table(path, columns)

@@ -1,0 +1,79 @@
+"""Decoding a file in a process of its own, which hands the columns over.
+
+Decoders written in other languages trust what a file says of itself: a damaged one makes them ask for memory that is
+not there, or ends the whole process. Here that is the process of the decoder, and this one reports it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The decoder may have so many bytes and so many times the points again, which it keeps decoded and as numbers.
+_MEMORY, _COPIES = 4 << 30, 8
+
+
+def decoded(module: str, path: Path, n_bytes: int) -> dict[str, NDArray[Any]]:
+    """The columns that ``python -m module`` sends of ``path``, whose points have ``n_bytes`` when decoded."""
+    # The same package, however this process came to it.
+    paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with subprocess.Popen(
+        [sys.executable, "-m", module, str(path), str(_memory_for(n_bytes))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            columns = _received(process.stdout)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0 or columns is None:
+        raise ValueError("its compressed points are damaged, cut off, or too many for the memory")
+    return columns
+
+
+def send(decode: Callable[[Path], dict[str, NDArray[Any]]]) -> None:
+    """What the other process does: decode the file of its command line and write its columns to standard output."""
+    path, memory = Path(sys.argv[1]), int(sys.argv[2])
+    with suppress(ImportError, ValueError, OSError):  # no such limit on Windows, or a lower one is set
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for name, values in decode(path).items():
+        head = json.dumps([name, values.dtype.str, len(values)])
+        sys.stdout.buffer.write(f"{head}\n".encode("ascii"))
+        sys.stdout.buffer.write(np.ascontiguousarray(values).data)
+    sys.stdout.buffer.write(b"end\n")
+
+
+def _memory_for(n_bytes: int) -> int:
+    """Bytes that the decoder may take for points of ``n_bytes``: not more than the machine has."""
+    if not hasattr(os, "sysconf"):
+        return _MEMORY + _COPIES * n_bytes
+    return min(_MEMORY + _COPIES * n_bytes, max(_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+
+
+def _received(stream: IO[bytes]) -> dict[str, NDArray[Any]] | None:
+    """What `send` sent; None where it ends early."""
+    columns: dict[str, NDArray[Any]] = {}
+    for line in stream:
+        if line == b"end\n":
+            return columns
+        name, kind, length = json.loads(line)
+        values = np.empty(int(length), dtype=kind)
+        if stream.readinto(values.view(np.uint8).data) < values.nbytes:  # type: ignore[attr-defined]
+            return None
+        columns[name] = values
+    return None

@@ -1,0 +1,110 @@
+"""Where scans lie: 4 × 4 matrices, and lists of scans with one for each.
+
+A matrix stands in a text file (16 numbers) or as JSON. Lists are ``.aln`` files, as MeshLab writes them: the number of
+scans, and for each the name of its file, ``#``, the matrix, ``#``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray
+
+LIST_SUFFIX = ".aln"
+# Such files are short; a longer one is something else.
+_LONGEST = 1 << 22
+# Numbers in such files have six digits or so.
+_LAST_ROW = 1e-5
+
+
+def read_matrix(path: Path) -> FloatArray:
+    """The matrix [4, 4] in a ``.txt`` or ``.json`` file: 16 numbers row by row, or lists of four."""
+    text = _text(path)
+    try:
+        if path.suffix.lower() == ".json":
+            held = json.loads(text)
+            numbers = next((v for v in held.values() if np.size(v) == 16), []) if isinstance(held, dict) else held
+            values = np.asarray(numbers, dtype=np.float64).ravel()
+        else:
+            values = np.array(re.sub(r"#.*|[,;\[\]]", " ", text).split(), dtype=np.float64)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} must hold the 16 numbers of a 4 × 4 matrix; it holds something else.") from error
+    if values.size != 16:
+        raise ValueError(f"{path} must hold the 16 numbers of a 4 × 4 matrix; it holds {values.size}.")
+    return check_matrix(values.reshape(4, 4), str(path))
+
+
+def check_matrix(matrix: FloatArray, name: str) -> FloatArray:
+    """``matrix`` [4, 4], if it moves points as x ↦ A x + t with an invertible A; columns for rows are found out."""
+    last = np.array([0.0, 0.0, 0.0, 1.0])
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"the matrix in {name} must have finite numbers; some are not.")
+    if np.abs(matrix[3] - last).max() > _LAST_ROW:
+        turned = np.abs(matrix[:, 3] - last).max() <= _LAST_ROW
+        hint = "It looks transposed: write its columns as rows." if turned else "Write the translation as last column."
+        raise ValueError(f"the last row of the matrix in {name} must be 0 0 0 1; it is {_shown(matrix[3])}. {hint}")
+    if not np.linalg.cond(matrix[:3, :3]) < 1e8:
+        raise ValueError(f"the matrix in {name} must be invertible; it makes all points lie in one plane.")
+    return matrix
+
+
+def rotation_of(quaternion: Any) -> FloatArray:
+    """The matrix [3, 3] of a quaternion (w, x, y, z), of any length but zero."""
+    given = np.asarray(quaternion, dtype=np.float64)
+    length = np.linalg.norm(given)
+    if not 0.0 < length < np.inf:
+        raise ValueError(f"a quaternion must have a finite length above zero; got {_shown(given)}")
+    w, x, y, z = given / length
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def read_list(path: Path) -> list[tuple[Path, FloatArray]]:
+    """The scans that an ``.aln`` file names, relative to its own folder, and their matrices."""
+    lines = [line.strip() for line in _text(path).splitlines()]
+    try:
+        found = _listed(lines)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{path} could not be read as .aln: {error}") from error
+    if not found:
+        raise ValueError(f"{path} must name at least one scan; it names none.")
+    return [(path.parent / name, check_matrix(matrix, f"{path}, {name}")) for name, matrix in found]
+
+
+def _listed(lines: list[str]) -> list[tuple[str, FloatArray]]:
+    lines = [line for line in lines if line]
+    count, scans, at = int(lines[0]), [], 1
+    for _ in range(min(count, len(lines))):
+        if lines[at + 1] != "#":
+            raise ValueError(f"a # must follow the name {lines[at][:80]!r}")
+        rows = [[float(word) for word in line.split()] for line in lines[at + 2 : at + 6]]
+        if [len(row) for row in rows] != [4] * 4:
+            raise ValueError(f"four rows of four numbers must follow the name {lines[at][:80]!r}")
+        scans.append((lines[at], np.array(rows)))
+        at += 7
+    if len(scans) != count:
+        raise ValueError(f"it announces {count} scans and holds {len(scans)}")
+    return scans
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    if path.stat().st_size > _LONGEST:
+        raise ValueError(f"{path} must be a short text with matrices; it has {path.stat().st_size} bytes.")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeError as error:
+        raise ValueError(f"{path} must be a short text with matrices; it is no text.") from error
+
+
+def _shown(numbers: FloatArray) -> str:
+    return " ".join(f"{number:.4g}" for number in numbers)
