@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -121,15 +122,16 @@ def test_a_notebook_shows_it_with_the_kernel_behind(page, bundle):
     page.raw.goto("about:blank")
     page.raw.expose_function("toPython", lambda message: (widget._reply(None, message, []), replies[-1])[1])
     state = {"_description": widget._description, "_style": widget._style, "height": widget.height}
-    data = {name: list(getattr(widget, name)) for name in ("_blob", "_library")}
+    data = {name: b64encode(getattr(widget, name)).decode() for name in ("_blob", "_library")}
     page.raw.evaluate(
         """async ([code, state, data]) => {
             document.body.innerHTML = '<div id="cell" style="width:1000px"></div>';
             const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
             const { default: widget } = await import(url);
+            const bytes = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
             let listener = null;
             const model = {
-                get: (name) => name in data ? new DataView(Uint8Array.from(data[name]).buffer) : state[name],
+                get: (name) => name in data ? bytes(data[name]) : state[name],
                 on: (_, call) => { listener = call; },
                 send: async (message) => listener(await toPython(message)),
             };
