@@ -15,9 +15,9 @@ from benchmarks._machine import describe, source
 from benchmarks._report import markdown, write, write_summary
 
 NAMES = (
-    "startup", "force", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing", "scans",
-    "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves", "tables",
-    "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz", "viewer", "small_tables",
+    "startup", "force", "kernels", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
+    "scans", "round_trip", "noisy_distances", "embedding", "atlas_embedding", "r50", "riemannian", "sphere_curves",
+    "tables", "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz", "viewer", "small_tables",
 )  # fmt: skip
 
 

@@ -31,7 +31,9 @@ class Reference:
     def profile(self, point):
         """φ(|x_n − p|²/a²), up to the factor that the nearest observation sets for the Gaussian."""
         t = ((self.data - point) ** 2).sum(axis=1) / self.bandwidth**2
-        return np.exp(-0.5 * (t - t.min())) if self.kernel == "gaussian" else np.maximum(1.0 - t / 8.0, 0.0) ** 4
+        if self.kernel == "gaussian":
+            return np.exp(-0.5 * (t - t.min()))
+        return np.maximum(1.0 - t / (14.0 + self.rank), 0.0) ** 6
 
     def log_mass(self, point):
         """The log of Σ φ_n."""

@@ -24,7 +24,7 @@ from subbundle.spaces.base import Space
 from subbundle.spaces.description import describe, restore
 
 FORMAT = "subbundle model"
-VERSION = 1
+VERSION = 2
 _DESCRIPTION = "description"
 _CLASSES: dict[str, type[Any]] = {
     name: value for name, value in vars(estimators).items() if isinstance(value, type) and issubclass(value, HasState)
@@ -117,7 +117,16 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return description
 
 
+def _renamed(description: dict[str, Any]) -> None:
+    """Give the kernel of a file of version 1 the name that it has now."""
+    for owner in (description["parameters"], description.get("bundle", {})):
+        if owner.get("kernel") == "compact":
+            owner["kernel"] = "quartic"
+
+
 def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if description["version"] < 2:
+        _renamed(description)
     parameters = description["parameters"]
     if parameters.get("space") is not None:
         parameters["space"] = restore(parameters["space"])

@@ -222,12 +222,12 @@ class TestTheRidge:
 def test_parts_join_by_the_bandwidth_of_the_place():
     rng = np.random.default_rng(0)
     fine = np.column_stack([rng.uniform(0.0, 1.0, (2, 1500)).T * [1.0, 1.0], np.zeros(1500)])
-    beside = fine + [1.4, 0.0, 0.0]  # 0.4 away: out of reach at bandwidth 0.06
+    beside = fine + [1.35, 0.0, 0.0]  # 0.35 away: out of reach at bandwidth 0.06
     coarse = np.column_stack([rng.uniform(0.0, 4.0, (2, 1500)).T + [6.0, 0.0], np.zeros(1500)])
-    far = coarse + [4.4, 0.0, 0.0]  # as far, but in reach at 0.3
+    far = coarse + [4.35, 0.0, 0.0]  # as far, but in reach at 0.3
     points = np.concatenate([fine, beside, coarse, far])
     points[:, 2] = 0.01 * rng.standard_normal(len(points))
-    marks = np.array([[0.5, 0.5, 0.0], [1.9, 0.5, 0.0], [8.0, 2.0, 0.0], [12.4, 2.0, 0.0]])
+    marks = np.array([[0.5, 0.5, 0.0], [1.85, 0.5, 0.0], [8.0, 2.0, 0.0], [12.35, 2.0, 0.0]])
     bundle = PrincipalSubbundle(points, 2, LocalBandwidth(marks, [0.06, 0.06, 0.3, 0.3], 0.5))
     parts = sb.connected_parts(bundle)
     assert parts.n_parts == 3

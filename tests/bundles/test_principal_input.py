@@ -149,7 +149,7 @@ def test_two_observations_give_the_line_through_them():
     [
         ({"centering": "global"}, ValueError, "centering must be one of 'local', 'recentred', 'none'; got 'global'"),
         ({"centering": None}, ValueError, "centering must be one of 'local', 'recentred', 'none'; got None"),
-        ({"kernel": "box"}, ValueError, "kernel must be one of 'gaussian', 'compact'; got 'box'"),
+        ({"kernel": "box"}, ValueError, "kernel must be one of 'auto', 'gaussian', 'compact', 'quartic'; got 'box'"),
         ({"min_density": 0.0}, ValueError, "min_density must be positive and finite; got 0.0"),
         ({"min_density": "0.1"}, TypeError, "min_density must be a positive number; got '0.1'"),
         ({"min_gap": -1.0}, ValueError, "min_gap must be positive and finite; got -1.0"),

@@ -7,10 +7,9 @@ import pytest
 
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
-from subbundle.kernels import CODES
 from subbundle.local.settings import CENTERINGS
 
-CHOICES = list(product(CENTERINGS, CODES))
+CHOICES = list(product(CENTERINGS, ("gaussian", "compact")))
 DIMS = [2, 3, 5, 17, 40]
 
 
@@ -157,7 +156,7 @@ def test_a_single_observation_in_reach_spans_nothing(dim):
     np.testing.assert_array_equal(bundle.field(points, np.ones_like(points)).status, Status.GAP_CLOSED)
 
 
-@pytest.mark.parametrize("kernel", CODES)
+@pytest.mark.parametrize("kernel", ["gaussian", "compact"])
 def test_isolated_observations_do_not_set_the_typical_mass(kernel):
     # Half of the observations stand alone; with the compact kernel they see nothing at all.
     rng = np.random.default_rng(1)

@@ -33,25 +33,28 @@ def sphere():
     return np.vstack(rings)
 
 
-def circle_moments(radii, at):
+def circle_moments(radii, at, kernel="gaussian"):
     """Mean along the ray and tangential second moment seen from radius ``at``, by the integral over each circle."""
     angles = 2.0 * np.pi * np.arange(4096) / 4096
     squared = radii[:, None] ** 2 + at**2 - 2.0 * radii[:, None] * at * np.cos(angles)
-    weights = np.exp(-0.5 * squared / BANDWIDTH**2)
+    t = squared / BANDWIDTH**2
+    weights = np.exp(-0.5 * t) if kernel == "gaussian" else np.maximum(1.0 - t / 15.0, 0.0) ** 6
     weights /= weights.sum()
     return (weights * radii[:, None] * np.cos(angles)).sum(), (weights * (radii[:, None] * np.sin(angles)) ** 2).sum()
 
 
-def test_the_ridge_of_a_thick_circle_has_the_radius_of_its_own_mean(thick_circle):
+@pytest.mark.parametrize("kernel", ["gaussian", "compact"])
+def test_the_ridge_of_a_thick_circle_has_the_radius_of_its_own_mean(thick_circle, kernel):
     data, radii = thick_circle
-    bundle = PrincipalSubbundle(data, 1, BANDWIDTH)
+    bundle = PrincipalSubbundle(data, 1, BANDWIDTH, kernel=kernel)
     # By symmetry the subspace is tangential, so the ridge is where the mean is the point itself.
-    radius = brentq(lambda r: circle_moments(radii, r)[0] - r, 0.5, 1.2, xtol=1e-14)
+    radius = brentq(lambda r: circle_moments(radii, r, kernel)[0] - r, 0.5, 1.2, xtol=1e-14)
     assert 0.9 < radius < 0.98  # the curvature bias, about a²/2
     angles = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, size=12)
     carried = carry_to_ridge(bundle, on_circle(angles, np.linspace(0.85, 1.1, 12)), order=1, tol=1e-10)
     np.testing.assert_array_equal(carried.status, Status.OK)
-    # 240 angles replace the integral exactly to 1e-16; the tail of the Gaussian and the last step are left.
+    # 240 angles replace the integral to 1e-16 for the Gaussian, 1e-9 for the compact kernel; the Gaussian's tail and
+    # the last step are left.
     np.testing.assert_allclose(np.linalg.norm(carried.points, axis=1), radius, atol=1e-8)
     np.testing.assert_allclose(np.arctan2(*carried.points.T[::-1]) % (2.0 * np.pi), angles, atol=1e-7)
 
@@ -64,7 +67,7 @@ def intercept(weights, tangential, normal):
 
 def test_the_ridge_of_second_order_takes_out_the_curvature(thick_circle):
     data, radii = thick_circle
-    bundle = PrincipalSubbundle(data, 1, BANDWIDTH)
+    bundle = PrincipalSubbundle(data, 1, BANDWIDTH, kernel="gaussian")
     angles = 2.0 * np.pi * np.arange(1024) / 1024
     rings = np.vstack([on_circle(angles, radius) for radius in radii])
 
@@ -85,7 +88,7 @@ def test_the_ridge_of_second_order_takes_out_the_curvature(thick_circle):
 def test_the_ridges_of_a_sphere_are_where_the_langevin_function_puts_them(sphere):
     # Seen from radius r the heights z are exponential with κ = r/a² on [−1, 1]: their mean is coth κ − 1/κ. By symmetry
     # the quadric is c + q (x² + y²) = c + q (1 − z²).
-    bundle = PrincipalSubbundle(sphere, 2, BANDWIDTH)
+    bundle = PrincipalSubbundle(sphere, 2, BANDWIDTH, kernel="gaussian")
     z = np.linspace(-1.0, 1.0, 20001)
 
     def height(r):

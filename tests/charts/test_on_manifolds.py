@@ -61,7 +61,7 @@ def to_plane(rows):
 def twins():
     """The bundle of a cloud in the plane, and that of its diagonal matrices."""
     cloud = arc()
-    flat = sb.PrincipalSubbundle(cloud, 1, 0.25, centering="recentred")
+    flat = sb.PrincipalSubbundle(cloud, 1, 0.25, centering="recentred", kernel="gaussian")
     return flat, sb.RiemannianSubbundle(diagonal(cloud), 1, 0.25, space=SPD(2))
 
 

@@ -42,6 +42,16 @@ def test_a_submanifold_comes_back_to_the_bit(sheet, fitted, saved):
     assert model.score(new) == fitted.score(new)
 
 
+@pytest.mark.parametrize(("name", "kernel"), [("gaussian", "gaussian"), ("compact", "quartic")])
+def test_models_of_version_1_keep_the_kernel_that_they_were_made_with(fitted, saved, name, kernel):
+    with np.load(saved) as file:
+        description = json.loads(file["description"].tobytes())
+    parameters, bundle = description["parameters"] | {"kernel": name}, description["bundle"] | {"kernel": name}
+    rewritten(saved, version=1, parameters=parameters, bundle=bundle)
+    model = load(saved)
+    assert model.bundle_.kernel == model.kernel == kernel
+
+
 def test_three_components_come_back_too(tmp_path):
     rng = np.random.default_rng(0)
     flat = rng.uniform(-1.0, 1.0, (400, 3))
@@ -123,7 +133,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"version": 99}, "later version of subbundle .file version 99, this one reads up to 1.*--upgrade"),
+            ({"version": 99}, "later version of subbundle .file version 99, this one reads up to 2.*--upgrade"),
             ({"format": "something else"}, "it is another kind of file"),
             ({"class": "Exploit"}, "it holds a 'Exploit', which no version has"),
             ({"axes": None}, "is damaged"),

@@ -31,7 +31,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.field_batch(
-                self._tree, s.widths, s.kernel, s.centering, s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, s.rank, s.log_share, s.min_gap,
                 points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
             )  # fmt: skip
 
@@ -49,7 +49,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.frame_batch(
-                self._tree, s.widths, s.kernel, s.centering, s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, s.rank, s.log_share, s.min_gap,
                 points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
             )  # fmt: skip
 
@@ -64,7 +64,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.mass_batch(
-                self._tree, s.widths, s.kernel, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
+                self._tree, s.widths, s.kernel, s.reach, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
             )
 
         run_rows(work, points.shape[0], self._n_jobs, grain=_GRAIN, calls_blas=False)

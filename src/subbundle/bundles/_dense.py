@@ -182,7 +182,9 @@ class Dense:
     def _neighbours(self, settings: Settings, width: float, p: FloatArray, apart: float) -> _Neighbours:
         n_points = self._rows.shape[0]
         places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
-        count, nearest = weigh_rows(self._rows, self._boxes, p, width, settings.kernel, apart, places, phi, psi)
+        count, nearest = weigh_rows(
+            self._rows, self._boxes, p, width, settings.kernel, settings.reach, apart, places, phi, psi
+        )
         shift = np.empty_like(p)
         mass = first_moment(self._rows, places[:count], phi[:count], p, shift) if count else 0.0
         if mass == 0.0:

@@ -41,7 +41,9 @@ from subbundle.local.widths import width_at
 
 
 @kernel
-def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, points, covectors, velocity, force, status):
+def field_batch(
+    tree, widths, kernel, reach, centering, rank, log_share, min_gap, points, covectors, velocity, force, status
+):
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
@@ -56,7 +58,7 @@ def field_batch(tree, widths, kernel, centering, rank, log_share, min_gap, point
         p = points[b]
         bandwidth, typical = width_at(widths, p, slope)
         log_mass, mass, count, nearest = _second_moment(
-            tree, p, bandwidth, kernel, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
+            tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
         )
         status[b] = mass_verdict(log_mass, typical + log_share)
         if status[b] != 0:
@@ -121,7 +123,7 @@ def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, ne
 
 @kernel
 def frame_batch(
-    tree, widths, kernel, centering, rank, log_share, min_gap, points, values, vectors, mean, log_mass, status
+    tree, widths, kernel, reach, centering, rank, log_share, min_gap, points, values, vectors, mean, log_mass, status
 ):
     """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``,
     relative to the typical ones there."""
@@ -137,7 +139,21 @@ def frame_batch(
                 vectors[b, i, j] = np.nan
         bandwidth, typical = width_at(widths, points[b], slope)
         absolute, mass, count, _ = _second_moment(
-            tree, points[b], bandwidth, kernel, centering, False, found, phi, psi, centre, shift, sigma, jacobian, slide
+            tree,
+            points[b],
+            bandwidth,
+            kernel,
+            reach,
+            centering,
+            False,
+            found,
+            phi,
+            psi,
+            centre,
+            shift,
+            sigma,
+            jacobian,
+            slide,
         )
         status[b] = mass_verdict(absolute, typical + log_share)
         log_mass[b] = absolute - typical
@@ -151,7 +167,7 @@ def frame_batch(
 
 
 @kernel
-def mass_batch(tree, widths, kernel, apart, points, mean, log_mass, effective):
+def mass_batch(tree, widths, kernel, reach, apart, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
     ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
@@ -162,7 +178,7 @@ def mass_batch(tree, widths, kernel, apart, points, mean, log_mass, effective):
     second = np.empty((dim, dim))
     for b in range(points.shape[0]):
         bandwidth, _ = width_at(widths, points[b], slope)
-        count, nearest = weigh(tree, points[b], bandwidth, kernel, apart, found, phi, psi)
+        count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, found, phi, psi)
         weights = profile(kernel, phi, psi)
         mass = moments(tree[0], found, count, weights, points[b], first, second)
         squares = 0.0
@@ -193,7 +209,7 @@ def _scratch(tree):
 
 @kernel
 def _second_moment(
-    tree, p, bandwidth, kernel, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
+    tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
 ):
     """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves,
     and t of the nearest observation for the Gaussian.
@@ -202,7 +218,7 @@ def _second_moment(
     there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
-    count, nearest = weigh(tree, p, bandwidth, kernel, -1.0, found, phi, psi)
+    count, nearest = weigh(tree, p, bandwidth, kernel, reach, -1.0, found, phi, psi)
     mass = moments(tree[0], found, count, profile(kernel, phi, psi), p, shift, sigma)
     if mass <= 0.0:
         return -np.inf, 0.0, 0, 0.0
@@ -217,7 +233,7 @@ def _second_moment(
             moments(tree[0], found, count, phi, centre, slide, sigma)
             for i in range(dim):
                 slide[i] /= mass * bandwidth**3
-        count, nearest = weigh(tree, centre, bandwidth, kernel, -1.0, found, phi, psi)
+        count, nearest = weigh(tree, centre, bandwidth, kernel, reach, -1.0, found, phi, psi)
         mass = moments(tree[0], found, count, profile(kernel, phi, psi), centre, shift, sigma)
         if mass <= 0.0:
             return -np.inf, 0.0, 0, 0.0

@@ -17,7 +17,7 @@ from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
-from subbundle.kernels import CODES
+from subbundle.kernels import AUTO, CODES, reach_of
 from subbundle.local.backends import walk_few, walk_many
 from subbundle.local.model import LocalModel
 from subbundle.local.settings import CENTERINGS, Plan, Settings, constant_widths
@@ -55,14 +55,14 @@ class PrincipalSubbundle(Remembers):
     rank : int
         Dimension k of the subspaces, between 1 and d − 1.
     bandwidth : float or LocalBandwidth
-        Standard deviation a of the Gaussian, in the units of the data; or a function a(p) of the point, for clouds
-        whose noise, density or curvature vary.
+        Standard deviation a of the window along the subspaces, in the units of the data; or a function a(p) of the
+        point, for clouds whose noise, density or curvature vary.
     centering : {"local", "recentred", "none"}
-    kernel : {"gaussian", "compact"}
-        See `subbundle.kernels`.
+    kernel : {"auto", "compact", "gaussian"}
+        ``"auto"``: compact in up to 16 dimensions of data, Gaussian above. See `subbundle.kernels`.
     min_density : float
         Part of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT). On a
-        straight border the mass is 1/2, one bandwidth outside it 0.16, two bandwidths outside 0.02.
+        straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02.
     min_gap : float
         (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed (status GAP_CLOSED).
     n_jobs : int or None
@@ -74,6 +74,8 @@ class PrincipalSubbundle(Remembers):
         The observations with their search tree.
     bandwidth : float
         a; with a `LocalBandwidth` the median of a(p) over points in the middle of the cloud.
+    kernel : str
+        The kernel in use.
     local_bandwidth : LocalBandwidth or None
         The function a(p), if it is one and not the same everywhere.
     typical_mass : float
@@ -97,7 +99,7 @@ class PrincipalSubbundle(Remembers):
         bandwidth: float | LocalBandwidth,
         *,
         centering: str = "local",
-        kernel: str = "gaussian",
+        kernel: str = "auto",
         min_density: float = 0.05,
         min_gap: float = 1e-3,
         n_jobs: int | None = None,
@@ -115,7 +117,6 @@ class PrincipalSubbundle(Remembers):
             )
         self.bandwidth, self.local_bandwidth = as_bandwidth(bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
-        self.kernel = as_choice(kernel, "kernel", tuple(CODES))
         self.min_density = as_positive(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
@@ -128,10 +129,13 @@ class PrincipalSubbundle(Remembers):
             )
         self._evaluator = Blocked(working, jobs) if working.blocks.size else Dense(working, self._rank, jobs)
         self._working = working
+        chosen = as_choice(kernel, "kernel", (AUTO, *CODES))
+        self.kernel = chosen if chosen != AUTO else "compact" if working.blocks.size else "gaussian"
         self._settings = Settings(
             self._rank,
             constant_widths(self.bandwidth, 0.0, working.dim),
             CODES[self.kernel],
+            reach_of(self.kernel, self._rank, working.dim),
             CENTERINGS[self.centering],
             -np.inf,
             self.min_gap,
@@ -248,6 +252,7 @@ class PrincipalSubbundle(Remembers):
         plan = replace(
             plan,
             kernel=self._settings.kernel,
+            reach=plan.reach if self.kernel == "gaussian" else self._settings.reach,
             codimension=max(self._coordinates.span - self.rank, 1),
             log_share=self._settings.log_share,
             min_gap=self.min_gap,

@@ -64,9 +64,10 @@ def ridge_project(
     max_steps : int
         Steps allowed; rows still moving then have the status NOT_CONVERGED and hold the last position.
     reach : float or None
-        Bandwidths beyond which observations are left out. None leaves out about 0.2 % of the kernel's mass, which moves
-        the ridge by a few thousandths of the bandwidth and is two to four times faster than leaving out nothing: what
-        lies beyond √k + 2.1 bandwidths and, above 16 dimensions, the lightest observations.
+        Bandwidths at which the Gaussian is cut; compact kernels end by themselves. None leaves out about 0.2 % of the
+        Gaussian's mass, which moves the ridge by a few thousandths of the bandwidth and is two to four times faster
+        than leaving out nothing: what lies beyond √k + 2.1 bandwidths and, above 16 dimensions, the lightest
+        observations.
     continuation : "auto", None, or a falling sequence of factors
         An observation that stands alone, as all do in many dimensions, is held where it is by its own weight. Points
         first take a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer

@@ -122,6 +122,7 @@ class RiemannianSubbundle(Remembers):
             self._rank,
             constant_widths(self.bandwidth, 0.0, 0),
             GAUSSIAN,
+            0.0,
             CENTERINGS[self.centering],
             -np.inf,
             self.min_gap,

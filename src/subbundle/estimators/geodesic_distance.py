@@ -82,7 +82,7 @@ class GeodesicDistance(BaseEstimator):
         bandwidth: float | str = "auto",
         denoise: bool = True,
         reduce_dim: int | str | None = "auto",
-        kernel: str = "gaussian",
+        kernel: str = "auto",
         centering: str | None = None,
         space: Space | None = None,
         tol: float = 1e-4,

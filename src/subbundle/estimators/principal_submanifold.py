@@ -126,7 +126,7 @@ class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         radius: float | str = "auto",
         denoise: bool = True,
         reduce_dim: int | str | None = "auto",
-        kernel: str = "gaussian",
+        kernel: str = "auto",
         centering: str | None = None,
         space: Space | None = None,
         outside: str = "nearest",

@@ -86,11 +86,11 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
 
 
 def bandwidth_for(n: int) -> float:
-    """0.06 at 20000 points. Bias grows as a² and variance as 1/(n a²), so the balance moves as n^(-1/6).
+    """0.07 at 20000 points. Bias grows as a² and variance as 1/(n a²), so the balance moves as n^(-1/6).
 
     Small clouds need a little more than the spacing √(area/n) to hold enough neighbours; the surface's area is 16.
     """
-    return float(max(0.06 * (20000 / n) ** (1 / 6), 1.2 * np.sqrt(16.0 / n)))
+    return float(max(0.07 * (20000 / n) ** (1 / 6), 1.2 * np.sqrt(16.0 / n)))
 
 
 def outward_normals(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:

@@ -75,7 +75,7 @@ def reconstruct(
 ) -> Head:
     """Trace a submanifold at the observation nearest to each of ``places`` [3], as finely as the paper by default."""
     n_geodesics, step = n_geodesics or N_GEODESICS, step or STEP
-    bundle = PrincipalSubbundle(points, rank=2, bandwidth=bandwidth)
+    bundle = PrincipalSubbundle(points, rank=2, bandwidth=bandwidth, kernel="gaussian")
     nearest = [int(np.argmin(np.sum((points - place) ** 2, axis=1))) for place in places]
     bases = bundle.frame(points[nearest]).mean
     radii = RADII[: len(bases)]

@@ -53,7 +53,7 @@ class Illustration:
 def in_plane(*, seed: int = 0, n: int = 500, n_grid: int = 25) -> Illustration:
     """k = 1: a noisy spiral arm; the geodesics run both ways from their starts."""
     cloud = datasets.curve_in_plane(n, noise=0.08, seed=seed).points
-    bundle = PrincipalSubbundle(cloud, rank=1, bandwidth=0.22)
+    bundle = PrincipalSubbundle(cloud, rank=1, bandwidth=0.22, kernel="gaussian")
     x, y = np.meshgrid(np.linspace(-2.3, 1.5, n_grid), np.linspace(-2.4, 1.8, n_grid))
     both_ways = np.array([[1.0], [-1.0]])
     starts = np.array([[-0.72, 1.22], [-0.9, 1.54]])
@@ -63,7 +63,7 @@ def in_plane(*, seed: int = 0, n: int = 500, n_grid: int = 25) -> Illustration:
 def in_space(*, seed: int = 0, n: int = 2000, n_frames: int = 130) -> Illustration:
     """k = 2: a noisy sphere; one closed geodesic on it and one around it."""
     cloud = datasets.sphere(n, noise=0.04, seed=seed).points
-    bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=0.25)
+    bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=0.25, kernel="gaussian")
     starts = np.array([[0.0, -1.0, 0.0], [0.0, -1.15, 0.0]])
     lengths = (2.0 * np.pi, 2.3 * np.pi)
     directions = np.array([[1.0, 0.35], [1.0, -0.6]])

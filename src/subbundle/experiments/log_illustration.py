@@ -70,7 +70,7 @@ def illustrate(*, seed: int = 0, n: int = N) -> Illustration:
     assert sheet.coordinates is not None
     unrolled = sheet.coordinates
     start, end = (int(np.argmin(np.sum((unrolled - place) ** 2, axis=1))) for place in (START, END))
-    bundle = PrincipalSubbundle(sheet.points, rank=2, bandwidth=BANDWIDTH)
+    bundle = PrincipalSubbundle(sheet.points, rank=2, bandwidth=BANDWIDTH, kernel="gaussian")
     base, target = carry_to_ridge(bundle, sheet.points[start]).points, sheet.points[end]
     logs = {
         name: log(bundle, base, target, search=search, method=method, penalty=penalty)

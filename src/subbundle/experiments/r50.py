@@ -83,7 +83,7 @@ def measure(seed: int, *, bandwidth: float = BANDWIDTH, n: int = N, dim: int = D
     cloud = sample(seed, n=n, dim=dim)
     p, q = ends(dim)
     watch = Progress()
-    bundle = PrincipalSubbundle(cloud, RANK, bandwidth)
+    bundle = PrincipalSubbundle(cloud, RANK, bandwidth, kernel="gaussian")
     found = log(bundle, np.stack([p, q]), np.stack([q, p]), tol=TOL)
     length = float(found.lengths.mean())
     return Distance(
@@ -104,7 +104,11 @@ def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
     cloud = sample(result.seed, dim=len(result.covector))
     p, q = ends(cloud.shape[1])
     way = geodesic(
-        PrincipalSubbundle(cloud, RANK, bandwidth), p, result.covector, times=np.linspace(0.0, 1.0, 61), tol=TOL
+        PrincipalSubbundle(cloud, RANK, bandwidth, kernel="gaussian"),
+        p,
+        result.covector,
+        times=np.linspace(0.0, 1.0, 61),
+        tol=TOL,
     )
     figure, (panel,) = plot.new_figure(1)
     scene = plot.Scene(plot.View(azimuth=-128.0, elevation=30.0), fog=0.7)

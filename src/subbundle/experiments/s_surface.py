@@ -100,7 +100,7 @@ def measure(seed: int, *, bandwidth: float | str = "auto", n: int = N, dim: int 
     with warnings.catch_warnings():
         # How many points lie outside is part of the result.
         warnings.simplefilter("ignore", SubbundleWarning)
-        model = PrincipalSubmanifold(n_components=2, bandwidth=bandwidth).fit(sheet.points)
+        model = PrincipalSubmanifold(n_components=2, bandwidth=bandwidth, kernel="gaussian").fit(sheet.points)
     seconds = progress.seconds
     coordinates = moved_onto(model.embedding_, sheet.unrolled)
     inside = model.status_ == Status.OK

@@ -81,7 +81,7 @@ def measure(
     """Run the experiment on one cloud; ``bandwidth`` defaults to the documented one for this noise."""
     bandwidth = BANDWIDTHS[noise] if bandwidth is None else bandwidth
     cloud = datasets.sphere(n, noise=noise, seed=seed).points
-    bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=bandwidth)
+    bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=bandwidth, kernel="gaussian")
     times = np.linspace(0.0, LENGTH, n_points)
     fan = geodesic(bundle, BASE_POINT, unit_circle(n_geodesics), times=times)
     norms = np.linalg.norm(fan.points, axis=2)
@@ -160,7 +160,7 @@ def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
         progress.stage(f"75 geodesics of length π, noise {noise:g}")
         results.append(measure(noise, seed=seed))
         progress.stage(f"five integrators, noise {noise:g}")
-        bundle = PrincipalSubbundle(results[-1].cloud, rank=2, bandwidth=results[-1].bandwidth)
+        bundle = PrincipalSubbundle(results[-1].cloud, rank=2, bandwidth=results[-1].bandwidth, kernel="gaussian")
         methods.append(compare_methods(bundle))
     for noise in BANDWIDTHS if n_seeds > 1 else ():
         progress.stage(f"the same on {n_seeds} clouds, noise {noise:g}")

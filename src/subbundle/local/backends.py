@@ -12,7 +12,7 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-from subbundle.kernels import GAUSSIAN
+from subbundle.kernels import normal_area
 from subbundle.local import standard_errors, walk
 from subbundle.local.many import ManyDimensions
 from subbundle.local.model import LocalModel
@@ -134,10 +134,11 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         if plan.noise is not None:
             below, slope = standard_errors.cut_variance(plan.noise**2, cuts, m)
     else:
-        squared = standard_errors.widened(variance, area)
+        window = normal_area(plan.kernel, plan.reach, plan.rank) * area
+        squared = standard_errors.widened(variance, window)
         if plan.noise is not None:
-            below = standard_errors.narrowed(np.full_like(area, plan.noise**2), area)
-        slope = np.maximum(1.0 - below / area, LEAST_SLOPE) if plan.kernel == GAUSSIAN else np.ones_like(area)
+            below = standard_errors.narrowed(np.full_like(area, plan.noise**2), window)
+        slope = np.maximum(1.0 - below / window, LEAST_SLOPE)
     # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
     plain = 1.0 / columns[walk.EFFECTIVE]
     gain = (plain + columns[walk.KEPT] ** 2 * (columns[walk.HEIGHT] - plain)) / slope**2

@@ -13,7 +13,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
-from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus
+from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 from subbundle.local.tuning import NEAREST
 
 # φ of the nearest observation below which it counts as far.
@@ -28,8 +28,8 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
     ----------
     tree : (blocks [leaves, d, LEAF], weights [leaves, LEAF], boxes, n_points)
         Weights v_n are zero at the empty places of the last leaf.
-    reach : float
-        t beyond that of the nearest observation at which the Gaussian is cut; the compact kernel has its own.
+    kernel, reach : int, float
+        Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
     found : [leaves] int64
@@ -45,29 +45,27 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
     """
     blocks, weights, boxes, n_points = tree
     area = bandwidth * bandwidth
-    limit = reach if kernel == GAUSSIAN else COMPACT_REACH
-    count = leaves_within(boxes, blocks.shape[0], point, limit * area, found)
+    count = leaves_within(boxes, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
-        mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, limit, near)
+        mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, reach, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
         if squares > _FAINT * mass:
             return near, count * LEAF, 0.0, squares
     least = _distances(blocks, found, count, point, apart, n_points, near)
+    if kernel != GAUSSIAN:
+        squares = _compact(weights, found, count, 1.0 / (area * reach), kernel, near)
+        return near, squeeze(near, count * LEAF), 0.0, squares
     shift = 0.0
     if not least < NEAREST * area:
         least = nearest_sq(blocks, boxes, n_points, point, apart)
         if not least < TOO_FAR * area:
             return near, 0, 0.0, 0.0
-        if kernel == GAUSSIAN:
-            shift = least / area
-            count = leaves_within(boxes, blocks.shape[0], point, least + limit * area, found)
-            near = _room(near, count)
-            _distances(blocks, found, count, point, apart, n_points, near)
-    if kernel == GAUSSIAN:
-        squares = _gaussian(weights, found, count, 1.0 / area, shift, limit, near)
-    else:
-        squares = _compact(weights, found, count, 1.0 / area, near)
+        shift = least / area
+        count = leaves_within(boxes, blocks.shape[0], point, least + reach * area, found)
+        near = _room(near, count)
+        _distances(blocks, found, count, point, apart, n_points, near)
+    squares = _gaussian(weights, found, count, 1.0 / area, shift, reach, near)
     return near, squeeze(near, count * LEAF), shift, squares
 
 
@@ -160,15 +158,14 @@ def _gaussian(weights, found, count, scale, shift, reach, near):
 
 
 @kernel(fastmath=True)
-def _compact(weights, found, count, scale, near):
-    """Turn squared distances into w = v (1 − t/8)⁴₊; return Σ w²/v."""
+def _compact(weights, found, count, scale, power, near):
+    """Turn squared distances into w = v (1 − t/R²)₊^m; return Σ w²/v."""
     row = near.shape[0] - 1
     squares = 0.0
     for c in range(count):
         leaf, base = found[c], c * LEAF
         for i in range(LEAF):
-            u = max(1.0 - near[row, base + i] * scale * (1.0 / COMPACT_REACH), 0.0)
-            value = u * u * (u * u)
+            value, _ = powers(power, max(1.0 - near[row, base + i] * scale, 0.0))
             near[row, base + i] = value * weights[leaf, i]
             squares += value * value * weights[leaf, i]
     return squares

@@ -15,7 +15,7 @@ from subbundle.cloud import Cloud
 from subbundle.local.deviations import deviations
 from subbundle.local.krylov import FULL, leading
 from subbundle.local.regression import fitted, freedom, n_features, solve
-from subbundle.local.rows import fill_tile, first_moment, weigh_rows_within
+from subbundle.local.rows import fill_tile, first_moment, weigh_rows
 from subbundle.local.settings import Plan, Widths, pairs
 from subbundle.local.steps import beside, far, kept_part
 from subbundle.local.tuning import FLATNESS, NARROWER
@@ -194,9 +194,7 @@ class ManyDimensions:
         n_points = self._rows.shape[0]
         places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
         plan = self._plan
-        count, nearest = weigh_rows_within(
-            self._rows, self._boxes, p, width, plan.kernel, plan.reach, apart, places, phi, psi
-        )
+        count, nearest = weigh_rows(self._rows, self._boxes, p, width, plan.kernel, plan.reach, apart, places, phi, psi)
         places, weights = places[:count], phi[:count]
         if plan.spared > 0.0 and count:
             kept = weights * count >= plan.spared * weights.sum()

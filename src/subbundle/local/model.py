@@ -15,7 +15,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
-from subbundle.kernels import CODES
+from subbundle.kernels import CODES, reach_of
 from subbundle.local.frames import completed
 from subbundle.local.settings import Plan, constant_widths, pairs
 from subbundle.local.tuning import LEAST_CUT, REACH
@@ -155,7 +155,7 @@ def fit_local(
     without_self : bool
         Leave observations equal to the starting point out of the first step.
     reach : float
-        Bandwidths at which the Gaussian ends.
+        Bandwidths at which the Gaussian ends; other kernels end by themselves.
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "noise", "none"}
@@ -178,7 +178,8 @@ def fit_local(
     widths = np.empty(len(start))
     widths[:] = width
     plan = Plan(
-        kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order, reach=reach * reach,
+        kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
+        reach=reach * reach if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
         tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
         errors=ERRORS[errors],
     )  # fmt: skip

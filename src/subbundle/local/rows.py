@@ -7,21 +7,14 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import box_distance_sq
-from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach
+from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
-def weigh_rows(rows, boxes, point, bandwidth, kernel, apart, places, phi, psi):
-    """`weigh_rows_within` the reach at which nothing of the Gaussian is missed."""
-    cut = gaussian_reach(point.size)
-    return weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi)
-
-
-@kernel
-def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places, phi, psi):
-    """Find the neighbours of ``point`` and their weights, in one pass; the Gaussian ends ``cut`` beyond the nearest t.
+def weigh_rows(rows, boxes, point, bandwidth, kernel, reach, apart, places, phi, psi):
+    """Find the neighbours of ``point`` and their weights, in one pass; ``kernel`` and ``reach`` as in `weigh`.
 
     The reach is relative to the nearest observation, which is only known at the end: rows are kept by the bound so far
     and sifted afterwards. In high dimension, where no box can be passed over, every row is then read just once.
@@ -34,7 +27,6 @@ def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places,
         t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
     """
     area = bandwidth * bandwidth
-    reach = cut if kernel == GAUSSIAN else COMPACT_REACH
     count, best = collect(rows, boxes, point, reach * area, kernel == GAUSSIAN, apart, places, psi)
     if not best < TOO_FAR * area:
         return 0, 0.0
@@ -48,9 +40,8 @@ def weigh_rows_within(rows, boxes, point, bandwidth, kernel, cut, apart, places,
                 psi[kept] = exp_minus(0.5 * t)
                 phi[kept] = psi[kept]
             else:
-                u = 1.0 - t / COMPACT_REACH
-                psi[kept] = u * u * u
-                phi[kept] = psi[kept] * u
+                phi[kept], lower = powers(kernel, 1.0 - t / reach)
+                psi[kept] = 2.0 * kernel / reach * lower
             kept += 1
     return kept, shift
 

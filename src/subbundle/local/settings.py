@@ -27,6 +27,8 @@ class Settings:
         The bandwidth a, the standard deviation of the Gaussian, and the typical kernel mass, at any point.
     kernel, centering : int
         Codes of `subbundle.kernels.CODES` and `CENTERINGS`.
+    reach : float
+        t at which the kernel ends; see `subbundle.kernels.reach_of`.
     log_share : float
         Log of the part of the typical kernel mass below which a point is off the support.
     min_gap : float
@@ -36,6 +38,7 @@ class Settings:
     rank: int
     widths: Widths
     kernel: int
+    reach: float
     centering: int
     log_share: float
     min_gap: float
@@ -74,7 +77,7 @@ class Plan:
     order : int
         0, 1 or 2; see `fit_local`.
     reach : float
-        t beyond the nearest observation at which the Gaussian is cut.
+        t at which the kernel ends, for the Gaussian beyond that of the nearest observation.
     tol, relative : float, bool
         Length of a step that ends a walk, in bandwidths if ``relative``.
     max_steps : int

@@ -95,14 +95,14 @@ def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, eff
 
 
 @kernel
-def newton(values, basis, rank, bandwidth, step):
-    """Divide the normal components of the step by 1 − λ_j/a²."""
+def newton(values, basis, rank, area, step):
+    """Divide the normal components of the step by 1 − λ_j/a_n², ``area`` = a_n²."""
     dim = step.size
     for j in range(rank, dim):
         along = 0.0
         for i in range(dim):
             along += basis[i, j] * step[i]
-        along *= 1.0 / max(1.0 - values[j] / (bandwidth * bandwidth), LEAST_SLOPE) - 1.0
+        along *= 1.0 / max(1.0 - values[j] / area, LEAST_SLOPE) - 1.0
         for i in range(dim):
             step[i] += along * basis[i, j]
 

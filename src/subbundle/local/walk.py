@@ -1,8 +1,9 @@
 """The local model in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code: look, fit, step.
 
 A step of order 1 is the normal part of the mean shift; one of order 2 goes to the height c of the quadric that fits the
-neighbours (see `regression`). For Gaussian weights both shrink an offset along a normal direction e_j by 1 − λ_j/a²
-(the derivative of m is Cov/a²), so dividing by that makes the step one of Newton's. Where steps end is the ridge.
+neighbours (see `regression`). Both shrink an offset along a normal direction e_j by about 1 − λ_j/a_n² (exactly for
+Gaussian weights, where a_n = a and the derivative of m is Cov/a²; `kernels.normal_area` has a_n for the others), so
+dividing by that makes the step one of Newton's. Where steps end is the ridge.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._types import Status
-from subbundle.kernels import GAUSSIAN
+from subbundle.kernels import normal_area
 from subbundle.local.deviations import deviations
 from subbundle.local.eigen import eigh
 from subbundle.local.gather import ball
@@ -154,8 +155,7 @@ def walk_rows(
                 for i in range(dim):
                     step[i] += part * bend[i]
                 numbers[b, KEPT], numbers[b, LOST] = part, (1.0 - part) ** 2 * lost
-            if kernel == GAUSSIAN:
-                newton(values[b], basis[b], rank, bandwidth, step)
+            newton(values[b], basis[b], rank, normal_area(kernel, reach, rank) * bandwidth * bandwidth, step)
             numbers[b, OFFSET] = settle(step, before, numbers[b, OFFSET])
             done = numbers[b, OFFSET] <= limit
             if done or steps[b] >= max_steps:

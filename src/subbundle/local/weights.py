@@ -5,7 +5,7 @@ from __future__ import annotations
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
-from subbundle.kernels import COMPACT_REACH, GAUSSIAN, TOO_FAR, exp_minus, gaussian_reach, reach_sq
+from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 
 # A weight of the nearest observation above which distances are not taken relative to it: t_nearest < 4.6.
 _NEAR = 0.1
@@ -18,25 +18,19 @@ def profile(kernel, phi, psi):
 
 
 @kernel
-def weigh(tree, point, bandwidth, kernel, apart, found, phi, psi):
-    """`weigh_within` the reach at which nothing of the Gaussian is missed."""
-    return weigh_within(tree, point, bandwidth, kernel, gaussian_reach(point.size), apart, found, phi, psi)
-
-
-@kernel
-def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
+def weigh(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     """Find the neighbours of ``point`` and write their weights leaf by leaf.
 
     Parameters
     ----------
     tree : (blocks, boxes, n_points)
-    reach : float
-        t beyond that of the nearest observation at which the Gaussian is cut. The compact kernel has its own.
+    kernel, reach : int, float
+        Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
     found : [leaves] int64, phi, psi : [leaves, LEAF]
         Scratch. The first ``count`` entries are filled: leaf numbers, ψ_n = −2 φ′_n of their points, and φ_n, but
-        only for the compact kernel: the Gaussian's is ψ_n itself (see `profile`).
+        only for compact kernels: the Gaussian's is ψ_n itself (see `profile`).
 
     Returns
     -------
@@ -47,15 +41,15 @@ def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     """
     blocks, boxes, n_points = tree
     count, shift, peak = 0, 0.0, 0.0
-    if kernel == GAUSSIAN and apart < 0.0:
+    if kernel != GAUSSIAN or apart < 0.0:
         # On the data the nearest observation is so near that it need not be looked for.
         count = _fill(blocks, boxes, point, bandwidth, kernel, reach, 0.0, found, phi, psi)
-        peak = _largest(count, psi)
+        peak = _largest(count, psi) if kernel == GAUSSIAN else 1.0
     if peak < _NEAR:
         near = nearest_sq(blocks, boxes, n_points, point, apart)
         if not near < TOO_FAR * bandwidth * bandwidth:
             return 0, 0.0
-        shift = near / (bandwidth * bandwidth) if kernel == GAUSSIAN else 0.0
+        shift = near / (bandwidth * bandwidth)
         count = _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi)
     if apart >= 0.0:
         _leave_out(blocks, found, count, point, apart, phi, psi)
@@ -70,7 +64,7 @@ def weigh_within(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
 @kernel
 def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi):
     """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
-    count = leaves_within(boxes, blocks.shape[0], point, reach_sq(kernel, bandwidth, near, reach), found)
+    count = leaves_within(boxes, blocks.shape[0], point, near + reach * bandwidth * bandwidth, found)
     scale = 1.0 / (bandwidth * bandwidth)
     if kernel == GAUSSIAN and point.size == 3:
         _gaussian3(blocks, found, count, point, scale, near * scale, reach, psi)
@@ -79,7 +73,7 @@ def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi)
     if kernel == GAUSSIAN:
         _gaussian(count, scale, near * scale, reach, psi)
     else:
-        _compact(count, scale, phi, psi)
+        _compact(count, kernel, scale / reach, 2.0 * kernel / reach, phi, psi)
     return count
 
 
@@ -132,14 +126,12 @@ def _gaussian(count, scale, shift, reach, psi):
 
 
 @kernel(fastmath=True)
-def _compact(count, scale, phi, psi):
-    """Turn squared distances in ``psi`` into ψ = u³ and φ = u⁴ with u = max(1 − t/8, 0)."""
+def _compact(count, power, scale, slope, phi, psi):
+    """Turn squared distances in ``psi`` into φ = u^m and ψ = ``slope`` u^(m − 1) with u = max(1 − t/R², 0)."""
     for c in range(count):
         for i in range(LEAF):
-            u = max(1.0 - psi[c, i] * scale * (1.0 / COMPACT_REACH), 0.0)
-            cube = u * u * u
-            psi[c, i] = cube
-            phi[c, i] = cube * u
+            phi[c, i], lower = powers(power, max(1.0 - psi[c, i] * scale, 0.0))
+            psi[c, i] = slope * lower
 
 
 @kernel
