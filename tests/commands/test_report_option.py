@@ -27,7 +27,9 @@ def files(tmp_path):
         (["embed"], "out.csv", "rows inside the chart"),
         (["distance", "--from", "0,1", "--to", "2,3,4"], "out.npy", "2 × 3"),
         (["denoise"], "out.ply", "along each normal direction"),
+        (["denoise"], "out.ply", 'alt="a slice through the cloud, before and after"'),
         (["reconstruct"], "out.ply", "Euler characteristic"),
+        (["reconstruct"], "out.ply", 'alt="the mesh from three sides, coloured by standard error"'),
     ],
 )
 def test_the_page_of_every_command(files, tmp_path, capsys, arguments, output, words):

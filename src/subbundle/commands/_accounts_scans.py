@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status, count_statuses
 from subbundle.commands._outliers import where
+from subbundle.commands._scan_figures import mesh_figures, ridge_figures
 from subbundle.commands._scans import Given
 from subbundle.viewer.report import Account, Choice
 
@@ -42,6 +43,7 @@ def account_of_mesh(given: Given, mesh: Any, messages: Sequence[str], *, given_w
             ("time", f"{sum(made.seconds.values()):.1f} s"),
         ],
         [*given.notes, *messages, *sides],
+        mesh_figures(mesh, given.scan.points[made.outliers]),
     )
 
 
@@ -72,6 +74,7 @@ def account_of_ridge(
             *given.notes, *messages,
             *(f"{words}: {count} points" for words, count in count_statuses(ridge.status[~arrived]).items()),
         ],
+        ridge_figures(points, ridge, kept, bundle.bandwidth),
     )  # fmt: skip
 
 
