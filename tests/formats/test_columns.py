@@ -30,6 +30,7 @@ def lines(*columns):
         ("packed.obj", "".join(f"v {p}\nvn {n}\n" for p, n in zip(lines(POINTS, COLOURS / 255).splitlines(),
                                                                    lines(NORMALS).splitlines(), strict=True))),
         ("both.off", "CNOFF\n30 0 0\n" + lines(POINTS, NORMALS, COLOURS)),
+        ("meshlab.off", "NCOFF\n30 0 0\n" + lines(POINTS, COLOURS, np.full(30, 255), 7.0 * NORMALS)),
         ("unnamed.xyz", lines(POINTS, NORMALS, COLOURS)),
         ("counted.pts", "30\n" + lines(POINTS, LIGHT, COLOURS)),
     ],

@@ -14,6 +14,7 @@ from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._tables import read_columns
 from subbundle.io import MESH_SUFFIXES
+from subbundle.scans import Scan, read_scan
 from subbundle.triangles.mesh import Mesh
 
 # Columns that are coordinates where a table has them; all others can colour.
@@ -27,22 +28,27 @@ _COORDINATES = (
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Named objects, the rows for a model among them, and columns that colour the first."""
+    """Named objects, the rows for a model among them, columns that colour the first, and the scans among them."""
 
     named: dict[str, Any]
     rows: FloatArray | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    scans: Mapping[str, Scan] = field(default_factory=dict)
 
 
 def objects_in(files: Sequence[Path]) -> Objects:
     """What ``files`` hold. A table beside one saved model is placed by that model."""
     named: dict[str, Any] = {}
     columns: dict[str, Mapping[str, Any]] = {}
+    scans: dict[str, Scan] = {}
     for path in files:
         if not path.is_file():
             raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
         name = path.name if path.name not in named else str(path)
-        named[name], columns[name] = _read(path)
+        held = _read(path)
+        if isinstance(held, Scan):
+            scans[name], held = held, (held.points, held.attributes)
+        named[name], columns[name] = held
     models = [name for name, thing in named.items() if hasattr(thing, "get_params")]
     tables = [name for name, thing in named.items() if isinstance(thing, np.ndarray)]
     if len(models) == 1 and len(tables) == 1 and len(named) == 2:
@@ -51,7 +57,7 @@ def objects_in(files: Sequence[Path]) -> Objects:
             raise ValueError(f"{tables[0]} must have the {wanted} features of {models[0]}; it has {rows.shape[1]}.")
         return Objects({models[0]: named[models[0]]}, rows, columns[tables[0]])
     first = next(iter(named))
-    return Objects(named, None, columns[first])
+    return Objects(named, None, columns[first], scans)
 
 
 def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
@@ -69,7 +75,11 @@ def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None)
     if job == "reconstruct":
         from subbundle.surface.reconstruct import reconstruct
 
-        made: Any = reconstruct(points, progress=progress.stage, n_jobs=n_jobs)
+        scan = objects.scans.get(found, Scan(points, {}, 0))
+        normals = scan.normals if points.shape[1] == 3 else None
+        made: Any = reconstruct(
+            points, normals=normals, attributes=scan.attributes, progress=progress.stage, n_jobs=n_jobs
+        )
     elif job == "diagnose":
         from subbundle.diagnostics import diagnose
 
@@ -90,8 +100,8 @@ def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:
     return ridge_project(PrincipalSubbundle(cloud, 2, width, n_jobs=n_jobs), points).points
 
 
-def _read(path: Path) -> tuple[Any, Mapping[str, Any]]:
-    """The object in a file, and columns that can colour it."""
+def _read(path: Path) -> Scan | tuple[Any, Mapping[str, Any]]:
+    """The scan in a file, or another object and columns that can colour it."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
         held = _read_npz(path)
@@ -107,10 +117,7 @@ def _read(path: Path) -> tuple[Any, Mapping[str, Any]]:
         mesh = _read_mesh(path)
         if mesh is not None:
             return mesh, {}
-    from subbundle.scans import read_scan
-
-    scan = read_scan(path)
-    return scan.points, scan.attributes
+    return read_scan(path)
 
 
 def _read_npz(path: Path) -> Any:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from subbundle.triangles.mesh import Mesh
 
 HELP = "make a triangle mesh from the points of a scan; no normals needed, borders stay open"
+# What arguments of `subbundle.reconstruct` are called in warnings, and here.
+_OPTIONS = {
+    "Leave closed=False": "Leave --closed out", "closed=True": "--closed", "larger opening": "larger --opening",
+    "larger bandwidth": "larger --bandwidth", "another bandwidth": "another --bandwidth",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             n_jobs=options.jobs,
         )
     lines = mesh.report()
-    messages = [str(warning.message) for warning in said]
+    messages = [_as_options(str(warning.message)) for warning in said]
     if options.faces is not None:
         mesh, line = _simplified(mesh, options.faces)
         lines.append(line)
@@ -102,6 +107,13 @@ def run(options: argparse.Namespace) -> None:
         if mesh.summary is not None and len(mesh.summary.outliers):
             shown["outliers"] = scan.points[mesh.summary.outliers]
         write_report(options, account, shown)
+
+
+def _as_options(message: str) -> str:
+    """A warning that names arguments of the function, with the options of the command."""
+    for argument, option in _OPTIONS.items():
+        message = message.replace(argument, option)
+    return message
 
 
 def _simplified(mesh: Mesh, wanted: int) -> tuple[Mesh, str]:

@@ -97,5 +97,9 @@ def _meaning(values: NDArray[Any]) -> tuple[str, ...]:
     length = np.linalg.norm(values, axis=1)
     if np.mean((np.abs(length - 1.0) < _NEARLY_ONE) | (length == 0.0)) > _MOST and length.any():
         return _NORMALS[0]
-    whole = values.min() >= 0.0 and 1.0 < values.max() <= 255.0 and bool((values == np.rint(values)).all())
-    return _COLOURS[0] if whole else ()
+    return _COLOURS[0] if are_bytes(values) and values.max() > 1.0 else ()
+
+
+def are_bytes(values: NDArray[Any]) -> bool:
+    """Whether all ``values`` are whole numbers in 0..255."""
+    return bool(values.min() >= 0.0 and values.max() <= 255.0 and (values == np.rint(values)).all())

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle.formats.columns import Content, as_colors, as_normals
+from subbundle.formats.columns import Content, are_bytes, as_colors, as_normals
 
-_OFF_KEY = re.compile(r"(ST)?(C)?(N)?OFF\b[ \t]*(BINARY)?", re.I)
+# Programs write the letters for what a vertex has in either order.
+_OFF_KEY = re.compile(r"([CN]*)OFF\b(?![ \t]*BINARY)", re.I)
 
 
 def read_obj(path: Path) -> Content:
@@ -62,7 +63,7 @@ def read_off(path: Path) -> Content:
     """Files that begin with OFF, COFF (with colours), NOFF (with normals) or CNOFF."""
     text = re.sub(r"#.*", "", path.read_text(encoding="utf-8-sig")).lstrip()
     key = _OFF_KEY.match(text)
-    if key is None or key[1] or key[4]:
+    if key is None:
         raise ValueError("it must begin with OFF, COFF, NOFF or CNOFF, and be text")
     lines = [line for line in text[key.end() :].splitlines() if line.strip()]
     counts = lines[0].split() if lines else []
@@ -74,9 +75,12 @@ def read_off(path: Path) -> Content:
     if announced == 0:
         return Content(np.empty((0, 3)))
     table = np.loadtxt(lines[1 : 1 + announced], ndmin=2)
-    wanted = 3 + 3 * bool(key[3]) + 3 * bool(key[2])
+    turned, coloured = "N" in key[1].upper(), "C" in key[1].upper()
+    wanted = 3 + 3 * turned + 3 * coloured
     if table.shape[1] < wanted:
         raise ValueError(f"rows must have at least {wanted} numbers; they have {table.shape[1]}")
-    normals = as_normals(table[:, 3:6]) if key[3] else None
-    colours = {"colors": as_colors(table[:, wanted - 3 : wanted])} if key[2] else {}
-    return Content(table[:, :3], colours, normals)
+    normals, colours = table[:, 3:6], table[:, wanted - 3 : wanted]
+    if turned and coloured and are_bytes(table[:, 3:6]) and not are_bytes(table[:, -3:]):
+        normals, colours = table[:, -3:], table[:, 3:6]  # as MeshLab writes them
+    attributes = {"colors": as_colors(colours)} if coloured else {}
+    return Content(table[:, :3], attributes, as_normals(normals) if turned else None)
