@@ -8,6 +8,7 @@ from subbundle.surface import implicit, openings
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.facing import Facing, directions
 from subbundle.surface.soften import soften
+from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
 
 
@@ -37,13 +38,13 @@ def test_patches_are_sorted_by_their_half_width():
     far = np.maximum(0.3 - np.hypot(flat[:, 0] - 0.4, flat[:, 1]), 0.0) + np.maximum(
         0.2 - np.hypot(flat[:, 0] + 0.5, flat[:, 1]), 0.0
     )
-    keep, found = openings.sort_out(flat, faces, far, 0.05, 0.25)
+    keep, found = openings.sort_out(flat, faces, far, far < 0.05, 0.25)
     # The discs of radius 0.2 and 0.3 in a square; vertices are 0.05 apart.
     assert found.bridged == pytest.approx((0.2,), abs=0.05)
     assert found.left == pytest.approx((0.3,), abs=0.05)
     gone = flat[faces[~keep]].reshape(-1, 3)
     assert np.hypot(gone[:, 0] - 0.4, gone[:, 1]).max() < 0.3
-    assert openings.sort_out(flat, faces, far, 0.05, np.inf)[0].all()
+    assert openings.sort_out(flat, faces, far, far < 0.05, np.inf)[0].all()
 
 
 def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
@@ -51,11 +52,42 @@ def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
     rng = np.random.default_rng(0)
     rough = flat + np.column_stack([np.zeros((len(flat), 2)), 0.02 * rng.standard_normal(len(flat))])
     average = neighbour_average(faces, len(flat))
-    sure = soften(rough, np.zeros(len(flat)), average, 0.1)
-    unsure = soften(rough, np.full(len(flat), 0.05), average, 0.1)
+    # A third of the vertices is known four times less well than the others, c = (1.5/4)⁴ = 0.02 against λ = 0.15.
+    unsure = flat[:, 0] > 0.35
+    found = soften(rough, np.where(unsure, 0.08, 0.02), average, 0.1)
     # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.
-    assert np.abs(sure - rough).max() < 0.15 * 0.08
-    assert np.std(unsure[:, 2]) < 0.4 * np.std(rough[:, 2])
+    assert np.abs(found - rough)[~unsure].max() < 0.15 * 0.08
+    assert np.std(found[unsure, 2]) < 0.4 * np.std(rough[unsure, 2])
+
+
+def test_a_seed_says_nothing_about_the_back_of_its_sheet():
+    flat, _ = grid_mesh(41)
+    up = np.tile([0.0, 0.0, 1.0], (len(flat), 1))
+    above = flat + [0.0, 0.0, 0.05]
+    for normals, seen in ((up, True), (-up, False)):
+        far, shown, _ = openings.distance_to(flat, up, above, normals, 0.1)
+        assert (shown == seen).all()
+        # At the corners of the square seeds are sparser, and their distances count less.
+        assert np.median(far) == pytest.approx(0.05)
+
+
+def test_a_tunnel_is_filled_by_observations_inside_of_its_loop():
+    angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(24)])
+    walls = np.concatenate([ring + [0.0, 0.0, h] for h in (-0.5, 0.0, 0.5)])
+    rows = np.arange(48).reshape(2, 24)
+    low, high = np.roll(rows, -1, axis=1), rows + 24
+    faces = np.concatenate([np.stack([rows, low, high], -1), np.stack([low, low + 24, high], -1)]).reshape(-1, 3)
+    loop, window = [24 + np.arange(24)], 0.85
+    axis = np.arange(-1.2, 1.2, 0.3)
+    plug = np.stack(np.meshgrid(axis, axis, [0.0]), axis=-1).reshape(-1, 3)
+    few = plug[np.hypot(plug[:, 0], plug[:, 1] - 0.6) < 0.2]  # outliers on one side
+    inward = faces[:, ::-1]
+    assert not Filled(walls, window)(walls, inward, loop)[0]
+    assert not Filled(np.concatenate([walls, few]), window)(walls, inward, loop)[0]
+    assert Filled(plug, window)(walls, inward, loop)[0]
+    # Turned inside out it is a strut, whose inside says nothing.
+    assert not Filled(plug, window)(walls, faces, loop)[0]
 
 
 def test_the_implicit_function_vanishes_at_the_seeds():
@@ -64,7 +96,7 @@ def test_the_implicit_function_vanishes_at_the_seeds():
     kept = (data.points[:, 0] < 0.0) | (np.arange(4000) % 4 == 0)
     points = data.points[kept]
     grid = implicit.grid_around(points, 0.06)
-    chi = implicit.solve(points, points, grid, 1)
+    chi = implicit.solve(points, points, grid, implicit.SMOOTH, 1)
     values = np.empty(len(points))
     interpolate(chi, grid.places(points), values)
     inside = chi[tuple(np.rint(grid.places(np.zeros((1, 3)))[0]).astype(int))]

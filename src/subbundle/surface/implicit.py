@@ -5,9 +5,9 @@ The indicator of the inside jumps across the surface, so its gradient is the fie
     Δχ₀ = ∇·V,     V = Σ_i n_i A_i δ(x − x_i),
 
 with A_i the area that seed i stands for. V is spread over grid points, χ₀ solved by Fourier transform with a Gaussian
-of 1.5 cells, which costs one transform forth and one back. Errors in the areas and normals make χ₀ drift slowly from
-place to place, so that the surface is no longer at one level. `screening` adds the smoothest function that brings χ to
-zero at the seeds; what is far from all seeds follows, so χ has a sign everywhere and its zero set closes.
+of 1 or 1.5 cells, which costs one transform forth and one back. Errors in the areas and normals make χ₀ drift slowly
+from place to place, so that the surface is no longer at one level. `screening` adds the smoothest function that brings
+χ to zero at the seeds; what is far from all seeds follows, so χ has a sign everywhere and its zero set closes.
 
 Areas alone weigh the normals: a weight for how sure a normal is would weaken the layer just where the data is poor, and
 let the zero set through.
@@ -31,8 +31,9 @@ from subbundle.surface.seeds import Seeds
 PAD = 10
 # Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
 MOST_CELLS = 40_000_000
-# Standard deviation, in cells, of the Gaussian that the layer of normals is smoothed by.
-_SMOOTH = 1.5
+# Standard deviation, in cells, of the Gaussian that the layer of normals is smoothed by: wide enough for normals that
+# were estimated and turned by votes, narrower where the scanner gave them, so that thin walls stay apart.
+SMOOTH, SMOOTH_GIVEN = 1.5, 1.0
 # Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
 _WIDE = 8.0
 # Neighbours whose distance gives the area of a seed, and most cells that a seed may stand for.
@@ -63,10 +64,10 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
         cell *= 1.1
 
 
-def solve(points: FloatArray, normals: FloatArray, grid: Grid, n_jobs: int) -> NDArray[np.float32]:
+def solve(points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
     """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3]."""
     places, areas = grid.places(points), _areas(points, grid.cell)
-    chi = _poisson(places, normals * areas[:, None], grid, n_jobs)
+    chi = _poisson(places, normals * areas[:, None], grid, smooth, n_jobs)
     screen(chi, places, areas, n_jobs)
     _wall(chi)
     return chi
@@ -101,7 +102,7 @@ def _areas(points: FloatArray, cell: float) -> FloatArray:
     return areas
 
 
-def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, n_jobs: int) -> NDArray[np.float32]:
+def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
     """χ [X, Y, Z] in units of its jump; lengths are cells."""
     field = np.zeros((3, *grid.shape), np.float32)
     splat(places, np.ascontiguousarray(vectors), field)
@@ -114,7 +115,7 @@ def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, n_jobs: int) -
     k = [2.0 * np.pi * fft.fftfreq(n).astype(np.float32) for n in grid.shape[:2]]
     k.append(2.0 * np.pi * fft.rfftfreq(grid.shape[2]).astype(np.float32))
     squares = [(wave**2).astype(np.float32) for wave in k]
-    damp = [np.exp(-0.5 * _SMOOTH**2 * square) for square in squares]
+    damp = [np.exp(-0.5 * smooth**2 * square) for square in squares]
     for i in range(grid.shape[0]):
         square = squares[0][i] + squares[1][:, None] + squares[2][None, :]
         if i == 0:

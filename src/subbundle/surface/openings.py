@@ -1,10 +1,10 @@
 """What the scan did not see: small patches become membranes, large ones are opened.
 
-The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed is within a window of it.
-An unseen patch of half-width w (the distance of its furthest vertex from all seeds) is bridged if w is at most the
-given one, and it is no balloon: Poisson's equation bulges over wide openings, so a patch may have at most twice the
-area of a flat disc with the same rim. What is bridged becomes a membrane, every vertex in the middle of its
-neighbours: nothing else can be known there.
+The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed that looks its way is
+within a window of it. An unseen patch of half-width w (the distance of its furthest vertex from all seeds) is bridged
+if w is at most the given one, and it is no balloon: Poisson's equation bulges over wide openings, so a patch may have
+at most twice the area of a flat disc with the same rim. What is bridged becomes a membrane, every vertex in the middle
+of its neighbours: nothing else can be known there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from subbundle.triangles.topology import border_edges, parts_of
 SEEN, SEEN_CELLS = 1.0, 2.0
 # Part of the distance to its eighth neighbour for which a seed speaks, and how many times the usual reach that may be.
 _NEIGHBOURS, _SPEAKS, _FURTHEST = 8, 0.8, 2.0
+# Cosine of the angle between a seed and a vertex up to which they look opposite ways; seeds that are asked at most.
+_OPPOSITE, _MOST_ASKED = 0.0, 64
 # Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
 _BALLOON, _LARGEST = 2.0, 0.2
 
@@ -38,28 +40,42 @@ class Openings:
     left: tuple[float, ...]
 
 
-def distance_to(seeds: FloatArray, vertices: FloatArray, near: float) -> tuple[FloatArray, FloatArray]:
-    """Distance [n] of ``vertices`` [n, 3] from the nearest of ``seeds`` [m, 3], below ``near`` where they are seen.
+def distance_to(
+    seeds: FloatArray, seed_normals: FloatArray, vertices: FloatArray, normals: FloatArray, near: float
+) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
+    """Distance [n] of ``vertices`` [n, 3] from the nearest seed, and whether they are seen [n].
 
     Where seeds are sparse, each speaks for a wider disc: distances are scaled as the distance to the eighth neighbour
-    of the seed grows beyond what it is on a full sheet. The scale [n], at most 1, comes second.
+    of the seed grows beyond what it is on a full sheet. The scale [n], at most 1, comes last. A vertex is seen if a
+    seed that looks its way is nearer than ``near``: where one wall of two was not scanned, the zero set closes along
+    the back of the other, near its seeds, which say nothing about a surface that faces the other way.
     """
     tree = cKDTree(seeds)
-    far, nearest = tree.query(vertices)
     apart = tree.query(seeds, k=min(_NEIGHBOURS + 1, len(seeds)))[0][:, -1]
-    scale = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)[nearest]
-    return far * scale, scale
+    scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
+    far, nearest = tree.query(vertices)
+    distance, scale = far * scales[nearest], scales[nearest]
+    seen = np.zeros(len(vertices), np.bool_)
+    rows, count = np.flatnonzero(distance < near), 1
+    while rows.size:
+        far, found = tree.query(vertices[rows], k=[*range(1, min(count, len(seeds)) + 1)])
+        alike = np.einsum("nkd,nd->nk", seed_normals[found], normals[rows]) > _OPPOSITE
+        seen[rows] = (alike & (far * scales[found] < near)).any(axis=1)
+        if count >= min(_MOST_ASKED, len(seeds)):
+            break
+        rows, count = rows[~alike.any(axis=1) & (far[:, -1] < _FURTHEST * near)], 8 * count
+    return distance, seen, scale
 
 
 def sort_out(
-    vertices: FloatArray, faces: IntArray, far: FloatArray, near: float, widest: float
+    vertices: FloatArray, faces: IntArray, far: FloatArray, seen: NDArray[np.bool_], widest: float
 ) -> tuple[NDArray[np.bool_], Openings]:
     """Which ``faces`` [m, 3] stay, and the half-widths of the unseen patches.
 
-    ``far`` [n] is the distance of the vertices from the seeds; up to ``near`` they are seen. Patches of a half-width up
-    to ``widest`` are bridged; all, balloons too, if it is infinite.
+    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] whether one speaks for them. Patches of a
+    half-width up to ``widest`` are bridged; all, balloons too, if it is infinite.
     """
-    shown = (far < near)[faces].any(axis=1)
+    shown = seen[faces].any(axis=1)
     keep, unseen = np.ones(len(faces), np.bool_), np.flatnonzero(~shown)
     bridged: list[float] = []
     left: list[float] = []

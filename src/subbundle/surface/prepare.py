@@ -23,7 +23,7 @@ _DENSE, _VOXEL = 400_000, 0.4
 _PILOT_POINTS = 200_000
 # The window of seeds and topology, in pilot bandwidths; the cells of the grid in those windows and in spacings. With
 # normals two walls may share a window, and cells need only be as wide as points are apart.
-_WINDOW, _CELL, _CELL_SPACINGS, _CELL_SPACINGS_FACING = 1.1, 0.5, 1.3, 0.9
+_WINDOW, _CELL, _CELL_SPACINGS, _CELL_SPACINGS_FACING = 1.1, 0.5, 1.3, 0.75
 # Neighbours that are asked, and the fraction of them that must look to the same side, for normals to have a side.
 _ASKED, _NEIGHBOURS, _SAME_SIDE = 2000, 6, 0.85
 

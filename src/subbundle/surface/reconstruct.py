@@ -135,7 +135,7 @@ def reconstruct(
     half_width, closed = opening * scan.window, closed and turned.orientable
     if turned.orientable:
         widest = np.inf if closed else half_width
-        found = skin.around(seeds, turned, grid, scan.window, widest, n_jobs=jobs, stage=clock.stage)
+        found = skin.around(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
         found = skin.without_sides(seeds, turned, grid, half_width / 1.5, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")

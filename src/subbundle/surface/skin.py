@@ -13,7 +13,9 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface import extract, implicit, openings, repair
 from subbundle.surface.openings import Openings
 from subbundle.surface.orient import Orientation
+from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds
+from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
@@ -23,6 +25,8 @@ _LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows, around which
 # a loop is 2π windows long, is not resolved.
 _LONGEST_LOOP = 6.0
+# Tunnels around which a loop is so many windows long are closed if observations fill them.
+_LONGEST_FILLED = 12.0
 # Holes narrower than so many cells are defects of the triangles.
 DEFECT = 2.0
 
@@ -49,29 +53,34 @@ class Skin:
 
 
 def around(
-    seeds: Seeds, turned: Orientation, grid: implicit.Grid, window: float, half_width: float, *,
+    seeds: Seeds, turned: Orientation, grid: implicit.Grid, scan: Prepared, half_width: float, *,
     n_jobs: int, stage: Callable[[str], None],
 ) -> Skin:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
+    window = scan.window
     big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= _LEAST_SEEDS)
     big = big if big.size else np.arange(len(seeds.points))
     points, normals = seeds.points[big], (seeds.normals * turned.signs[:, None])[big]
-    field = implicit.solve(points, normals, grid, n_jobs)
+    smooth = implicit.SMOOTH if scan.facing is None else implicit.SMOOTH_GIVEN
+    field = implicit.solve(points, normals, grid, smooth, n_jobs)
     stage("extracting triangles")
     vertices, faces = _triangles(field, None, grid, DEFECT * grid.cell)
     del field
     stage("openings and handles")
     near = max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell)
-    far = openings.distance_to(points, vertices, near)[0]
-    keep, found = openings.sort_out(vertices, faces, far, near, half_width)
-    faces = repair.keep_large_parts(vertices, faces[keep], far < near)
+    far, seen, _ = openings.distance_to(points, normals, vertices, repair.vertex_normals(vertices, faces), near)
+    keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
+    faces = repair.keep_large_parts(vertices, faces[keep], seen)
     vertices, faces, _ = repair.make_manifold(vertices, faces, DEFECT * grid.cell)
     faces, old = repair.compact(faces, len(vertices))
-    far, scale = openings.distance_to(points, vertices[old], near)
+    vertices = vertices[old]
+    _, seen, scale = openings.distance_to(points, normals, vertices, repair.vertex_normals(vertices, faces), near)
     # A loop in a membrane has nothing to say for it, so it counts as the least known one.
-    scale = np.where(far < near, scale, scale.min())
-    cut = cut_short_loops(vertices[old], faces, _LONGEST_LOOP * window, scale)
-    unseen = openings.distance_to(points, cut.vertices, near)[0] >= near
+    scale = np.where(seen, scale, scale.min())
+    filled = Filled(scan.points, window)
+    cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
+    across = repair.vertex_normals(cut.vertices, cut.faces)
+    unseen = ~openings.distance_to(points, normals, cut.vertices, across, near)[1]
     return Skin(openings.membrane(cut.vertices, cut.faces, ~unseen), cut.faces, unseen, found, cut.lengths)
 
 

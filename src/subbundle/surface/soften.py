@@ -2,11 +2,12 @@
 
 With s_i the standard error of vertex i and p_i where its own fit puts it,
 
-    x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)²),
+    x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
 
 is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
-that nobody knows become a membrane. s₀ is a small fraction of a cell, the length of an edge: an error below it does not
-show in the mesh, and rounding what is known better would only cost accuracy.
+that nobody knows become a membrane. An error below a small fraction of a cell, the length of an edge, does not show in
+the mesh; and an error that is usual for the scan is what the windows chose to leave, so that smoothing further would
+round more than it gains. s₀ is the larger of the two.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
-# Standard error, in cells, up to which a vertex stays where it is; strength and rounds of the smoothing.
-_SURE, _STRENGTH, _ROUNDS = 0.07, 0.15, 100
+# Standard error, in cells and in typical ones, up to which a vertex stays where it is; strength and rounds.
+_SURE, _USUAL, _STRENGTH, _ROUNDS = 0.07, 1.5, 0.15, 100
 
 
 def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> FloatArray:
     """``points`` [n, 3] pulled to the ``average`` of their neighbours where their standard ``error`` [n] is large."""
     trust = np.zeros(len(points))
     known = np.isfinite(error)
-    trust[known] = (_SURE * cell / np.maximum(error[known], _SURE * cell)) ** 2
+    if known.any():
+        sure = max(_SURE * cell, _USUAL * float(np.median(error[known])))
+        trust[known] = (sure / np.maximum(error[known], sure)) ** 4
     x = points
     for _ in range(_ROUNDS):
         x = (trust[:, None] * points + _STRENGTH * (average @ x)) / (trust + _STRENGTH)[:, None]

@@ -10,9 +10,11 @@ loops found those are cut at once that share no vertex and whose marks are indep
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -44,15 +46,31 @@ class Cut:
     middles: FloatArray
 
 
-def cut_short_loops(vertices: FloatArray, faces: IntArray, longest: float, scale: FloatArray) -> Cut:
+Doubt = Callable[[FloatArray, IntArray, list[IntArray]], NDArray[np.bool_]]
+
+
+def cut_short_loops(
+    vertices: FloatArray,
+    faces: IntArray,
+    longest: float,
+    scale: FloatArray,
+    doubt: Doubt | None = None,
+    furthest: float = 0.0,
+) -> Cut:
     """Cut and cap all loops of edges not longer than ``longest`` that separate nothing, of a manifold mesh.
 
-    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely.
+    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely. Loops up
+    to ``furthest`` are cut where ``doubt(vertices, faces, loops)`` is true.
     """
     lengths: list[float] = []
     middles: list[FloatArray] = []
     for _ in range(_ROUNDS):
-        chosen = _independent(*short_loops(vertices, faces, longest, scale), len(vertices))
+        found, marks, loops = short_loops(vertices, faces, max(longest, furthest), scale)
+        cut = found <= longest
+        if doubt is not None and not cut.all():
+            cut[~cut] = doubt(vertices, faces, [loops[i] for i in np.flatnonzero(~cut)])
+        rows = np.flatnonzero(cut)
+        chosen = _independent(found[rows], marks[rows], [loops[i] for i in rows], len(vertices))
         if not chosen:
             break
         before = len(lengths)

@@ -1,0 +1,47 @@
+"""Tunnels that observations fill.
+
+A loop through a tunnel spans a disc outside of the object. On a fan of it, from the middle c of the loop to its
+vertices x, look at the inner half, c + s (x − c) with s ≤ ½: in a tunnel of radius r the walls are (1 − s) r away. If
+most of it is nearer to observations than it would be in the narrowest tunnel that a window resolves, r = 1 bandwidth,
+then the tunnel is not empty, however wide its rim: the surface was perforated where the scan is sparse or in layers.
+
+A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
+is left alone, so the normals at the loop have to point to the middle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface.repair import vertex_normals
+
+# The half of the disc that is looked at, in steps; how much of it has to be filled, so that a few outliers do not fill
+# a tunnel; distance to the observations, in windows, from which on a place is empty.
+_STEPS, _MOST, _EMPTY = np.linspace(0.0, 0.5, 5), 0.8, 0.75
+# Fraction of the normals along the loop that point to its middle.
+_INWARD = 0.7
+
+
+class Filled:
+    """Tells which loops span discs that ``observations`` [n, 3] fill, seen with a ``window``."""
+
+    def __init__(self, observations: FloatArray, window: float) -> None:
+        self._observations, self._window = observations, window
+        self._tree: cKDTree | None = None
+
+    def __call__(self, vertices: FloatArray, faces: IntArray, loops: list[IntArray]) -> NDArray[np.bool_]:
+        """Whether each of the ``loops`` goes through a tunnel that is filled."""
+        self._tree = self._tree or cKDTree(self._observations)
+        normals = vertex_normals(vertices, faces)
+        filled = np.zeros(len(loops), np.bool_)
+        for i, loop in enumerate(loops):
+            rim = vertices[loop]
+            middle = rim.mean(axis=0)
+            if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) > _INWARD:
+                disc = middle + _STEPS[:, None, None] * (rim - middle)
+                far = self._tree.query(disc.reshape(-1, 3))[0]
+                filled[i] = np.quantile(far, _MOST) < _EMPTY * self._window
+        return filled
