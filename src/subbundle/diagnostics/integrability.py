@@ -33,8 +33,8 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics._planes import Turns, fit_turns
-from subbundle.selection.gap import mean_gaps
 from subbundle.selection.components import components_above_noise
+from subbundle.selection.gap import mean_gaps
 
 # Points within R of a place, or the part of all that small samples can give; R is at least so many bandwidths.
 _MEMBERS, _MOST_OF_ALL, _BANDWIDTHS = 80, 0.125, 1.5

@@ -24,12 +24,12 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
-from subbundle.selection.gap import mean_gaps
 from subbundle.selection._ladder import first_width, flatness, least, parts
 from subbundle.selection._risk import compare
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection._tuning import LEAST_POINTS, LEAST_QUERIES, LENGTH, QUERIES, RATIO, UNCANCELLED, WIDEST
 from subbundle.selection.components import principal_components
+from subbundle.selection.gap import mean_gaps
 
 # (λ_k − λ_{k+1})/λ_k below which the neighbours of most points are too round for a shape: where the bandwidth is 1.8
 # times the noise, the least that was ever best, it is 0.76; in the middle of pure noise 0.1 to 0.3.
