@@ -10,7 +10,7 @@ from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.diagnostics.integrability import Twist, cloud_twist
 from subbundle.diagnostics.messages import NOT_A_SURFACE
-from subbundle.selection._gap import mean_gaps
+from subbundle.selection.gap import mean_gaps
 
 
 def run() -> Result:

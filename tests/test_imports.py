@@ -136,7 +136,7 @@ STILL_SHARED = {
     "bundles._riemannian_checks",
     "bundles._riemannian_geometry",
     "estimators._state",
-    "selection._gap",
+    "selection.gap",
 }
 
 

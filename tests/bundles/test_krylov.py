@@ -40,7 +40,9 @@ SPECTRA = {
 def test_leading_pairs_are_those_of_lapack(name, scale, factored):
     spectrum, rank = scale * SPECTRA[name], 3
     factor, matrix = second_moment(spectrum)
-    converged, values, vectors = leading(factor if factored else matrix, factored, start(len(spectrum), rank), rank)
+    converged, values, vectors = leading(
+        factor if factored else matrix, factored, start(len(spectrum), rank), rank, 1e-13
+    )
     if not converged:  # the caller then takes a full decomposition; right for slow decay, and where blocks do not fit
         assert name in ("spread", "seventeen")
         return
@@ -59,7 +61,7 @@ def test_leading_pairs_are_those_of_lapack(name, scale, factored):
 def test_leading_pairs_when_the_block_fills_the_space(rank, factored):
     spectrum = np.linspace(1.0, 0.2, 17)
     factor, matrix = second_moment(spectrum)
-    converged, values, vectors = leading(factor if factored else matrix, factored, start(17, rank), rank)
+    converged, values, vectors = leading(factor if factored else matrix, factored, start(17, rank), rank, 1e-13)
     if converged:
         np.testing.assert_allclose(values[:rank], spectrum[:rank], rtol=1e-12)
         exact = np.linalg.eigh(matrix)[1][:, ::-1][:, :rank]
@@ -68,7 +70,7 @@ def test_leading_pairs_when_the_block_fills_the_space(rank, factored):
 
 
 def test_a_matrix_of_zeros_has_no_directions():
-    converged, values, _ = leading(np.zeros((20, 20)), False, start(20, 2), 2)
+    converged, values, _ = leading(np.zeros((20, 20)), False, start(20, 2), 2, 1e-13)
     assert converged
     np.testing.assert_array_equal(values, 0.0)
 

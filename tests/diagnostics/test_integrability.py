@@ -7,7 +7,7 @@ from subbundle.diagnostics import non_integrability, twist
 from subbundle.diagnostics._planes import fit_turns
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import NOT_A_SURFACE
-from subbundle.selection._gap import mean_gaps
+from subbundle.selection.gap import mean_gaps
 
 
 def horizontal_discs(count, each, radius, c, seed=0):

@@ -14,7 +14,7 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
-from subbundle.local.krylov import FULL, leading, partners
+from subbundle.local.krylov import FULL, TOLERANCE, leading, partners
 from subbundle.local.rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
 from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
 from subbundle.local.verdicts import gap_verdict, mass_verdict
@@ -121,7 +121,7 @@ class Dense:
         rank = settings.rank
         converged = False
         if factored or p.size > FULL * len(self._start):
-            converged, values, vectors = leading(matrix, factored, self._start, rank)
+            converged, values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
         if not converged:
             values, vectors = _decompose(matrix, factored)
             vectors = np.ascontiguousarray(vectors[:, :rank])

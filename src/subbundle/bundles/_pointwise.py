@@ -34,7 +34,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.local.eigen import eigh
 from subbundle.local.settings import LOCAL, NONE, RECENTRED
-from subbundle.local.sums import contracted, contracted3_spread, moments
+from subbundle.local.sums import contracted, contracted3_spread, first_moment, moments
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.weights import profile, weigh, weigh_by_distance
 from subbundle.local.widths import width_at
@@ -175,16 +175,10 @@ def mass_batch(tree, widths, kernel, reach, apart, points, mean, log_mass, effec
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     first, slope = np.empty(dim), np.empty(dim)
-    second = np.empty((dim, dim))
     for b in range(points.shape[0]):
         bandwidth, _ = width_at(widths, points[b], slope)
         count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, found, phi, psi)
-        weights = profile(kernel, phi, psi)
-        mass = moments(tree[0], found, count, weights, points[b], first, second)
-        squares = 0.0
-        for c in range(count):
-            for i in range(LEAF):
-                squares += weights[c, i] * weights[c, i]
+        mass, squares = first_moment(tree[0], found, count, profile(kernel, phi, psi), points[b], first)
         for i in range(dim):
             mean[b, i] = points[b, i] + first[i] / mass if squares > 0.0 else np.nan
         log_mass[b] = np.log(mass) - 0.5 * nearest if squares > 0.0 else -np.inf

@@ -9,7 +9,7 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
+from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive, as_real
 from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_rank
 from subbundle.bundles._dense import Dense
@@ -62,7 +62,8 @@ class PrincipalSubbundle(Remembers):
         ``"auto"``: compact in up to 16 dimensions of data, Gaussian above. See `subbundle.kernels`.
     min_density : float
         Part of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT). On a
-        straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02.
+        straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02. With 0 the bundle
+        is defined wherever an observation is in reach, the data is not looked at beforehand, and `typical_mass` is 1.
     min_gap : float
         (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed (status GAP_CLOSED).
     n_jobs : int or None
@@ -117,7 +118,7 @@ class PrincipalSubbundle(Remembers):
             )
         self.bandwidth, self.local_bandwidth = as_bandwidth(bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
-        self.min_density = as_positive(min_density, "min_density")
+        self.min_density = as_nonnegative(min_density, "min_density")
         self.min_gap = as_positive(min_gap, "min_gap")
         self.n_jobs = n_jobs
         jobs = resolve_jobs(n_jobs)
@@ -144,7 +145,9 @@ class PrincipalSubbundle(Remembers):
             marks, _, _ = self._coordinates.enter(self.local_bandwidth.points)
             self._settings = replace(self._settings, widths=self.local_bandwidth.widths(marks, np.zeros(len(marks))))
         self._length_scale = self.bandwidth
-        self._look_at_data()
+        self.typical_mass = 1.0
+        if self.min_density > 0.0:
+            self._look_at_data()
 
     def _look_at_data(self) -> None:
         """Find the typical kernel mass; raise where bandwidth or rank do not suit the data."""

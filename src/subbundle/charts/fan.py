@@ -23,6 +23,11 @@ from subbundle.geodesics.start import covectors_from_coordinates
 
 BoolArray = NDArray[np.bool_]
 
+# Steps of the integrator per length scale, on average over a stage, after which a geodesic is given up: most take 5 to
+# 15. One that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its
+# fields, and has long ceased to be the shortest.
+_MOST_STEPS = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Fan:
@@ -94,7 +99,8 @@ def trace(
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
-        run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol)
+        most = max(int(_MOST_STEPS * times[-1] / bundle.length_scale), _MOST_STEPS)
+        run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
         ends[going], velocity[going] = end[0][:, 0], end[1][:, 0]

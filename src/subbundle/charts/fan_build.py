@@ -6,6 +6,7 @@ between its nodes, agree with the interpolant. Their remaining difference is the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,11 +59,13 @@ class Tracer:
         """Where exp is one-to-one along ``fan``."""
         return domain_of(fan, self.bundle.length_scale, self.step * self.n_steps)
 
-    def halved(self, unit: FloatArray, radius: float) -> Fan:
-        """Geodesics at half the step, all the way to ``radius``."""
+    def halved(self, unit: FloatArray, radius: float, inside: Callable[[FloatArray], BoolArray]) -> Fan:
+        """Geodesics at half the step, to ``radius`` or until their coordinates [L, k] are no longer ``inside``."""
         n_steps = 2 * min(self.n_steps, int(np.ceil(radius / self.step)))
-        half = 0.5 * self.step
-        return trace(self.bundle, self.base_point, self.frame, unit, half, n_steps, self.tol, duals=self.duals)
+        return trace(
+            self.bundle, self.base_point, self.frame, unit, 0.5 * self.step, n_steps, self.tol, duals=self.duals,
+            stage=max(8, -(-n_steps // 8)), useful=lambda fan: inside(fan.reached[:, None] * unit),
+        )  # fmt: skip
 
     def _uncut(self, fan: Fan) -> BoolArray:
         return ~domain_of(fan, self.bundle.length_scale, 0.0).cut
@@ -117,7 +120,7 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     domain = tracer.domain(fan)
     model = interpolate(fan, domain, float(tracer.bundle.length_scale), n_jobs)
     unit = _check_directions(fan.directions)
-    check = tracer.halved(unit, float(domain.extents.max()))
+    check = tracer.halved(unit, float(domain.extents.max()), model.inside)
     coordinates = check.distances[1::2, None] * unit[:, None, :]
     held = check.real[:, 1::2].copy()
     held[held] = model.inside(coordinates[held])

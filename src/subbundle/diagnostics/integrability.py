@@ -33,8 +33,8 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics._planes import Turns, fit_turns
-from subbundle.selection._gap import mean_gaps
 from subbundle.selection.components import components_above_noise
+from subbundle.selection.gap import mean_gaps
 
 # Points within R of a place, or the part of all that small samples can give; R is at least so many bandwidths.
 _MEMBERS, _MOST_OF_ALL, _BANDWIDTHS = 80, 0.125, 1.5
@@ -47,6 +47,10 @@ _CLIP = 0.98
 # Observations of a cloud that are looked at, and dimensions up to which it is taken as it is.
 _SAMPLE, _FEW_DIMENSIONS = 2000, 4
 _PEAKS = 3
+# Mean gap that the subspaces of pure noise have (0.1 to 0.3): where it is no larger they do not turn, they are random.
+_FAINT = 0.3
+# Steps onto the ridge: most points take three, and those of a cloud without one do not arrive in twenty either.
+_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +100,20 @@ def cloud_twist(cloud: Cloud, rank: int, ladder: FloatArray, gaps: FloatArray, n
 
 def _peaks(gaps: FloatArray) -> IntArray:
     """Rungs with a larger gap than both neighbours, the three most distinct; not those with half of the largest or
-    less."""
+    less, nor with no more than noise has."""
     filled = np.concatenate([[-np.inf], np.nan_to_num(gaps, nan=-np.inf), [-np.inf]])
     middle = filled[1:-1]
-    peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > 0.5 * filled.max())
+    peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > max(0.5 * filled.max(), _FAINT))
     found = np.flatnonzero(peaked)
     return found[np.argsort(-middle[found], kind="stable")[:_PEAKS]]
 
 
 def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> Twist:
-    bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
-    ridge = ridge_project(bundle, cloud.at(cloud.sample(_SAMPLE)) + cloud.centre)
+    try:
+        bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
+    except ValueError:
+        return _UNKNOWN
+    ridge = ridge_project(bundle, cloud.at(cloud.sample(_SAMPLE)) + cloud.centre, max_steps=_STEPS)
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     return twist(bundle, ridge.points[arrived])
 

@@ -19,9 +19,9 @@ from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import summary, warnings_of
 from subbundle.geodesics.connected_components import connected_components
-from subbundle.selection._gap import mean_gaps
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
 from subbundle.selection.components import principal_components, telling_components
+from subbundle.selection.gap import mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
 
 # Observations looked at closely.

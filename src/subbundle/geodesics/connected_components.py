@@ -8,6 +8,7 @@ On a manifold that is its distance; neighbours are first searched in a picture o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,11 @@ _BOX_DIM = 4
 # Factor of the search radius in pictures of a manifold, which may enlarge distances where its curvature is positive;
 # additional candidates are discarded by their true distance.
 _WIDER = 1.6
+# Least densities below this have no meaning of their own: 12 bandwidths.
+_FAINTEST = 1e-9
+# Neighbours of each point that are joined first: what they connect needs no list of all its pairs, of which there are
+# millions where the bandwidth is wide.
+_NEAREST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def connected_components(bundle: LearnedSubbundle) -> Components:
 
 
 def _find_components(bundle: LearnedSubbundle) -> Components:
-    reaches = 2.0 * float(ndtri(1.0 - 0.5 * min(bundle.min_density, 1.0)))  # in bandwidths
+    reaches = 2.0 * float(ndtri(1.0 - 0.5 * np.clip(bundle.min_density, _FAINTEST, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
     points = bundle.rows
     if around is FLAT and bundle.ambient_dim <= _BOX_DIM and not bundle.varies:
@@ -95,11 +101,12 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
     representatives, tree = representatives[known], cKDTree(pictures[known])
     reach = reaches * bundle.bandwidth_at(representatives)
     furthest = float(reach.max())
-    pairs = tree.query_pairs(furthest if around is FLAT else _WIDER * furthest, output_type="ndarray")
-    apart = around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]])
-    pairs = pairs[apart <= 0.5 * (reach[pairs[:, 0]] + reach[pairs[:, 1]])]
-    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
-    count, found = components_of_graph(graph, directed=False)
+
+    def joined(pairs: IntArray) -> IntArray:
+        apart = around.distance(representatives[pairs[:, 0]], representatives[pairs[:, 1]])
+        return np.asarray(pairs[apart <= 0.5 * (reach[pairs[:, 0]] + reach[pairs[:, 1]])])
+
+    count, found = _linked(tree, furthest if around is FLAT else _WIDER * furthest, joined)
     nearest = _nearest(picture, tree, points)
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
@@ -107,6 +114,31 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
     labels = rank[found[nearest]]
     reach_of = reach if bundle.varies else furthest
     return Components(labels, int(count), representatives, rank[found], reach_of, around)
+
+
+def _linked(tree: cKDTree, radius: float, joined: Callable[[IntArray], IntArray]) -> tuple[int, IntArray]:
+    """Number of components and labels [m] of the points of ``tree``, of whose pairs within ``radius`` those that
+    ``joined`` leaves count.
+
+    Pairs inside what nearest neighbours connect are not listed, and of the rest only those of all but the largest.
+    """
+    n = tree.n
+    near = np.reshape(tree.query(tree.data, k=min(_NEAREST + 1, n))[1], (n, -1))
+    pairs = joined(np.column_stack([np.repeat(np.arange(n), near.shape[1]), near.ravel()]))
+    count, labels = _labels(pairs, n)
+    if count == 1:
+        return count, labels
+    others = np.flatnonzero(labels != np.argmax(np.bincount(labels)))
+    within = tree.query_ball_point(tree.data[others], radius)
+    across = np.column_stack([np.repeat(others, [len(row) for row in within]), np.concatenate(within).astype(np.int64)])
+    across = across[labels[across[:, 0]] != labels[across[:, 1]]]
+    return _labels(np.concatenate([pairs, joined(across)]), n)
+
+
+def _labels(pairs: IntArray, n: int) -> tuple[int, IntArray]:
+    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    count, labels = components_of_graph(graph, directed=False)
+    return int(count), labels
 
 
 def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:

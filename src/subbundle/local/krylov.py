@@ -11,7 +11,7 @@ import numpy as np
 from subbundle._compiled import kernel
 
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
-_TOLERANCE = 1e-13
+TOLERANCE = 1e-13
 # A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
 FULL = 8
 
@@ -60,11 +60,11 @@ def _orthonormalise(basis, size, width):
 
 
 @kernel
-def leading(matrix, factored, start, rank):
+def leading(matrix, factored, start, rank, tolerance):
     """Leading ``rank + 1`` eigenpairs of Σ by block Lanczos with full reorthogonalisation.
 
     ``start`` [b, d], b > rank, is any block in general position. Equal eigenvalues are found because the block is at
-    least as wide as the space wanted.
+    least as wide as the space wanted. ``tolerance`` bounds the residuals relative to λ_1.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def leading(matrix, factored, start, rank):
             top = np.ascontiguousarray(mix[:, ::-1][:, :rank].T)
             vectors = np.dot(top, known)
             residual = np.dot(top, images) - vectors * values[::-1][:rank].copy().reshape(rank, 1)
-            if np.sqrt((residual * residual).sum()) <= _TOLERANCE * values[-1] or size == dim:
+            if np.sqrt((residual * residual).sum()) <= tolerance * values[-1] or size == dim:
                 return True, values[::-1][: rank + 1].copy(), np.ascontiguousarray(vectors.T)
         if size + width <= limit:
             basis[size : size + width] = image[size - width : size]
@@ -129,7 +129,7 @@ def partners(matrix, factored, values, vectors, covector):
         for i in range(rank):
             _solve_tridiagonal(shift[i], diagonal[:size], beside[:size], solutions[i])
             worst = max(worst, abs(beside[size - 1] * solutions[i, size - 1]))
-        if worst <= _TOLERANCE or size == limit or beside[size - 1] <= 1e-15 * values[0]:
+        if worst <= TOLERANCE or size == limit or beside[size - 1] <= 1e-15 * values[0]:
             for i in range(rank):
                 result[:, i] = norm * np.dot(np.ascontiguousarray(known.T), solutions[i])
             return result

@@ -6,11 +6,11 @@ dimensions is narrower than the kernel along each, and plain steps shrink an off
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, IntArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local.deviations import deviations
 from subbundle.local.krylov import FULL, leading
@@ -43,22 +43,33 @@ from subbundle.local.walk import (
 )  # fmt: skip
 from subbundle.local.widths import width_at
 
+# Of the eigenvectors, relative to λ_1: steps end at a hundredth of the bandwidth, and nothing is differentiated.
+_TOLERANCE = 1e-9
+
 
 @dataclass(slots=True)
 class _Seen:
-    """Neighbours of one point: offsets y_n [n, d] from it, weights w_n, Σ w²/v, their sums, m − p, Σ's leading
-    eigenpairs, the bandwidth, and the log mass that is typical at the point."""
+    """Neighbours of one point: it, the rows of the cloud and which of them, weights w_n, Σ w²/v, their sums, m − p, the
+    bandwidth, and the log mass that is typical at the point. Σ's leading eigenpairs, which cost most, are found by
+    `ManyDimensions._turn` where they are needed."""
 
-    offsets: FloatArray
+    point: FloatArray
+    rows: FloatArray
+    places: IntArray
     weights: FloatArray
     squares: float
     mass: float
     log_mass: float
     shift: FloatArray
-    values: FloatArray
-    tangents: FloatArray
     width: float
     typical: float
+    values: FloatArray = field(default_factory=lambda: np.empty(0))
+    tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def offsets(self) -> FloatArray:
+        """y_n [n, d]."""
+        return np.asarray(self.rows[self.places] - self.point)
 
     @property
     def effective(self) -> float:
@@ -123,6 +134,7 @@ class ManyDimensions:
             if seen is None:
                 end.status = int(Status.LEFT_SUPPORT)
                 return end
+            self._turn(seen)
             a = numbers[WIDTH] = seen.width
             numbers[LOG_ABSOLUTE], numbers[LOG_MASS] = seen.log_mass, seen.log_mass - seen.typical
             numbers[EFFECTIVE] = seen.effective
@@ -169,26 +181,30 @@ class ManyDimensions:
         """A plain step at each factor of the ladder, from the smallest at which ``p`` is not alone; None if there is
         none."""
         plan = self._plan
-        top = self._rung(p, own_width) if np.isfinite(plan.wanted) else 0
+        top, seen = self._rung(p, own_width) if np.isfinite(plan.wanted) else (0, None)
         if top < 0:
             return None
         for factor in plan.ladder[top:]:
-            seen = self._look(p, own_width, factor, -1.0)
-            if seen is not None and gap_verdict(seen.values, plan.rank, plan.min_gap) == Status.OK:
-                p = p + _across(seen.tangents, seen.shift)
+            seen = self._look(p, own_width, factor, -1.0) if seen is None else seen
+            if seen is not None:
+                self._turn(seen)
+                if gap_verdict(seen.values, plan.rank, plan.min_gap) == Status.OK:
+                    p = p + _across(seen.tangents, seen.shift)
+            seen = None
         return p
 
-    def _rung(self, p: FloatArray, own_width: float) -> int:
-        """Place on the ladder to begin at, as in `walk`; −1 if there is none."""
+    def _rung(self, p: FloatArray, own_width: float) -> tuple[int, _Seen | None]:
+        """Place on the ladder to begin at, as in `walk`, and what is seen there; −1 if there is none."""
         for level in reversed(range(self._plan.ladder.size)):
             seen = self._look(p, own_width, self._plan.ladder[level], -1.0)
             if seen is None or seen.effective < self._plan.wanted:
                 continue
             if mass_verdict(seen.log_mass - seen.typical, self._plan.log_share) != Status.OK:
                 continue
+            self._turn(seen)
             if not beside(seen.shift, _across(seen.tangents, seen.shift), seen.width):
-                return level
-        return -1
+                return level, seen
+        return -1, None
 
     def _weigh(self, p: FloatArray, width: float, apart: float) -> tuple[np.ndarray, FloatArray, float]:
         n_points = self._rows.shape[0]
@@ -212,20 +228,22 @@ class ManyDimensions:
         if mass == 0.0:
             return None
         shift /= mass
-        factor_rows = np.empty((places.size, p.size))
-        fill_tile(self._rows, places, weights / mass, p + shift, factor_rows)
-        values, tangents = self._leading(factor_rows)
-        offsets = self._rows[places] - p
         log_mass = float(np.log(mass) - 0.5 * nearest)
-        return _Seen(offsets, weights, float(phi @ weights), mass, log_mass, shift, values, tangents, width, typical)
+        return _Seen(p, self._rows, places, weights, float(phi @ weights), mass, log_mass, shift, width, typical)
+
+    def _turn(self, seen: _Seen) -> None:
+        """Find the leading k + 1 eigenvalues of ZᵀZ and k eigenvectors [d, k], once."""
+        if not seen.values.size:
+            rows = np.empty((seen.places.size, seen.point.size))
+            fill_tile(self._rows, seen.places, seen.weights / seen.mass, seen.point + seen.shift, rows)
+            seen.values, seen.tangents = self._leading(rows)
 
     def _leading(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Leading k + 1 eigenvalues of Z ᵀZ and k eigenvectors [d, k]."""
         k = self._plan.rank
         factored = rows.shape[0] < rows.shape[1]
         matrix = rows if factored else rows.T @ rows
         if factored or rows.shape[1] > FULL * len(self._start):
-            converged, values, vectors = leading(matrix, factored, self._start, k)
+            converged, values, vectors = leading(matrix, factored, self._start, k, _TOLERANCE)
             if converged:
                 return values, vectors
         ascending, columns = np.linalg.eigh(rows.T @ rows)
@@ -241,13 +259,14 @@ class _Fit:
 
     def __init__(self, seen: _Seen) -> None:
         k = seen.tangents.shape[1]
-        own = seen.offsets @ seen.tangents / seen.width
+        offsets = seen.offsets
+        own = offsets @ seen.tangents / seen.width
         features = np.empty((own.shape[0], n_features(k)))
         features[:, 0] = 1.0
         features[:, 1 : 1 + k] = own
         for place, (a, b) in enumerate(pairs(k), start=1 + k):
             features[:, place] = own[:, a] * own[:, b]
-        self.own, self.normal = own, (seen.offsets - (own @ seen.tangents.T) * seen.width) / seen.width
+        self.own, self.normal = own, (offsets - (own @ seen.tangents.T) * seen.width) / seen.width
         weighted = seen.weights[:, None] * features
         self.factor, cross = weighted.T @ features, weighted.T @ self.normal
         self.coefficients = np.empty_like(cross)

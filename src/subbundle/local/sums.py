@@ -15,6 +15,24 @@ from subbundle.cloud.build import LEAF
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
+@kernel(fastmath=_FAST)
+def first_moment(blocks, found, count, weights, point, first):
+    """Return Σ w_n and Σ w_n²; write Σ w_n (x_n − p) into ``first`` [d]."""
+    mass = squares = 0.0
+    for j in range(point.size):
+        first[j] = 0.0
+    for c in range(count):
+        for i in range(LEAF):
+            mass += weights[c, i]
+            squares += weights[c, i] * weights[c, i]
+        for j in range(point.size):
+            total = 0.0
+            for i in range(LEAF):
+                total += weights[c, i] * (blocks[found[c], j, i] - point[j])
+            first[j] += total
+    return mass, squares
+
+
 @kernel
 def moments(blocks, found, count, weights, point, first, second):
     """Return Σ w_n; write Σ w_n (x_n − p) into ``first`` [d] and Σ w_n (x_n − p)(x_n − p)ᵀ into ``second`` [d, d]."""

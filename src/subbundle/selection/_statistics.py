@@ -25,7 +25,6 @@ from subbundle.selection._ladder import wanted_neighbours
 from subbundle.selection._tuning import OVER_NOISE, STEPS, TOL
 
 Width = float | LocalBandwidth
-_MIN_DENSITY = 1e-9
 
 
 class Estimate(NamedTuple):
@@ -100,7 +99,7 @@ def tangent_projector(rank: int, n_jobs: int | None) -> Statistic:
         frame = bundle.frame(queries)
         known = frame.status == Status.OK
         bases = np.where(known[:, None, None], frame.vectors, np.nan)
-        return Estimate(bases, None, np.ones(len(queries), np.bool_), 2.0 * bundle.typical_mass)
+        return Estimate(bases, None, np.ones(len(queries), np.bool_), 2.0 * float(np.median(frame.density)))
 
     return Statistic(fit, projectors_product, order=2, growth=2.0)
 
@@ -111,7 +110,8 @@ def on_the_ridge(
     """``queries`` [q, d], relative to the cloud's centre, projected onto the ridge of all observations; those without
     one are left out."""
     centred = Cloud(cloud.at(np.arange(cloud.n_points)))
-    ridge = ridge_project(PrincipalSubbundle(centred, rank, width, n_jobs=n_jobs), queries, max_steps=max_steps)
+    bundle = PrincipalSubbundle(centred, rank, width, min_density=0.0, n_jobs=n_jobs)
+    ridge = ridge_project(bundle, queries, max_steps=max_steps)
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     return np.ascontiguousarray(ridge.points[arrived])
 
@@ -139,6 +139,6 @@ def _trace(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _bundle(part: Cloud, rank: int, width: Width, n_jobs: int | None) -> PrincipalSubbundle | None:
     try:
-        return PrincipalSubbundle(part, rank, width, min_density=_MIN_DENSITY, n_jobs=n_jobs)
+        return PrincipalSubbundle(part, rank, width, min_density=0.0, n_jobs=n_jobs)
     except ValueError:
         return None

@@ -24,17 +24,16 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
-from subbundle.selection._gap import mean_gaps
 from subbundle.selection._ladder import first_width, flatness, least, parts
 from subbundle.selection._risk import compare
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
-from subbundle.selection._tuning import LEAST_POINTS, LENGTH, QUERIES, RATIO, UNCANCELLED, WIDEST
+from subbundle.selection._tuning import LEAST_POINTS, LEAST_QUERIES, LENGTH, QUERIES, RATIO, UNCANCELLED, WIDEST
 from subbundle.selection.components import principal_components
+from subbundle.selection.gap import mean_gaps
 
 # (λ_k − λ_{k+1})/λ_k below which the neighbours of most points are too round for a shape: where the bandwidth is 1.8
 # times the noise, the least that was ever best, it is 0.76; in the middle of pure noise 0.1 to 0.3.
 _ROUND = 0.5
-_LOOKED_AT = 200
 # Rungs below the bandwidth of the ridge at which the ladder of the subspaces starts.
 _BELOW = 4
 PURPOSES = ("ridge", "tangents", "geodesics")
@@ -231,7 +230,7 @@ def _between(ladder: FloatArray, risks: FloatArray, bandwidths: FloatArray) -> F
 def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:
     """The choice with a remark where neighbours at this bandwidth show no shape."""
     try:
-        bundle = PrincipalSubbundle(cloud, rank, choice.bandwidth, n_jobs=n_jobs)
+        bundle = PrincipalSubbundle(cloud, rank, choice.bandwidth, min_density=0.0, n_jobs=n_jobs)
     except ValueError:
         return by_neighbours(cloud, rank)
     return replace(choice, remark=no_shape(bundle))
@@ -239,7 +238,7 @@ def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | N
 
 def no_shape(bundle: PrincipalSubbundle) -> str:
     """A remark where the neighbours of most places show no shape of the rank of ``bundle``; empty otherwise."""
-    frame, rank = bundle.frame(bundle.landmarks(_LOOKED_AT)), bundle.rank
+    frame, rank = bundle.frame(bundle.landmarks(LEAST_QUERIES)), bundle.rank
     gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap)))
     if gap >= _ROUND:
         return ""

@@ -29,13 +29,13 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     gaps: FloatArray = np.full(rungs, np.nan, np.float64)
     for rung, bandwidth in enumerate(ladder):
         try:
-            bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), n_jobs=n_jobs)
+            bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), min_density=0.0, n_jobs=n_jobs)
         except ValueError:
             continue
         frame = bundle.frame(bundle.landmarks(_QUERIES))
         seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
         if seen.any():
             gaps[rung] = frame.gap[seen].mean()
-        if bundle.typical_mass > PLENTY:
+        if np.median(frame.density) > PLENTY:
             cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
     return ladder, gaps
