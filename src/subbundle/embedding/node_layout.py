@@ -3,7 +3,7 @@
 1  neighbour graphs of several sizes, averaged by how well their layouts predict the rows (`skeleton`)
 2  a chart at every node: directions from its frame, bent by as much curvature as there is evidence of, lengths of arcs
 3  charts laid out as rigid pieces, from the layout of 1; what remains of their contradictions, relative to their size,
-   is the residual r. Where the shape closes up it is cut, if that mends the contradictions
+   is the residual r. Where the shape closes up it is cut, if the rows are then predicted far better
 4  charts and graph distances together, the latter with the weight (r/.2)⁴: charts that agree need no path lengths,
    which zigzag and are wrong around holes; charts that contradict each other (curved, thin data) need them
 5  if the result predicts the rows worse than the distances alone, these alone count
@@ -39,9 +39,11 @@ _SCALES = (0.5, 1.0)
 _STRESS_ROUNDS = (100, 1e-4)
 # A joint layout may predict the rows that much worse than distances alone.
 _WORSE = 1.02
-# Residual above which charts contradict each other, and the factor that a cut must bring it down by, by metric.
+# Residual above which charts contradict each other.
 CONTRADICTION = 0.03
-_MENDED = {"auto": 0.6, "rigid": 1.0, "stress": 0.3}
+# A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
+# worse than cut ones, a cut through others gains at most a twentieth (benchmarks/tables.py).
+_MENDED = 0.5
 # Steps along a curve that its charts hold.
 _CURVE_STEPS = 2
 
@@ -104,19 +106,21 @@ def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str,
         found = skeleton_of(points, edges, graph_of(points, edges).joined())
     start, joined, cut = found.positions, found.lengths, 0.0
     # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
-    members, charts, positions, residual = _loose(found, fits, start, np.inf if metric == "rigid" else CONTRADICTION)
+    wanted = np.inf if metric == "rigid" else CONTRADICTION
+    members, charts, positions, residual = _loose(found, fits, start, wanted)
     if residual > CONTRADICTION:
         crossing = crossing_edges(found.edges, found.lengths)
         if crossing.any():
             edges = without(found.edges, crossing)
             opened = skeleton_of(points, edges, graph_of(points, edges).joined())
-            # Unrolled, an open shape lies flat already; distances alone may leave a strip twisted.
+            # Unrolled, an open shape lies flat already, where distances alone may leave a strip twisted; a crooked one
+            # falls apart.
             flat = unrolled(edges, opened.lengths)
-            wanted = _MENDED[metric] * residual
-            trial = _loose(opened, fits, flat, wanted)
-            if trial[3] <= wanted:
-                start, found, cut = flat, opened, float(np.mean(crossing[found.edges.along]))
-                members, charts, positions, residual = trial
+            error = prediction_error(points, flat)
+            if min(error, opened.error) <= _MENDED * found.error:
+                start = flat if error <= opened.error else opened.positions
+                found, cut = opened, float(np.mean(crossing[found.edges.along]))
+                members, charts, positions, residual = _loose(found, fits, start, wanted)
     positions, tie, error = _tied(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
     zigzag = (misfit / _EVEN) ** _POWER

@@ -12,13 +12,14 @@ and averaging is believed only if its layout predicts the rows better than that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding.arrangement import side_by_side
+from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.local_polynomials import LocalPolynomials
@@ -99,7 +100,7 @@ def lay_out_table(
             for label in range(int(labels.max()) + 1)
         ]
         order = np.argsort(labels, kind="stable")
-        return _assembled(chosen[order], nodes[order], labels[order], found, how, n_jobs)
+        return _to_scale(_assembled(chosen[order], nodes[order], labels[order], found, how, n_jobs))
 
     layout = laid_out(how)
     if isinstance(bandwidth, str) and how.n_neighbors and layout.path_tie > 1.0:
@@ -168,14 +169,12 @@ def _assembled(
     places = [one.positions @ turn + shift for one, turn, shift in zip(found, rotations, shifts, strict=True)]
     links = csr_array(block_diag([one.links for one in found], format="csr"))
     links.sort_indices()
-    singular = np.linalg.svd(maps, compute_uv=False)
     sizes = np.array([len(one.positions) for one in found])
     residual = float(np.sqrt(np.average([one.residual**2 for one in found], weights=sizes)))
     arrays = {
         "origins": origins, "bases": nodes, "frames": np.concatenate([one.fits.frames for one in found]).transpose(0, 2,
         1), "forms": np.concatenate([one.fits.forms for one in found]), "maps": maps, "shifts": np.concatenate(places),
-        "stretches": np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1), "labels": labels, "radii":
-        np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
+        "labels": labels, "radii": np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
         "links": links.indices.astype(np.int64),
     }  # fmt: skip
     contradiction = float(np.sqrt(np.average([off**2 for _, off in stretched], weights=sizes)))
@@ -185,6 +184,15 @@ def _assembled(
         found[0].path_tie, found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
         prediction_error(origins, arrays["shifts"]),
     )  # fmt: skip
+
+
+def _to_scale(layout: TableLayout) -> TableLayout:
+    """``layout`` without the excess of paths over a graph, which zigzag, where it follows these alone."""
+    if np.isfinite(layout.tie):
+        return layout
+    along = AtlasDistance(layout.atlas, layout.lengths, layout.path_tie, n_jobs=layout.atlas.n_jobs)
+    atlas = layout.atlas.moved(along.excess() ** -1 * np.eye(layout.atlas.rank), np.zeros(layout.atlas.rank))
+    return replace(layout, atlas=atlas)
 
 
 def _radii(layout: NodeLayout) -> FloatArray:
