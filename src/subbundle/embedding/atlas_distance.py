@@ -91,8 +91,8 @@ class AtlasDistance:
         first, second = _some_pairs(len(self._atlas.bases))
         graph = dijkstra(self._matrix, indices=first)[np.arange(len(first)), second]
         known = np.isfinite(graph) & (first != second)
-        ends = (self._atlas.bases[rows[known]] for rows in (first, second))
-        straight = self._straight(*ends, first[known], second[known])
+        first, second, bases = first[known], second[known], self._atlas.bases
+        straight = self._straight(bases[first], bases[second], first, second)
         return float(np.median(graph[known] / straight)) if known.any() else 1.0
 
     def _straight(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
