@@ -1,4 +1,4 @@
-"""Images of a bumpy ball that turns about two axes under a moving light: few parameters, many columns.
+"""Images of bumpy balls that turn about two axes under a moving light: few parameters, many columns.
 
 The ball is star-shaped, |p| = r(p/|p|) with r = 1 + Σ h_i exp(s_i (u·c_i − 1)); along the ray through each pixel its
 first crossing is found on a grid of depths, between two of them linearly. Brightness is that of a matt surface with a
@@ -72,3 +72,30 @@ def _rotation(axis: int, angle: float) -> FloatArray:
     turned[[i, j], [i, j]] = np.cos(angle)
     turned[i, j], turned[j, i] = -np.sin(angle), np.sin(angle)
     return turned
+
+
+def radial_image(
+    x: np.ndarray, y: np.ndarray, turn: float, tilt: float, light: float, bumps: np.ndarray, heights: np.ndarray
+) -> np.ndarray:
+    """Shading of the radial surface r(u) = 0.65 + Σ h exp(−4 |u − b|²), seen along the third axis."""
+    c, s, e, f = np.cos(turn), np.sin(turn), np.cos(tilt), np.sin(tilt)
+    rotation = np.array([[c, 0.0, s], [s * f, e, -c * f], [-s * e, f, c * e]])
+    depth = np.linspace(1.1, -1.1, 56)
+    space = np.stack(np.broadcast_arrays(x[..., None], y[..., None], depth), axis=-1)
+    radius = np.linalg.norm(space, axis=-1) + 1e-9
+    directions = (space / radius[..., None]) @ rotation
+    apart = ((directions[..., None, :] - bumps) ** 2).sum(axis=-1)
+    inside = 0.65 + np.exp(-4.0 * apart) @ heights - radius
+    hit = inside > 0.0
+    seen = hit.any(axis=-1)
+    first = hit.argmax(axis=-1)
+    here = np.take_along_axis(inside, first[..., None], axis=-1)[..., 0]
+    before = np.take_along_axis(inside, np.maximum(first - 1, 0)[..., None], axis=-1)[..., 0]
+    height = depth[first] + (depth[0] - depth[1]) * np.where(seen, here / np.maximum(here - before, 1e-9), 0.0)
+    height = np.where(seen, height, 0.0)
+    slope_y, slope_x = np.gradient(height, 2.0 / 32.0)
+    normal = np.stack([-slope_x, -slope_y, np.ones_like(height)], axis=-1)
+    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+    source = np.array([np.sin(light), 0.3, np.cos(light)])
+    shade = np.clip(normal @ (source / np.linalg.norm(source)), 0.0, None)
+    return 255.0 * seen * (0.15 + 0.85 * shade)

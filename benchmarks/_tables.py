@@ -17,6 +17,7 @@ from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks._renderings import radial_image, renderings
 from benchmarks._sheets import roll_sheet, s_map, s_sheet, strip_sheet
 
 NEAR = 10
@@ -157,35 +158,14 @@ def _blob(count: int, seed: int) -> Tabular:
     truth = rng.uniform(-1.0, 1.0, (count, 3)) * np.array([1.2, 0.6, 1.0])
     images = np.empty((count, 32, 32))
     for i, (turn, tilt, light) in enumerate(truth):
-        images[i] = _rendered(x, y, turn, tilt, light, bumps, heights)
+        images[i] = radial_image(x, y, turn, tilt, light, bumps, heights)
     return Tabular(images.reshape(count, -1), 3, partial(parameters, truth))
 
 
-def _rendered(
-    x: np.ndarray, y: np.ndarray, turn: float, tilt: float, light: float, bumps: np.ndarray, heights: np.ndarray
-) -> np.ndarray:
-    """Shading of the radial surface r(u) = 0.65 + Σ h exp(−4 |u − b|²), seen along the third axis."""
-    c, s, e, f = np.cos(turn), np.sin(turn), np.cos(tilt), np.sin(tilt)
-    rotation = np.array([[c, 0.0, s], [s * f, e, -c * f], [-s * e, f, c * e]])
-    depth = np.linspace(1.1, -1.1, 56)
-    space = np.stack(np.broadcast_arrays(x[..., None], y[..., None], depth), axis=-1)
-    radius = np.linalg.norm(space, axis=-1) + 1e-9
-    directions = (space / radius[..., None]) @ rotation
-    apart = ((directions[..., None, :] - bumps) ** 2).sum(axis=-1)
-    inside = 0.65 + np.exp(-4.0 * apart) @ heights - radius
-    hit = inside > 0.0
-    seen = hit.any(axis=-1)
-    first = hit.argmax(axis=-1)
-    here = np.take_along_axis(inside, first[..., None], axis=-1)[..., 0]
-    before = np.take_along_axis(inside, np.maximum(first - 1, 0)[..., None], axis=-1)[..., 0]
-    height = depth[first] + (depth[0] - depth[1]) * np.where(seen, here / np.maximum(here - before, 1e-9), 0.0)
-    height = np.where(seen, height, 0.0)
-    slope_y, slope_x = np.gradient(height, 2.0 / 32.0)
-    normal = np.stack([-slope_x, -slope_y, np.ones_like(height)], axis=-1)
-    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-    source = np.array([np.sin(light), 0.3, np.cos(light)])
-    shade = np.clip(normal @ (source / np.linalg.norm(source)), 0.0, None)
-    return 255.0 * seen * (0.15 + 0.85 * shade)
+def _faces(count: int, seed: int) -> Tabular:
+    """As 698 images of a face that turns about two axes under a moving light, which have served since Isomap's time."""
+    images, truth = renderings(count, seed=seed)
+    return Tabular(images, 3, partial(parameters, truth))
 
 
 def _smooth(count: int, rank: int, seed: int, *, noise: float = 0.0, uneven: bool = False) -> Tabular:
@@ -276,6 +256,8 @@ MADE: dict[str, Callable[[], Tabular]] = {
     "blob 300": partial(_blob, 300, 0),
     "blob 600": partial(_blob, 600, 1),
     "blob 1200": partial(_blob, 1200, 2),
+    "like faces 698": partial(_faces, 698, 0),
+    "like faces 350": partial(_faces, 350, 1),
     "smooth k = 1, 200": partial(_smooth, 200, 1, 0),
     "smooth k = 2, 500": partial(_smooth, 500, 2, 0),
     "smooth k = 3, 1000": partial(_smooth, 1000, 3, 0),

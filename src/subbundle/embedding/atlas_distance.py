@@ -25,6 +25,8 @@ _TREES = 64
 # Trust in the charts below which nothing is straightened: it would change a length by less than a hundredth.
 _NO_TRUST = 0.05
 _GRAIN = 16
+# Pairs of points on which lengths are compared.
+_PAIRS = 120
 
 
 class AtlasDistance:
@@ -75,6 +77,24 @@ class AtlasDistance:
         lengths = self._straight(here.feet[rows], there.feet[columns], here.nearest[rows], there.nearest[columns])
         return lengths.reshape(len(here.feet), len(there.feet))
 
+    def stress(self, points: FloatArray, coordinates: FloatArray) -> float:
+        """Relative stress √(Σ (|z_i − z_j| − d_ij)²/Σ d_ij²) of ``coordinates`` [n, k] of ``points`` [n, D]."""
+        first, second = _some_pairs(len(points))
+        along = self.between(points[first], points[second])
+        apart = np.linalg.norm(coordinates[first] - coordinates[second], axis=1)
+        known = np.isfinite(along) & (first != second)
+        total = float(np.sum(along[known] ** 2))
+        return float(np.sqrt(np.sum((apart - along)[known] ** 2) / total)) if total > 0.0 else float("nan")
+
+    def excess(self) -> float:
+        """Median factor by which paths over the graph between bases are longer than these distances."""
+        first, second = _some_pairs(len(self._atlas.bases))
+        graph = dijkstra(self._matrix, indices=first)[np.arange(len(first)), second]
+        known = np.isfinite(graph) & (first != second)
+        first, second, bases = first[known], second[known], self._atlas.bases
+        straight = self._straight(bases[first], bases[second], first, second)
+        return float(np.median(graph[known] / straight)) if known.any() else 1.0
+
     def _straight(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
         """Lengths; a pair is walked from its smaller chart, so that both directions give the same bits."""
         swap = (goals < charts) | ((goals == charts) & _after(starts, ends))
@@ -116,6 +136,12 @@ class AtlasDistance:
 
         run_rows(work, len(chosen), self._jobs, grain=_GRAIN, calls_blas=False)
         return np.maximum(found, 1e-300)
+
+
+def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
+    """Rows spread evenly over ``count`` rows, and the same in another order."""
+    first = (np.arange(min(_PAIRS, count)) * count) // min(_PAIRS, count)
+    return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
 
 
 def _after(first: FloatArray, second: FloatArray) -> Any:

@@ -29,17 +29,21 @@ _PER_CLUSTER, _MOST_COARSE = 12, 2400
 
 
 def joint_layout(
-    positions: FloatArray, charts: RigidCharts, stress: Stress, clusters: IntArray, *, tie: float, scale: float
-) -> FloatArray:
+    positions: FloatArray, charts: RigidCharts, stress: Stress, clusters: IntArray, *, tie: float, scale: float,
+    goal: float = np.inf,
+) -> FloatArray:  # fmt: skip
     """Positions [n, k] of least E from ``positions``, with μ = ``tie`` × (all weights of charts/all of the stress).
 
-    ``clusters`` [n] numbers compact groups of rows; ``scale`` is g.
+    ``clusters`` [n] numbers compact groups of rows; ``scale`` is g. Rounds gain less and less; they end early when E
+    would stay above ``goal`` though all that are left gained as much as the last.
     """
     mu = tie * float(charts.members.weights.sum()) / stress.total
     energy, descent = _energy(positions, charts, stress, mu, scale)
-    for _ in range(_ROUNDS):
+    for done in range(_ROUNDS):
         charts.linearise()
-        solve = _preconditioner(charts, stress, mu, clusters, positions)
+        # The first rounds move most; after them an older preconditioner serves as well.
+        if done & (done - 1) == 0:
+            solve = _preconditioner(charts, stress, mu, clusters, positions)
         step = _conjugate_gradients(charts, stress, mu, descent, solve)
         for _ in range(_HALVINGS):
             lower, new_descent = _energy(positions + step, charts, stress, mu, scale)
@@ -52,7 +56,7 @@ def joint_layout(
             break
         gain, energy, descent = energy - lower, lower, new_descent
         positions = positions + step
-        if gain <= _SETTLED * energy:
+        if gain <= _SETTLED * energy or energy - (_ROUNDS - 1 - done) * gain > goal:
             break
     return np.asarray(positions - positions.mean(axis=0))
 

@@ -30,7 +30,6 @@ ARRAYS = (
     "forms",
     "maps",
     "shifts",
-    "stretches",
     "labels",
     "radii",
     "link_starts",
@@ -83,7 +82,7 @@ class LaidOutAtlas:
     maps, shifts : [M, k, k], [M, k]
         A_c and z_c.
     stretches : [M]
-        Distortion at each chart.
+        Distortion at each chart: largest |log| of the singular values of A_c.
     labels : [M]
         Connected component of each chart, the largest being 0.
     radii : [M]
@@ -111,6 +110,8 @@ class LaidOutAtlas:
             setattr(self, name, np.ascontiguousarray(arrays[name]))
         self.contradiction, self.n_jobs = contradiction, n_jobs
         self._check()
+        singular = np.linalg.svd(self.maps, compute_uv=False)
+        self.stretches = np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1)
         self._sharp = float(np.clip((_EVEN / max(contradiction, 1e-300)) ** 2, _SHARPEST, 1.0))
         self._inverses = np.ascontiguousarray(np.linalg.inv(self.maps))
         self._candidates = min(2 * self.rank + _MORE + 1, len(self.bases))
@@ -129,7 +130,7 @@ class LaidOutAtlas:
         return {name: getattr(self, name) for name in ARRAYS}
 
     def moved(self, turn: FloatArray, shift: FloatArray) -> Self:
-        """The same atlas with coordinates (z − ``shift``) ``turn``."""
+        """The same atlas with coordinates (z − ``shift``) ``turn``, where ``turn`` [k, k] may also scale."""
         arrays = self.to_arrays() | {"maps": self.maps @ turn, "shifts": (self.shifts - shift) @ turn}
         return type(self)(arrays, self.contradiction, n_jobs=self.n_jobs)
 
@@ -139,8 +140,7 @@ class LaidOutAtlas:
         pairs = rank * (rank + 1) // 2
         shapes = {
             "origins": (count, dim), "bases": (count, dim), "forms": (count, pairs, dim), "maps": (count, rank, rank),
-            "shifts": (count, rank), "radii": (count,), "stretches": (count,), "labels": (count,),
-            "link_starts": (count + 1,),
+            "shifts": (count, rank), "radii": (count,), "labels": (count,), "link_starts": (count + 1,),
         }  # fmt: skip
         odd = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
         whole = ("labels", "link_starts", "links")

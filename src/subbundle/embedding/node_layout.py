@@ -3,7 +3,7 @@
 1  neighbour graphs of several sizes, averaged by how well their layouts predict the rows (`skeleton`)
 2  a chart at every node: directions from its frame, bent by as much curvature as there is evidence of, lengths of arcs
 3  charts laid out as rigid pieces, from the layout of 1; what remains of their contradictions, relative to their size,
-   is the residual r. Where the shape closes up it is cut, if that mends the contradictions
+   is the residual r. Where the shape closes up it is cut, if the rows are then predicted far better
 4  charts and graph distances together, the latter with the weight (r/.2)⁴: charts that agree need no path lengths,
    which zigzag and are wrong around holes; charts that contradict each other (curved, thin data) need them
 5  if the result predicts the rows worse than the distances alone, these alone count
@@ -39,9 +39,11 @@ _SCALES = (0.5, 1.0)
 _STRESS_ROUNDS = (100, 1e-4)
 # A joint layout may predict the rows that much worse than distances alone.
 _WORSE = 1.02
-# Residual above which charts contradict each other, and the factor that a cut must bring it down by, by metric.
+# Residual above which charts contradict each other.
 CONTRADICTION = 0.03
-_MENDED = {"auto": 0.6, "rigid": 1.0, "stress": 0.3}
+# A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
+# worse than cut ones, a cut through others gains at most a twentieth (benchmarks/tables.py).
+_MENDED = 0.5
 # Steps along a curve that its charts hold.
 _CURVE_STEPS = 2
 
@@ -102,49 +104,64 @@ def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str,
         size = min(n_neighbors, most)
         edges = neighborhoods(points, near[:, :size], rank, frame_neighbors=size, frames=fits.frames)
         found = skeleton_of(points, edges, graph_of(points, edges).joined())
-    members, charts, positions, residual = _loose(found, fits, found.positions)
-    joined, cut = found.lengths, 0.0
+    start, joined, cut = found.positions, found.lengths, 0.0
+    # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
+    wanted = np.inf if metric == "rigid" else CONTRADICTION
+    members, charts, positions, residual = _loose(found, fits, start, wanted)
     if residual > CONTRADICTION:
         crossing = crossing_edges(found.edges, found.lengths)
         if crossing.any():
             edges = without(found.edges, crossing)
             opened = skeleton_of(points, edges, graph_of(points, edges).joined())
-            # Unrolled, an open shape lies flat already; distances alone may leave a strip twisted.
-            trial = _loose(opened, fits, unrolled(edges, opened.lengths))
-            if trial[3] <= _MENDED[metric] * residual:
+            # Unrolled, an open shape lies flat already, where distances alone may leave a strip twisted; a crooked one
+            # falls apart.
+            flat = unrolled(edges, opened.lengths)
+            error = prediction_error(points, flat)
+            if min(error, opened.error) <= _MENDED * found.error:
+                start = flat if error <= opened.error else opened.positions
                 found, cut = opened, float(np.mean(crossing[found.edges.along]))
-                members, charts, positions, residual = trial
-    positions, tie, error = _tied(points, found, charts, positions, residual, metric)
+                members, charts, positions, residual = _loose(found, fits, start, wanted)
+    positions, tie, error = _tied(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
     zigzag = (misfit / _EVEN) ** _POWER
     return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, zigzag, size, cut, error)
 
 
 def _loose(
-    found: Skeleton, fits: LocalPolynomials, start: FloatArray
+    found: Skeleton, fits: LocalPolynomials, start: FloatArray, wanted: float
 ) -> tuple[ChartMembers, RigidCharts, FloatArray, float]:
-    """Charts and their layout as rigid pieces from ``start`` [n, k], hardly tied to distances, with the residual."""
+    """Charts and their layout as rigid pieces from ``start`` [n, k], hardly tied to distances, with the residual.
+
+    The last rounds are left out where the residual would not come down to ``wanted``.
+    """
     members = chart_members(found.edges, fits.forms)
     charts = RigidCharts(members, len(start))
     clusters = compact_clusters(found.lengths, charts.rank)
-    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0)
+    goal = wanted**2 * charts.size
+    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0, goal=goal)
     residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
     return members, charts, positions, residual
 
 
 def _tied(
-    points: FloatArray, found: Skeleton, charts: RigidCharts, positions: FloatArray, residual: float, metric: str
-) -> tuple[FloatArray, float, float]:
-    """Positions with the weight that the distances deserve, that weight, and the error of prediction."""
+    points: FloatArray, found: Skeleton, charts: RigidCharts, start: FloatArray, positions: FloatArray,
+    residual: float, metric: str,
+) -> tuple[FloatArray, float, float]:  # fmt: skip
+    """Positions with the weight that the distances deserve, that weight, and the error of prediction.
+
+    Where distances are to count the way begins at ``start`` [n, k] again and not at the ``positions`` [n, k] of the
+    charts alone: what their contradictions have twisted there the distances would not turn back.
+    """
     if metric == "stress":
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
         positions = plain.minimised(found.positions, *_STRESS_ROUNDS)
         return positions, float("inf"), prediction_error(points, positions)
-    tie = _LOOSE if metric == "rigid" else max((residual / _EVEN) ** _POWER, _LOOSE)
-    if tie > 10.0 * _LOOSE:
+    tie = _LOOSE
+    if metric == "auto" and residual > CONTRADICTION:
+        tie = (residual / _EVEN) ** _POWER
         scale = float(np.clip(found.stress.scale_of(positions), *_SCALES))
         clusters = compact_clusters(found.lengths, charts.rank)
-        positions = joint_layout(positions, charts, found.stress, clusters, tie=tie, scale=scale)
+        positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
     error = prediction_error(points, positions)
     if metric == "auto" and error > _WORSE * found.error:
         return found.positions, float("inf"), found.error

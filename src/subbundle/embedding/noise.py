@@ -60,6 +60,9 @@ class Denoising:
     bandwidth: float
 
 
+AS_THEY_ARE = Denoising(1, 0, 0.0, 0.0, 0.0)
+
+
 @dataclass(slots=True)
 class _Rung:
     order: int
@@ -81,21 +84,21 @@ def evidence_of_noise(points: FloatArray, rank: int) -> Denoising:
     """Decide on ``points`` [n, D]; the halves are a fixed permutation of the rows as they stand."""
     count, dim = points.shape
     if count < _FEWEST:
-        return Denoising(1, 0, 0.0, 0.0, 0.0)
+        return AS_THEY_ARE
     seen = points
     if dim > _SKETCH:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, _SKETCH)))[0]
     rungs = [rung for order in (1, 2) for rung in _climb(seen, rank, order)]
     known = [rung for rung in rungs if rung.known]
     if not known:
-        return Denoising(1, 0, 0.0, 0.0, 0.0)
+        return AS_THEY_ARE
     least = min(known, key=lambda rung: rung.risk)
     tied = [rung for rung in known if rung.order == least.order and rung.risk <= _TIE * least.risk]
     best = min(tied, key=lambda rung: rung.count)
     noise = max(rung.noise for rung in known if rung.squared_reach <= 1.1 * best.squared_reach)
     back = dim / seen.shape[1]
     if best.risk >= noise:
-        return Denoising(best.order, 0, 0.0, 0.0, 0.0)
+        return AS_THEY_ARE
     width = float(np.sqrt(best.squared_reach * back / (rank + 4.0)))
     return Denoising(best.order, best.count, float(np.sqrt(back * noise)), float(np.sqrt(back * best.risk)), width)
 
@@ -109,7 +112,7 @@ def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoisi
     size = int(np.median([len(rows) for rows in inside])) - 1
     coefficients = 1 + rank + rank * (rank + 1) // 2
     if size < rank + 2:
-        return Denoising(1, 0, 0.0, 0.0, 0.0)
+        return AS_THEY_ARE
     return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, 0.0, bandwidth)
 
 

@@ -3,7 +3,7 @@
 Every graph is laid out by landmark scaling. A graph with short cuts folds the rows up and predicts them badly when each
 is left out; those with e times the least error count by e⁻¹² in the mean of the graph distances, so that near ties are
 averaged over and short cuts drop out. Charts are made from the smallest neighbourhoods that predict about as well as
-any.
+any, and distances have the scale of their graph.
 """
 
 from __future__ import annotations
@@ -87,10 +87,19 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
         tried.append((prediction_error(points, positions), edges, lengths, stress))
     errors = np.array([one[0] for one in tried])
     shares = (errors.min() / np.maximum(errors, 1e-300)) ** _SHARPNESS
-    mean = sum(share * one[3].distances for share, one in zip(shares / shares.sum(), tried, strict=True))
     chosen = int(np.flatnonzero(errors <= _TIE * errors.min())[0])
-    _, edges, lengths, _ = tried[chosen]
+    _, edges, lengths, stress = tried[chosen]
+    mean = sum(
+        share * _scale(one[3].distances, stress.distances) * one[3].distances
+        for share, one in zip(shares / shares.sum(), tried, strict=True)
+    )
     return _settled(points, edges, lengths, Stress(landmarks, np.asarray(mean)), rank)
+
+
+def _scale(distances: FloatArray, wanted: FloatArray) -> float:
+    """What to multiply ``distances`` with: paths zigzag more the fewer neighbours a graph has."""
+    apart = distances > 0.0
+    return float(np.median(wanted[apart] / distances[apart])) if apart.any() else 1.0
 
 
 def skeleton_of(points: FloatArray, edges: Neighborhoods, lengths: csr_array) -> Skeleton:

@@ -5,22 +5,27 @@
 3  connected components by gaps that stand out                                    (`subbundle.graph`)
 4  each laid out on its own, with charts that know its curvature                  (`node_layout`)
 5  components side by side, and the charts with their places as one atlas         (`laid_out_atlas`)
+
+What 1 calls noise may be more dimensions than were asked for. Then the fits of 2 lie on no k-dimensional shape either,
+and averaging is believed only if its layout predicts the rows better than that of the rows as they are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding.arrangement import side_by_side
+from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.local_polynomials import LocalPolynomials
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
-from subbundle.embedding.noise import Denoising, denoise, denoising_within, evidence_of_noise
+from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
+from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
 from subbundle.graph.frames import leading_directions
 from subbundle.graph.neighbor_graph import graph_of
@@ -59,7 +64,7 @@ class TableLayout:
     cut : float
         Fraction of the edges that were cut because the shape closes up.
     error : float
-        Fraction of the nodes' variance that the coordinates of the others do not predict.
+        Fraction of the variance of the rows under the nodes that the coordinates of the others do not predict.
     """
 
     atlas: LaidOutAtlas
@@ -85,15 +90,22 @@ def lay_out_table(
     wanted = min(count, _MOST_NODES)
     if how.n_neighbors:
         wanted = min(wanted, max(-(-_PER_FIT * count // how.n_neighbors), 4 * _PER_FIT))
-    chosen = (np.arange(wanted) * count) // wanted
-    nodes = denoise(rows, rows[chosen], rank, how)
-    labels = _components(nodes, rank)
-    found = [
-        _laid_out(nodes[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
-        for label in range(int(labels.max()) + 1)
-    ]
-    order = np.argsort(labels, kind="stable")
-    return _assembled(rows[chosen][order], nodes[order], labels[order], found, how, n_jobs)
+    chosen = rows[(np.arange(wanted) * count) // wanted]
+
+    def laid_out(how: Denoising) -> TableLayout:
+        nodes = denoise(rows, chosen, rank, how)
+        labels = _components(nodes, rank)
+        found = [
+            _laid_out(nodes[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
+            for label in range(int(labels.max()) + 1)
+        ]
+        order = np.argsort(labels, kind="stable")
+        return _to_scale(_assembled(chosen[order], nodes[order], labels[order], found, how, n_jobs))
+
+    layout = laid_out(how)
+    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_tie > 1.0:
+        layout = min(layout, laid_out(AS_THEY_ARE), key=lambda one: one.error)
+    return layout
 
 
 def _distinct(points: FloatArray) -> FloatArray:
@@ -104,11 +116,11 @@ def _distinct(points: FloatArray) -> FloatArray:
 
 def _denoising(rows: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
     if bandwidth is None:
-        return Denoising(1, 0, 0.0, 0.0, 0.0)
+        return AS_THEY_ARE
     if isinstance(bandwidth, str):
         # Rows that already follow one another along a curve are left alone.
         alone = curve_through(rows, strict=True) is not None
-        return Denoising(1, 0, 0.0, 0.0, 0.0) if alone else evidence_of_noise(rows, rank)
+        return AS_THEY_ARE if alone else evidence_of_noise(rows, rank)
     return denoising_within(rows, rank, bandwidth)
 
 
@@ -157,14 +169,12 @@ def _assembled(
     places = [one.positions @ turn + shift for one, turn, shift in zip(found, rotations, shifts, strict=True)]
     links = csr_array(block_diag([one.links for one in found], format="csr"))
     links.sort_indices()
-    singular = np.linalg.svd(maps, compute_uv=False)
     sizes = np.array([len(one.positions) for one in found])
     residual = float(np.sqrt(np.average([one.residual**2 for one in found], weights=sizes)))
     arrays = {
         "origins": origins, "bases": nodes, "frames": np.concatenate([one.fits.frames for one in found]).transpose(0, 2,
         1), "forms": np.concatenate([one.fits.forms for one in found]), "maps": maps, "shifts": np.concatenate(places),
-        "stretches": np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1), "labels": labels, "radii":
-        np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
+        "labels": labels, "radii": np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
         "links": links.indices.astype(np.int64),
     }  # fmt: skip
     contradiction = float(np.sqrt(np.average([off**2 for _, off in stretched], weights=sizes)))
@@ -172,8 +182,17 @@ def _assembled(
     return TableLayout(
         LaidOutAtlas(arrays, contradiction, n_jobs=n_jobs), lengths, nodes, how, residual, found[0].tie,
         found[0].path_tie, found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
-        float(np.average([one.error for one in found], weights=sizes)),
+        prediction_error(origins, arrays["shifts"]),
     )  # fmt: skip
+
+
+def _to_scale(layout: TableLayout) -> TableLayout:
+    """``layout`` without the excess of paths over a graph, which zigzag, where it follows these alone."""
+    if np.isfinite(layout.tie):
+        return layout
+    along = AtlasDistance(layout.atlas, layout.lengths, layout.path_tie, n_jobs=layout.atlas.n_jobs)
+    atlas = layout.atlas.moved(along.excess() ** -1 * np.eye(layout.atlas.rank), np.zeros(layout.atlas.rank))
+    return replace(layout, atlas=atlas)
 
 
 def _radii(layout: NodeLayout) -> FloatArray:

@@ -11,7 +11,6 @@ from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.reduction import kept_components
 from subbundle.embedding.table import TableLayout, lay_out_table
@@ -19,8 +18,6 @@ from subbundle.selection.components import Components
 
 # Differences for the directions of the coordinates at a base point, in radii of the charts.
 _DIFFERENCE = 1e-2
-# Pairs of rows on which the stress of the coordinates is measured.
-_PAIRS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +60,6 @@ def _bandwidth(bandwidth: Any) -> float | str | None:
         as_choice(bandwidth, "bandwidth", ("auto",))
         return bandwidth
     return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto', or None to take rows as they are.")
-
-
-def stress_of(distance: AtlasDistance, points: FloatArray, coordinates: FloatArray) -> float:
-    """Relative stress of ``coordinates`` [n, k] of ``points`` [n, D] against the distances along the shape."""
-    count = len(points)
-    first = (np.arange(min(_PAIRS, count)) * count) // min(_PAIRS, count)
-    second = first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
-    along = distance.between(points[first], points[second])
-    apart = np.linalg.norm(coordinates[first] - coordinates[second], axis=1)
-    known = np.isfinite(along) & (first != second)
-    total = float(np.sum(along[known] ** 2))
-    return float(np.sqrt(np.sum((apart - along)[known] ** 2) / total)) if total > 0.0 else float("nan")
 
 
 def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:

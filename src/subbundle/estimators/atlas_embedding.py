@@ -17,7 +17,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.quality import quality
-from subbundle.estimators._atlas_fit import Learned, developed_at, learn, stress_of
+from subbundle.estimators._atlas_fit import Learned, developed_at, learn
 from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, without_gaps
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
@@ -286,7 +286,7 @@ class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         # Judged in an order that does not depend on how the rows came.
         order = np.lexsort(placed.coordinates.T)
         inside = self._components.enter(rows[order])
-        stress = stress_of(self._along(), inside, placed.coordinates[order])
+        stress = self._along().stress(inside, placed.coordinates[order])
         self.quality_ = quality(inside, placed.coordinates[order], stress)
 
     def _along(self) -> AtlasDistance:
