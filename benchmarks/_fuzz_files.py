@@ -18,7 +18,7 @@ import numpy as np
 
 import subbundle as sb
 from benchmarks._fuzz_rows import ALLOWED, OUTCOMES, RETURNED, Row, ending_of
-from benchmarks._fuzz_samples import damaged, damaged_inside, write_samples
+from benchmarks._fuzz_samples import damaged, damaged_inside, damaged_pages, write_samples
 from benchmarks._fuzz_worker import Worker, _limit_memory
 from subbundle.commands._tables import read_table
 from subbundle.formats.poses import read_list
@@ -69,7 +69,8 @@ def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
         if hasattr(model, "transform"):
             model.transform(rng.standard_normal((5, 3)))
         return
-    path.write_bytes((damaged_inside if subject == ".npz" and rng.random() < 0.7 else damaged)(rng, content))
+    deep = {".npz": damaged_inside, ".e57": damaged_pages}.get(subject, damaged)
+    path.write_bytes((deep if rng.random() < 0.7 else damaged)(rng, content))
     readers = [sb.scans.read_scan]
     readers += [sb.io.read_points] if subject in (*sb.io.MESH_SUFFIXES, ".xyz", ".csv", ".npy") else []
     readers += [read_table] if subject in (".csv", ".npy") else []

@@ -143,6 +143,24 @@ def damaged(rng: Rng, content: bytes) -> bytes:
     return content
 
 
+def damaged_pages(rng: Rng, content: bytes) -> bytes:
+    """An E57 file of the same length, damaged, whose pages (1020 bytes and their CRC-32C) have right checksums."""
+    inside = b"".join(content[i : i + 1020] for i in range(0, len(content), 1024))
+    changed = damaged(rng, inside)[: len(inside)].ljust(len(inside), b"\0")
+    pages = [changed[i : i + 1020] for i in range(0, len(changed), 1020)]
+    return b"".join(page + struct.pack(">I", _checksum(page)) for page in pages)
+
+
+def _checksum(page: bytes) -> int:
+    """CRC-32C, bit by bit."""
+    rest = 0xFFFFFFFF
+    for byte in page:
+        rest ^= byte
+        for _ in range(8):
+            rest = (rest >> 1) ^ (0x82F63B78 if rest & 1 else 0)
+    return rest ^ 0xFFFFFFFF
+
+
 def _other_numbers(rng: Rng, content: bytes) -> bytes:
     """An array of the same shape with other numbers in one to four places."""
     data = bytearray(content)

@@ -23,7 +23,7 @@ from subbundle.formats.tables import check_npy, is_number
 MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
 # Meshes in R^d go into NumPy's own container: the other formats know three coordinates.
 WRITTEN_SUFFIXES = (*MESH_SUFFIXES, ".npz")
-_TABLE_SUFFIXES = (".xyz", ".csv", ".npy")
+READ_SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy")
 
 
 def read_points(path: str | os.PathLike[str]) -> FloatArray:
@@ -35,8 +35,8 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES + _TABLE_SUFFIXES:
-        known = ", ".join(MESH_SUFFIXES + _TABLE_SUFFIXES)
+    if suffix not in READ_SUFFIXES:
+        known = ", ".join(READ_SUFFIXES)
         raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")

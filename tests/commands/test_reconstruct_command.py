@@ -91,7 +91,7 @@ def test_a_box_and_a_list_of_outliers(tmp_path, capsys):
         (["--units", "parsec"], "must be one of km, m, cm, mm, um, in, ft, or two like m:mm"),
         (["--transform", "identity", "--transform", "identity"], "once for every scan, 1 times; it was given 2 times"),
         (["--transform", "no.txt"], "no.txt must be an existing file"),
-        (["--faces", "few"], "must be a positive integer; got 'few'"),
+        (["--faces", "few"], "must be at least 4, the triangles of the smallest closed mesh; got 'few'"),
         (["--save-outliers", "out.stl"], "a cloud must end in one of .csv, .npy, .parquet, .ply; got 'out.stl'"),
     ],
 )

@@ -14,7 +14,8 @@ def test_matrices_in_text_and_json(tmp_path):
     np.savetxt(tmp_path / "a.txt", MATRIX)
     (tmp_path / "a.json").write_text(json.dumps({"name": "a", "matrix": MATRIX.tolist()}))
     (tmp_path / "b.json").write_text(json.dumps(MATRIX.ravel().tolist()))
-    for name in ("a.txt", "a.json", "b.json"):
+    np.savetxt(tmp_path / "b.txt", MATRIX[:3], delimiter=", ")
+    for name in ("a.txt", "b.txt", "a.json", "b.json"):
         assert np.array_equal(read_matrix(tmp_path / name), MATRIX)
 
 

@@ -147,6 +147,13 @@ def positive_integer(text: str) -> int:
     return int(text)
 
 
+def face_count(text: str) -> int:
+    """A number of triangles."""
+    if not (text.isascii() and text.isdigit() and int(text) >= 4):
+        raise argparse.ArgumentTypeError(f"must be at least 4, the triangles of the smallest closed mesh; got {text!r}")
+    return int(text)
+
+
 def row_numbers(text: str) -> list[int]:
     """Row numbers, counted from 0, separated by commas."""
     entries = text.split(",")

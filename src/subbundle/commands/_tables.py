@@ -1,4 +1,4 @@
-"""Tables of numbers in and out: ``.csv``, ``.npy``, ``.parquet``, and the point clouds that `subbundle.io` reads."""
+"""Tables of numbers in and out: ``.csv``, ``.npy``, ``.parquet``, and the points of scans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_points
-from subbundle.io import atomic_path, read_points, unreadable
+from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
+from subbundle.scans import read_scan
 
 OUTPUTS = (".csv", ".npy", ".parquet")
 # Columns that a message names at most.
@@ -62,7 +63,7 @@ def read_table(
                 f"--drop, --label and --categorical need the names of columns; {path.name} has none. Write a .csv or "
                 ".parquet file with a line of names."
             )
-        return Table(read_points(path), [])
+        return Table(read_points(path) if suffix in READ_SUFFIXES else read_scan(path).points, [])
     columns = read_columns(path)
     for option, names in (("--drop", drop), ("--label", [label] if label else []), ("--categorical", categorical)):
         _check_names(option, names, columns)

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from subbundle.commands._options import add_scans, bandwidth, positive, positive_integer
+from subbundle.commands._options import add_scans, bandwidth, face_count, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="patches that the scan did not see are bridged up to a half-width of W bandwidths (default 3)",
     )
     parser.add_argument(
-        "--faces", type=positive_integer, default=None, metavar="N",
+        "--faces", type=face_count, default=None, metavar="N",
         help="simplify to at most N triangles, or as few above that as keep the topology",
     )  # fmt: skip
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")

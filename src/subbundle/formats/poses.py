@@ -23,17 +23,19 @@ _LAST_ROW = 1e-5
 
 
 def read_matrix(path: Path) -> FloatArray:
-    """The matrix [4, 4] in a ``.txt`` or ``.json`` file: 16 numbers row by row, or lists of four."""
+    """The matrix [4, 4] in a ``.txt`` or ``.json`` file: its numbers row by row, the last row 0 0 0 1 or left out."""
     text = _text(path)
     try:
         if path.suffix.lower() == ".json":
             held = json.loads(text)
-            numbers = next((v for v in held.values() if np.size(v) == 16), []) if isinstance(held, dict) else held
+            numbers = next((v for v in held.values() if np.size(v) in (12, 16)), []) if isinstance(held, dict) else held
             values = np.asarray(numbers, dtype=np.float64).ravel()
         else:
             values = np.array(re.sub(r"#.*|[,;\[\]]", " ", text).split(), dtype=np.float64)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} must hold the 16 numbers of a 4 × 4 matrix; it holds something else.") from error
+    if values.size == 12:
+        values = np.append(values, [0.0, 0.0, 0.0, 1.0])
     if values.size != 16:
         raise ValueError(f"{path} must hold the 16 numbers of a 4 × 4 matrix; it holds {values.size}.")
     return check_matrix(values.reshape(4, 4), str(path))
@@ -72,7 +74,9 @@ def read_list(path: Path) -> list[tuple[Path, FloatArray]]:
     lines = [line.strip() for line in _text(path).splitlines()]
     try:
         found = _listed(lines)
-    except (ValueError, IndexError) as error:
+    except IndexError as error:
+        raise ValueError(f"{path} could not be read as .aln: it is cut off") from error
+    except ValueError as error:
         raise ValueError(f"{path} could not be read as .aln: {error}") from error
     if not found:
         raise ValueError(f"{path} must name at least one scan; it names none.")

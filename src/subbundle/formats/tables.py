@@ -53,7 +53,11 @@ def read_csv(path: Path, dim: int | None) -> Content:
     with open(path, encoding="utf-8-sig", newline="") as stream:
         first = next(csv.reader(stream), [])
     headed = not all(is_number(entry) for entry in first)
-    table = np.genfromtxt(path, delimiter=",", skip_header=int(headed), encoding="utf-8-sig", ndmin=2, dtype=np.float64)
+    how: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8-sig", "ndmin": 2}
+    try:
+        table = np.loadtxt(path, skiprows=int(headed), **how)
+    except ValueError:  # words or gaps among the numbers, for which there is only the slow way
+        table = np.genfromtxt(path, skip_header=int(headed), dtype=np.float64, **how)
     return _with_names(table, [name.strip() for name in first], dim) if headed else unnamed(table, dim or 3)
 
 
