@@ -38,13 +38,13 @@ class PrincipalSubbundle(Remembers):
 
     With weights w_n(p) ∝ φ(|x_n − p|²/a²) and the local mean m(p) = Σ w_n x_n, the second moment is
 
-    =============  ====================================  ==================================================
-    centering      Σ(p)                                  remark
-    =============  ====================================  ==================================================
+    =============  =====================================  =================================================
+    centering      Σ(p)                                   remark
+    =============  =====================================  =================================================
     ``local``      Σ w_n(p) (x_n − m(p))(x_n − m(p))ᵀ     one pass; the paper's choice for data in R^d
     ``recentred``  Σ w_n(m(p)) (x_n − m(p))(x_n − m(p))ᵀ  the paper's definition; two passes
     ``none``       Σ w_n(p) (x_n − p)(x_n − p)ᵀ           principal flow; strays once it is off the cloud
-    =============  ====================================  ==================================================
+    =============  =====================================  =================================================
 
     Velocity P η and force −∂H/∂p of H = ½|P η|² are in closed form and need only λ_k > λ_{k+1}.
 
