@@ -44,6 +44,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -60,7 +60,8 @@ def test_every_picture_is_small_and_names_its_command():
         ]
         made = [" ".join(found[1].split()) for found in captions if found]
         assert made, f"{path.name} stands on no page"
-        command = r"Made by `((subbundle [\w -]+ --out|python examples/(\w+/)?plot_\w+\.py) docs/images|python -m benchmarks \w+)`"
+        example = r"python examples/(\w+/)?plot_\w+\.py"
+        command = rf"Made by `((subbundle [\w -]+ --out|{example}) docs/images|python -m benchmarks \w+)`"
         assert any(re.search(command, caption) for caption in made), path.name
 
 

@@ -49,6 +49,8 @@ class Atlas:
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
     base_points : array-like [m, dim] or "auto"
         Where the charts are based. ``"auto"`` spreads points over the ridge, farthest first, until all of it
         lies in charts.
@@ -73,6 +75,11 @@ class Atlas:
     coverage : float
         Fraction of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
     threshold, sigma : float
+
+    See Also
+    --------
+    Chart : one chart, without blending.
+    AtlasEmbedding : coordinates of the whole cloud in R^k.
 
     Examples
     --------

@@ -39,6 +39,10 @@ class Chart:
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim]
+        Where the coordinates are zero; project it to the ridge first (`carry_to_ridge`).
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
     n_geodesics : int, optional
@@ -50,6 +54,12 @@ class Chart:
         given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
     max_radius : float, optional
         Bound for ``"auto"``. Needed where there is no data to end at.
+
+    See Also
+    --------
+    PrincipalSubmanifold : the same as an estimator, with preparation of the data.
+    Atlas : many charts.
+    log : the coordinates of single points, exactly.
 
     Examples
     --------

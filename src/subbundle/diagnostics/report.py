@@ -148,6 +148,20 @@ def diagnose(
     ``rank`` and ``bandwidth`` are chosen from the data unless they are given. Deterministic, and the same for any order
     of the rows.
 
+    Parameters
+    ----------
+    points : [N, d]
+    rank : int or "auto"
+    bandwidth : float or "auto"
+        Chosen from the data unless given.
+    n_jobs : int, optional
+        Threads; all cores unless given.
+
+    See Also
+    --------
+    selection.choose_rank : the dimension alone.
+    selection.choose_bandwidth : the bandwidth alone.
+
     Examples
     --------
     >>> import subbundle as sb

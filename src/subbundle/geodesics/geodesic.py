@@ -85,6 +85,10 @@ def geodesic(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim] or [batch, dim]
+        Where the geodesics start; on the ridge, if they are to run through the middle of the data (`ridge_project`).
     covectors : [batch, dim] or [batch, rank]
         Initial covectors, by their components or by their coordinates in the frame at ``base_point``. One covector may
         be given without the batch axis.
@@ -96,6 +100,12 @@ def geodesic(
         With ``length``: number of equally spaced points, base point and end included; 101 unless given.
     method, tol, step, max_steps
         As in `subbundle.flow.integrate`: ``"dopri5"`` takes ``tol`` (1e-6 unless given), the other methods ``step``.
+
+    See Also
+    --------
+    exp : the end points only.
+    geodesic_between : between two points.
+    submanifold : many geodesics from one point.
 
     Examples
     --------

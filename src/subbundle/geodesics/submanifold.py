@@ -103,6 +103,12 @@ def submanifold(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim]
+        Where all geodesics start; project it to the ridge first (`carry_to_ridge`).
+    radius : float
+        Their length.
     step : float
         Δ, the distance between points along a geodesic; also the integration step of the fixed-step methods.
     n_geodesics : int, optional
@@ -110,6 +116,11 @@ def submanifold(
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
         below what noise and curvature leave undecided, and costs half of the default's evaluations.
+
+    See Also
+    --------
+    geodesic : single geodesics.
+    Chart : coordinates of given points.
 
     Examples
     --------
