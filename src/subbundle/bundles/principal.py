@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
@@ -195,6 +196,12 @@ class PrincipalSubbundle(Remembers):
             f"PrincipalSubbundle({self.cloud.n_points} points in R^{self.cloud.dim}, rank={self.rank}, "
             f"bandwidth={width}, centering={self.centering!r}, kernel={self.kernel!r})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("observations", f"{self.cloud.n_points} in R^{self.cloud.dim}"), ("rank", self.rank)]
+        width = ("bandwidth", self.bandwidth if self.local_bandwidth is None else "one for every place")
+        facts += [width, ("kernel", self.kernel), ("centring", self.centering)]
+        return card("PrincipalSubbundle", facts, picture=dots(self.rows))
 
     def frame(self, points: Any) -> Frame:
         """Subspaces at ``points`` [batch, d]; see `Frame`."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, dots
 from subbundle._types import FloatArray, Status, all_finite
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.base import Subbundle
@@ -188,6 +189,11 @@ class Chart:
             f"Chart(rank {self.rank} in R^{len(self.base_point)}, radius={self.radius:.4g}, "
             f"{len(self.extents)} geodesics, injectivity_radius={self.injectivity_radius:.4g})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("rank", self.rank), ("radius", self.radius), ("one-to-one up to", self.injectivity_radius)]
+        facts += [("interpolation error", self.interpolation_error), *self.endings.items()]
+        return card("Chart", facts, picture=dots(self.extents[:, None] * self.directions))
 
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
+from subbundle._html import card
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -114,6 +115,9 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
+
+    def _repr_html_(self) -> str:
+        return card("Report", summary(self), notes=self.warnings)
 
     def figure(self) -> Any:
         """A Matplotlib figure: eigenvalue gap and risk against the bandwidth, contrast of the rank, distances moved."""

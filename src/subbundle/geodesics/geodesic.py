@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_integer, as_positive, check_room
 from subbundle.bundles.base import Subbundle
@@ -49,6 +50,10 @@ class Geodesics:
     n_evaluations: IntArray | int
     end_points: FloatArray
     end_covectors: FloatArray
+
+    def _repr_html_(self) -> str:
+        facts = [("points on each", len(self.times)), ("longest", float(np.max(self.lengths))), *endings(self.status)]
+        return card("Geodesics", facts, picture=strokes(self.points))
 
     def _without_batch_axis(self) -> Geodesics:
         assert isinstance(self.status, np.ndarray)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
@@ -71,6 +72,10 @@ class Submanifold:
     step: float
     n_geodesics: int
     geodesics: Geodesics
+
+    def _repr_html_(self) -> str:
+        facts = [("points reached", f"{np.sum(self.valid)} of {len(self.valid)}"), ("radius", self.radius)]
+        return card("Submanifold", [*facts, *endings(self.status)], picture=strokes(self.geodesics.points))
 
     def nearest(self, points: Any) -> tuple[IntArray, FloatArray]:
         """Rows of the valid points nearest to ``points`` [batch, dim], and the Euclidean distances to them.
