@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 
 import subbundle as sb
 from subbundle._html import card, dots, endings, strokes
