@@ -87,6 +87,11 @@ class Progress:
 def progress(name: str = "working") -> Iterator[Progress]:
     """Show the progress of what is done inside: in a notebook or a terminal, a bar with the time left.
 
+    Parameters
+    ----------
+    name : str
+        What the bar is called.
+
     Examples
     --------
     >>> import subbundle as sb

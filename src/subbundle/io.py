@@ -20,6 +20,8 @@ from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
 from subbundle.formats.tables import check_npy, is_number
 
+__all__ = ["read_points", "write_mesh", "write_ply"]
+
 MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
 # Meshes in R^d go into NumPy's own container: the other formats know three coordinates.
 WRITTEN_SUFFIXES = (*MESH_SUFFIXES, ".npz")

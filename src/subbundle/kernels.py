@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from subbundle._compiled import kernel
 
+__all__ = ["AUTO", "CODES", "GAUSSIAN", "reach_of"]
+
 # Powers of compact profiles, zero for the Gaussian: what the compiled code reads.
 GAUSSIAN = 0
 CODES = {"gaussian": GAUSSIAN, "compact": 6, "quartic": 4}

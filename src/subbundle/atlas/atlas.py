@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_choice, as_points, as_positive
 from subbundle.atlas import blending
@@ -49,6 +50,8 @@ class Atlas:
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
     base_points : array-like [m, dim] or "auto"
         Where the charts are based. ``"auto"`` spreads points over the ridge, farthest first, until all of it
         lies in charts.
@@ -73,6 +76,11 @@ class Atlas:
     coverage : float
         Fraction of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
     threshold, sigma : float
+
+    See Also
+    --------
+    Chart : one chart, without blending.
+    AtlasEmbedding : coordinates of the whole cloud in R^k.
 
     Examples
     --------
@@ -150,6 +158,15 @@ class Atlas:
             f"Atlas({len(self)} charts of rank {self.bundle.rank} in R^{self.bundle.ambient_dim}, "
             f"radius={self.sigma:.4g}, threshold={self.threshold:.4g}, coverage={self.coverage:.4g})"
         )
+
+    def _repr_html_(self) -> str:
+        facts: list[tuple[str, Any]] = [
+            ("charts", len(self)),
+            ("rank", self.bundle.rank),
+            ("largest radius", float(self.radii.max())),
+        ]
+        facts += [("covered", f"{self.coverage:.1%}"), ("threshold", self.threshold)]
+        return card("Atlas", facts, picture=dots(self.base_points))
 
     @property
     def base_points(self) -> FloatArray:

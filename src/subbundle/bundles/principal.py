@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive, as_real
@@ -38,13 +39,13 @@ class PrincipalSubbundle(Remembers):
 
     With weights w_n(p) ∝ φ(|x_n − p|²/a²) and the local mean m(p) = Σ w_n x_n, the second moment is
 
-    =============  ====================================  ==================================================
-    centering      Σ(p)                                  remark
-    =============  ====================================  ==================================================
+    =============  =====================================  =================================================
+    centering      Σ(p)                                   remark
+    =============  =====================================  =================================================
     ``local``      Σ w_n(p) (x_n − m(p))(x_n − m(p))ᵀ     one pass; the paper's choice for data in R^d
     ``recentred``  Σ w_n(m(p)) (x_n − m(p))(x_n − m(p))ᵀ  the paper's definition; two passes
     ``none``       Σ w_n(p) (x_n − p)(x_n − p)ᵀ           principal flow; strays once it is off the cloud
-    =============  ====================================  ==================================================
+    =============  =====================================  =================================================
 
     Velocity P η and force −∂H/∂p of H = ½|P η|² are in closed form and need only λ_k > λ_{k+1}.
 
@@ -198,6 +199,12 @@ class PrincipalSubbundle(Remembers):
             f"PrincipalSubbundle({self.cloud.n_points} points in R^{self.cloud.dim}, rank={self.rank}, "
             f"bandwidth={width}, centering={self.centering!r}, kernel={self.kernel!r})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("observations", f"{self.cloud.n_points} in R^{self.cloud.dim}"), ("rank", self.rank)]
+        width = ("bandwidth", self.bandwidth if self.local_bandwidth is None else "one for every place")
+        facts += [width, ("kernel", self.kernel), ("centring", self.centering)]
+        return card("PrincipalSubbundle", facts, picture=dots(self.rows))
 
     def frame(self, points: Any) -> Frame:
         """Subspaces at ``points`` [batch, d]; see `Frame`."""

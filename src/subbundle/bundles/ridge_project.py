@@ -56,6 +56,9 @@ def ridge_project(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    points : [batch, d] or [d]
     order : {1, 2}
         2 corrects the ridge for the curvature of the cloud.
     tol : float
@@ -76,6 +79,11 @@ def ridge_project(
         neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
     errors : bool
         Whether standard errors of the positions are wanted; they take about as long as a step.
+
+    See Also
+    --------
+    carry_to_ridge : for base points.
+    selection.choose_bandwidth : the bandwidth at which the ridge is nearest to the shape.
 
     Examples
     --------

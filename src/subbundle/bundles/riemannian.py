@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
@@ -153,6 +154,11 @@ class RiemannianSubbundle(Remembers):
             f"RiemannianSubbundle({len(self._rows)} points on {self.space!r}, rank={self.rank}, "
             f"bandwidth={self.bandwidth:g}, centering={self.centering!r})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("observations", f"{len(self._rows)} on {self.space!r}"), ("rank", self.rank)]
+        facts += [("bandwidth", self.bandwidth), ("centring", self.centering)]
+        return card("RiemannianSubbundle", facts, picture=dots(self._rows))
 
     def frame(self, points: Any) -> Frame:
         """Subspaces at ``points`` [batch, D]; see `Frame`."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, dots
 from subbundle._types import FloatArray, Status, all_finite
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.base import Subbundle
@@ -39,6 +40,10 @@ class Chart:
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim]
+        Where the coordinates are zero; project it to the ridge first (`carry_to_ridge`).
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
     n_geodesics : int, optional
@@ -50,6 +55,12 @@ class Chart:
         given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
     max_radius : float, optional
         Bound for ``"auto"``. Needed where there is no data to end at.
+
+    See Also
+    --------
+    PrincipalSubmanifold : the same as an estimator, with preparation of the data.
+    Atlas : many charts.
+    log : the coordinates of single points, exactly.
 
     Examples
     --------
@@ -178,6 +189,11 @@ class Chart:
             f"Chart(rank {self.rank} in R^{len(self.base_point)}, radius={self.radius:.4g}, "
             f"{len(self.extents)} geodesics, injectivity_radius={self.injectivity_radius:.4g})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("rank", self.rank), ("radius", self.radius), ("one-to-one up to", self.injectivity_radius)]
+        facts += [("interpolation error", self.interpolation_error), *self.endings.items()]
+        return card("Chart", facts, picture=dots(self.extents[:, None] * self.directions))
 
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart.

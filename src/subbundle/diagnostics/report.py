@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
+from subbundle._html import card
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -115,6 +116,9 @@ class Report:
     def __str__(self) -> str:
         return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
 
+    def _repr_html_(self) -> str:
+        return card("Report", summary(self), notes=self.warnings)
+
     def figure(self) -> Any:
         """A Matplotlib figure: eigenvalue gap and risk against the bandwidth, contrast of the rank, distances moved."""
         from subbundle.diagnostics.figure import draw
@@ -147,6 +151,20 @@ def diagnose(
 
     ``rank`` and ``bandwidth`` are chosen from the data unless they are given. Deterministic, and the same for any order
     of the rows.
+
+    Parameters
+    ----------
+    points : [N, d]
+    rank : int or "auto"
+    bandwidth : float or "auto"
+        Chosen from the data unless given.
+    n_jobs : int, optional
+        Threads; all cores unless given.
+
+    See Also
+    --------
+    selection.choose_rank : the dimension alone.
+    selection.choose_bandwidth : the bandwidth alone.
 
     Examples
     --------

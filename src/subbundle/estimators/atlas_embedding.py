@@ -23,6 +23,7 @@ from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
+from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators._state import State
 from subbundle.estimators.atlas_messages import fit_message, outside_message
 
@@ -34,7 +35,7 @@ _CHOICES = {
 }  # fmt: skip
 
 
-class AtlasEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates for the whole of a curved k-dimensional shape, true to scale, with an inverse.
 
     A small chart at every row, with as much curvature as there is evidence of, is laid out in R^k together with the

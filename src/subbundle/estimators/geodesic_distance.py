@@ -19,13 +19,14 @@ from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import denoised_on_manifold
 from subbundle.estimators._prepare import Prepared, denoised
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
+from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.geodesics.distance import distance, pairwise_distance
 from subbundle.spaces.base import Space
 
 
-class GeodesicDistance(BaseEstimator):
+class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
     The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have

@@ -21,6 +21,7 @@ from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
+from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points
 from subbundle.spaces.base import Space
@@ -37,7 +38,7 @@ _FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
 _FEW = 0.02
 
 
-class PrincipalSubmanifold(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates on the principal submanifold of a cloud, with an inverse.
 
     Geodesics of the principal subbundle leave a base point μ in all directions of a k-dimensional subspace and trace a

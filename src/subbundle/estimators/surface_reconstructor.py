@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
+from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.surface.prepare import LEAST_POINTS
 from subbundle.surface.projection import carry_to_surface
 from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh
 
 
-class SurfaceReconstructor(BaseEstimator):
+class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
     """Reconstruct a surface from unoriented, noisy points.
 
     Parameters

@@ -20,6 +20,28 @@ def geodesic_between(
 
     The end points need not be observations. The path starts at ``x`` exactly and ends as near to ``y`` as a geodesic
     of the search comes; `log` gives the residual. Rows without a geodesic are NaN with the status of their search.
+
+    Parameters
+    ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    x, y : [dim] or [batch, dim]
+    n_points : int
+        Points of the path, both ends included.
+    search, tol
+        As in `log`.
+
+    See Also
+    --------
+    distance : the length.
+    log : the initial covector.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> path = sb.geodesic_between(sb.bundles.SphereTangent(2), [0, 0, 1.0], [1.0, 0, 0], n_points=3)
+    >>> np.round(path.points[1], 4) + 0.0
+    array([0.7071, 0.    , 0.7071])
     """
     n_points = as_integer(n_points, "n_points", low=2)
     check_room(4.0 * n_points, "Geodesics of so many points", "Pass a smaller n_points.")

@@ -78,6 +78,23 @@ def connected_components(bundle: LearnedSubbundle) -> Components:
 
     In up to four dimensions every observation counts, by the mean of its box of the size of the bandwidth. Above, where
     noise separates any two observations, and with a bandwidth that varies, landmarks on the ridge represent the cloud.
+
+    Parameters
+    ----------
+    bundle : PrincipalSubbundle or RiemannianSubbundle
+
+    See Also
+    --------
+    diagnose : reports them with everything else.
+    distance : infinite between them.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> one = sb.datasets.sphere(1000).points
+    >>> both = sb.PrincipalSubbundle(np.concatenate([one, one + [5.0, 0.0, 0.0]]), rank=2, bandwidth=0.3)
+    >>> sb.connected_components(both).n_components
+    2
     """
     if not isinstance(bundle, LearnedSubbundle):
         raise TypeError(

@@ -38,6 +38,9 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    x, y : [dim] or [batch, dim]
     search, tol
         As in `log`.
 
@@ -45,6 +48,19 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     -------
     lengths : [batch] or scalar
         inf between connected components; NaN where no geodesic came within a length scale of its target.
+
+    See Also
+    --------
+    pairwise_distance : matrices of distances.
+    geodesic_between : the path.
+    GeodesicDistance : the same as an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> quarter = sb.distance(sb.bundles.SphereTangent(2), [0, 0, 1.0], [1.0, 0, 0])
+    >>> bool(np.isclose(quarter, np.pi / 2, rtol=1e-4))
+    True
     """
     around = surroundings_of(as_bundle(bundle))
     x = around.validate(as_points(x, "x", dim=bundle.ambient_dim, ndim=None), "x")
@@ -88,6 +104,29 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     the call. With ``others`` the fans leave ``points`` only, so ``pairwise_distance(bundle, x, y)`` and the
     transpose of ``pairwise_distance(bundle, y, x)`` agree only as well as geodesics from either end do: to 2 % of the
     distance for points on the ridge, less well for points beside it, from which they follow other leaves.
+
+    Parameters
+    ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    points : [n, dim]
+    others : [m, dim], optional
+        ``points`` again unless given.
+    tol : float
+        Accuracy of the geodesics, relative to the bundle's length scale.
+
+    See Also
+    --------
+    distance : pairs instead of matrices.
+    GeodesicDistance : the same as an estimator, which prepares the data.
+
+    Examples
+    --------
+    >>> import numpy as np, subbundle as sb
+    >>> axes = np.eye(3)
+    >>> matrix = sb.pairwise_distance(sb.bundles.SphereTangent(2), axes)
+    >>> bool(np.allclose(matrix[0], [0.0, np.pi / 2, np.pi / 2], atol=0.01))
+    True
     """
     around = surroundings_of(as_bundle(bundle))
     sources = around.validate(as_points(points, "points", dim=bundle.ambient_dim), "points")

@@ -33,10 +33,19 @@ def exp(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim] or [batch, dim]
+        Where the geodesics start; on the ridge, if they are to run through the middle of the data (`ridge_project`).
     covectors : [batch, dim] or [batch, rank]
         By their components or by their coordinates in the frame at ``base_point``.
     method, tol, step, max_steps
         As in `subbundle.flow.integrate`.
+
+    See Also
+    --------
+    log : the way back.
+    geodesic : the whole curve, and a status per row.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_integer, as_positive, check_room
 from subbundle.bundles.base import Subbundle
@@ -50,6 +51,10 @@ class Geodesics:
     end_points: FloatArray
     end_covectors: FloatArray
 
+    def _repr_html_(self) -> str:
+        facts = [("points on each", len(self.times)), ("longest", float(np.max(self.lengths))), *endings(self.status)]
+        return card("Geodesics", facts, picture=strokes(self.points))
+
     def _without_batch_axis(self) -> Geodesics:
         assert isinstance(self.status, np.ndarray)
         assert isinstance(self.reached, np.ndarray)
@@ -85,6 +90,10 @@ def geodesic(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim] or [batch, dim]
+        Where the geodesics start; on the ridge, if they are to run through the middle of the data (`ridge_project`).
     covectors : [batch, dim] or [batch, rank]
         Initial covectors, by their components or by their coordinates in the frame at ``base_point``. One covector may
         be given without the batch axis.
@@ -96,6 +105,12 @@ def geodesic(
         With ``length``: number of equally spaced points, base point and end included; 101 unless given.
     method, tol, step, max_steps
         As in `subbundle.flow.integrate`: ``"dopri5"`` takes ``tol`` (1e-6 unless given), the other methods ``step``.
+
+    See Also
+    --------
+    exp : the end points only.
+    geodesic_between : between two points.
+    submanifold : many geodesics from one point.
 
     Examples
     --------

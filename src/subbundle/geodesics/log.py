@@ -79,6 +79,10 @@ def log(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim] or [batch, dim]
+    targets : [batch, dim] or [dim]
     search : {"dual", "full"}
         Search the k coordinates of the dual subspace, or all d components.
     start : [batch, rank], optional
@@ -92,6 +96,12 @@ def log(
         Accuracy of the geodesics and of the search, relative to the bundle's length scale.
     max_iterations : int
         Steps per start.
+
+    See Also
+    --------
+    exp : the way back.
+    distance : the length, compared with shortest paths.
+    Chart : the same for many targets, by interpolation.
 
     Notes
     -----

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
@@ -72,6 +73,10 @@ class Submanifold:
     n_geodesics: int
     geodesics: Geodesics
 
+    def _repr_html_(self) -> str:
+        facts = [("points reached", f"{np.sum(self.valid)} of {len(self.valid)}"), ("radius", self.radius)]
+        return card("Submanifold", [*facts, *endings(self.status)], picture=strokes(self.geodesics.points))
+
     def nearest(self, points: Any) -> tuple[IntArray, FloatArray]:
         """Rows of the valid points nearest to ``points`` [batch, dim], and the Euclidean distances to them.
 
@@ -103,6 +108,12 @@ def submanifold(
 
     Parameters
     ----------
+    bundle : Subbundle
+        Known in closed form or learned from data, as `PrincipalSubbundle`.
+    base_point : [dim]
+        Where all geodesics start; project it to the ridge first (`carry_to_ridge`).
+    radius : float
+        Their length.
     step : float
         Δ, the distance between points along a geodesic; also the integration step of the fixed-step methods.
     n_geodesics : int, optional
@@ -110,6 +121,11 @@ def submanifold(
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
         below what noise and curvature leave undecided, and costs half of the default's evaluations.
+
+    See Also
+    --------
+    geodesic : single geodesics.
+    Chart : coordinates of given points.
 
     Examples
     --------

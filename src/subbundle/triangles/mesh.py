@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray
 from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
 from subbundle.triangles.measure import face_areas, vertex_frames
@@ -224,6 +225,15 @@ class Mesh:
     def __repr__(self) -> str:
         shape = "closed" if self.is_closed else _count(self.n_border_loops, "border")
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {shape}, area={self.area:.4g})"
+
+    def _repr_html_(self) -> str:
+        border = "closed" if self.is_closed else f"{self.border_length:.4g} in {_count(self.n_border_loops, 'loop')}"
+        facts: list[tuple[str, Any]] = [("vertices", len(self.vertices)), ("faces", len(self.faces))]
+        facts += [("connected components", self.n_components), ("border", border), ("area", self.area)]
+        facts += [("Euler characteristic", self.euler_characteristic)]
+        if self.summary is not None:
+            facts += [("noise", self.summary.noise), ("bandwidth", self.summary.bandwidth)]
+        return card("Mesh", facts, picture=dots(self.vertices))
 
 
 def check_output(path: Path, dim: int = 3) -> None:

@@ -46,6 +46,8 @@ def view(
         The quantity that colours at first.
     image_shape : (height, width), optional
         When features are the pixels of grey pictures: hovering shows them.
+    title : str, optional
+        Heading of the page.
 
     Returns
     -------

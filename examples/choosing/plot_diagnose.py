@@ -1,0 +1,51 @@
+"""
+What the diagnostics catch
+==========================
+
+Before anything is learned: what is this cloud like? `diagnose` estimates the dimension, bandwidth, noise, bending,
+connected components and outliers, and says in words what to worry about.
+"""
+
+import numpy as np
+
+import subbundle as sb
+
+torus = sb.datasets.torus(3000, noise=0.03, seed=0).points
+stray = np.random.default_rng(0).uniform(-1.6, 1.6, (120, 3))
+report = sb.diagnose(np.concatenate([torus, stray]))
+print(report)
+
+# %%
+# The figure of the report. Its page, with the figure inside, is ``report.write("page.html")``.
+figure = report.figure()
+
+# %%
+# A report shows itself in a notebook as a table.
+report
+
+# %%
+# Other clouds, other warnings: noise without a shape, two shapes, and a shape that is flat.
+rng = np.random.default_rng(0)
+clouds = {
+    "a ball of noise": rng.normal(size=(1500, 3)),
+    "two spheres": np.concatenate(
+        [sb.datasets.sphere(900, noise=0.02, seed=s).points + [3.0 * s, 0, 0] for s in (0, 1)]
+    ),
+    "a plane in R^5": rng.uniform(-1, 1, (1500, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
+    + rng.normal(scale=0.01, size=(1500, 5)),
+}
+for name, cloud in clouds.items():
+    found = sb.diagnose(cloud)
+    print(f"{name}: rank {found.rank}")
+    for warning in found.warnings:
+        print("  !", warning)
+
+# %%
+scene = sb.view(report, title="report of a torus with stray points")
+
+# sphinx_gallery_start_ignore
+import sys
+
+if len(sys.argv) > 1:  # python examples/choosing/plot_diagnose.py docs/images
+    sb.plot.save_png(figure, f"{sys.argv[1]}/diagnose.png", dpi=110)
+# sphinx_gallery_end_ignore

@@ -1,0 +1,40 @@
+"""
+New rows, and rows that do not belong
+=====================================
+
+A model is fitted to half of the rows. The other half is placed as well as the training rows were, and rows from
+elsewhere are reported: `novelty` is the distance from the shape in units of what the data itself has.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import subbundle as sb
+
+data = sb.datasets.s_surface(2000, noise=0.025, seed=0)
+seen = np.arange(2000) % 2 == 0
+model = sb.AtlasEmbedding(n_components=2).fit(data.points[seen])
+
+# %%
+# The same rigid motion, found on the training rows, for both halves.
+a, b = model.embedding_.mean(axis=0), data.coordinates[seen].mean(axis=0)
+left, _, right = np.linalg.svd((model.embedding_ - a).T @ (data.coordinates[seen] - b))
+for name, part in (("training", seen), ("new", ~seen)):
+    off = (model.transform(data.points[part]) - a) @ left @ right + b - data.coordinates[part]
+    print(f"{name:<9} rows: error {np.sqrt(np.mean(np.sum(off**2, axis=1))):.4f}")
+
+# %%
+# Strangers: points between the sheets, a little to a lot away from them.
+rng = np.random.default_rng(1)
+offsets = np.linspace(0.0, 0.5, 400)
+normals = sb.ridge_project(model.bundle_, data.clean[~seen][:400]).normals[:, :, 0]
+strangers = data.clean[~seen][:400] + offsets[:, None] * normals
+figure, (one, two) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
+one.hist(model.novelty(data.points[~seen]), bins=40, color=sb.plot.PALETTE[0])
+one.set(xlabel="novelty of new rows of the same kind", ylabel="rows")
+two.plot(offsets, model.novelty(strangers), ".", color=sb.plot.PALETTE[1], ms=3)
+two.axhline(4.0, ls="--", color="0.4", lw=1.0)
+two.set(xlabel="distance off the surface (noise 0.025)", ylabel="novelty of strangers")
+
+# %%
+scene = sb.view(model, data.points[~seen], title="rows that the model had not seen")

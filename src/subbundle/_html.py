@@ -1,0 +1,75 @@
+"""What notebooks show of a record: a small table of facts and a picture drawn as SVG, without any plotting package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray, Status
+
+# Dots and corners of curves in a picture: a page of many records stays small.
+_MOST_DOTS, _MOST_CURVES, _MOST_CORNERS = 400, 40, 60
+_SIDE = 150.0
+_BLUE = "#0072b2"
+
+
+def card(title: str, facts: Iterable[tuple[str, Any]], *, picture: str = "", notes: Sequence[str] = ()) -> str:
+    """HTML of a table of ``facts`` (name, value) under ``title``, a ``picture`` (SVG) beside it, ``notes`` below."""
+    cell = 'style="text-align:left;padding:1px 12px 1px 0"'
+    rows = "".join(f"<tr><th {cell}>{escape(name)}</th><td {cell}>{escape(_shown(v))}</td></tr>" for name, v in facts)
+    below = "".join(f"<p>⚠ {escape(note)}</p>" for note in notes)
+    return (
+        f'<div style="display:inline-block;border:1px solid #8886;border-radius:4px;padding:6px 10px">'
+        f'<strong>{escape(title)}</strong><div style="display:flex;gap:16px;align-items:center">'
+        f"<table>{rows}</table>{picture}</div>{below}</div>"
+    )
+
+
+def endings(status: Any) -> list[tuple[str, str]]:
+    """Facts about statuses [n] (or one): how many rows ended in which way, the most frequent first."""
+    values, counts = np.unique(np.atleast_1d(status), return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return [(Status(int(values[i])).message, f"{counts[i]} of {counts.sum()}") for i in order]
+
+
+def dots(points: Any) -> str:
+    """Points [n, d] along their two leading principal axes, an even subset of them."""
+    flat = _flattened(np.asarray(points, dtype=np.float64), _MOST_DOTS)
+    return _svg("".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.3"/>' for x, y in flat), f'fill="{_BLUE}"')
+
+
+def strokes(curves: Any) -> str:
+    """Curves [batch, n, d] (or one, [n, d]) along the two leading principal axes of all their points."""
+    curves = np.asarray(curves, dtype=np.float64)
+    curves = curves[None] if curves.ndim == 2 else curves
+    curves = curves[:: -(-len(curves) // _MOST_CURVES), :: -(-curves.shape[1] // _MOST_CORNERS)]
+    known = np.isfinite(curves).all(axis=2)
+    flat = iter(_flattened(curves.reshape(-1, curves.shape[2]), curves.shape[0] * curves.shape[1]))
+    lines = [[next(flat) for _ in range(count)] for count in known.sum(axis=1)]
+    text = ("".join(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>' for line in lines)).strip()
+    return _svg(text, f'fill="none" stroke="{_BLUE}"')
+
+
+def _flattened(points: FloatArray, most: int) -> FloatArray:
+    """Places [m, 2] in the picture of an even subset of ``points`` that are finite."""
+    points = points[np.isfinite(points).all(axis=1)]
+    points = points[:: max(1, -(-len(points) // most))]
+    if len(points) < 2:
+        return np.full((len(points), 2), 0.5 * _SIDE)
+    centred = points - points.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    flat = np.zeros((len(points), 2))
+    flat[:, : len(axes)] = centred @ axes.T
+    extent = float(np.abs(flat).max()) or 1.0
+    return 0.5 * _SIDE + flat * [1.0, -1.0] * (0.47 * _SIDE / extent)
+
+
+def _svg(inside: str, style: str) -> str:
+    return f'<svg width="{_SIDE:g}" height="{_SIDE:g}" {style}>{inside}</svg>' if inside else ""
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
