@@ -18,8 +18,8 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.repair import vertex_normals
 
-# The half of the disc that is looked at, in steps of equal area; how much of it has to be filled, so that a few outliers
-# do not fill a tunnel; distance to the observations, in windows, from which on a place is empty.
+# The half of the disc that is looked at, in steps of equal area; how much of it has to be filled, so that a few
+# outliers do not fill a tunnel; distance to the observations, in windows, from which on a place is empty.
 _STEPS, _MOST, _EMPTY = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.8, 0.75
 # Fraction of the normals along the loop that point to its middle.
 _INWARD = 0.7
