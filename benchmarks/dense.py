@@ -67,7 +67,7 @@ def run() -> Result:
         for n in SIZES:
             case = measure(d, n)
             rows.append([d, n, round(case.neighbours), *case.milliseconds, case.ratio])
-            bars.append(Bar(f"d = {d}, {n} points: field / weighted covariance by BLAS", case.ratio, 3.0))
+            bars.append(Bar(f"d = {d}, {n} points: field / weighted covariance by BLAS", case.ratio, 2.5))
     return Result(
         title="the field in high dimension, all observations neighbours",
         method=(

@@ -25,7 +25,7 @@ from subbundle._types import count_statuses
 N_POINTS, NOISE, BANDWIDTH = 100_000, 0.005, 0.03
 N_GEODESICS, RADIUS, STEP = 2_500, 0.3, 0.001
 N_STEPS = round(RADIUS / STEP)
-KERNELS = ("gaussian", "compact")
+KERNELS = ("compact", "gaussian")
 # The recipe is timed with this many geodesics at a time, and the number that suits it best counts.
 TIMED_STEPS, TIMED_BATCHES = 10, (1, 8)
 FOLLOWED = 8
@@ -102,7 +102,7 @@ def run() -> Result:
         chosen = np.argmax(covectors @ curves.covectors[:, 0].T, axis=1)
         found = accuracy(surface, bundles[kernel], curves.points[chosen], curves.covectors[chosen])
         rows.append([f"ours, {kernel} kernel", *_seconds(turns, kernel), ratio, *_cells(found)])
-        bars.append(Bar(f"{kernel} kernel: times faster than the recipe", ratio, 1000.0, at_least=True))
+        bars.append(Bar(f"{kernel} kernel: times faster than the recipe", ratio, 1500.0, at_least=True))
         for where, theirs_found in walked.items():
             label = f"{kernel} kernel: mean distance to the surface / the recipe's from {where} base point"
             bars.append(Bar(label, found.mean / theirs_found.mean, 1.0))

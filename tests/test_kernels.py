@@ -51,7 +51,7 @@ def blocked_weights(cloud, point, bandwidth, kernel, apart=-1.0, rank=2):
     """φ and ψ of all observations in leaf order, from the kernel for few dimensions."""
     n_leaves = len(cloud.blocks)
     found, phi, psi = np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
-    tree = (cloud.blocks, cloud.boxes, cloud.n_points)
+    tree = cloud.tree
     code, reach = kernels.CODES[kernel], kernels.reach_of(kernel, rank, cloud.dim)
     count, shift = weigh(tree, point, bandwidth, code, reach, apart, found, phi, psi)
     result = np.zeros((2, n_leaves, LEAF))

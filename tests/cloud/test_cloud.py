@@ -88,10 +88,10 @@ def test_a_copy_through_pickle_is_the_same(dim):
 
 def test_memory_per_point_is_small():
     cloud = Cloud(np.random.default_rng(0).normal(size=(100_001, 3)))
-    arrays = (cloud.boxes, cloud.blocks, cloud.rows, cloud.order, cloud.weights)
+    arrays = (cloud.boxes, cloud.corners, cloud.blocks, cloud.rows, cloud.order, cloud.weights)
     assert cloud.nbytes == sum(array.nbytes for array in arrays)
-    # Three coordinates (24), a weight (8), a row number (4), and two boxes of six numbers for every leaf of 32 (3).
-    assert cloud.nbytes / cloud.n_points < 40.0
+    # Three coordinates (24), a weight (8), a row number (4), and three boxes of six numbers for every leaf of 32 (4.5).
+    assert cloud.nbytes / cloud.n_points < 41.0
 
 
 def test_samples_are_distinct_and_spread_over_the_leaves():

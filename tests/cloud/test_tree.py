@@ -89,7 +89,7 @@ def test_leaves_are_exactly_those_whose_box_meets_the_ball(dim):
             low, high = cloud.boxes[leaves, 0], cloud.boxes[leaves, 1]
             squared = (np.maximum(np.maximum(low - point, point - high), 0.0) ** 2).sum(axis=1)
             for radius in cloud.size * np.array([1e-3, 0.1, 0.4, 2.0]):
-                count = leaves_within(cloud.boxes, len(leaves), point, radius**2, found)
+                count = leaves_within(cloud.boxes, cloud.corners, len(leaves), point, radius**2, found)
                 np.testing.assert_array_equal(found[:count], np.flatnonzero(squared < radius**2), err_msg=name)
                 inside = ((rows - point) ** 2).sum(axis=1) < radius**2
                 assert set(np.flatnonzero(inside) // LEAF) <= set(found[:count].tolist()), name

@@ -18,7 +18,7 @@ class Blocked:
     """Frame, field and mass at points in the cloud's centred coordinates."""
 
     def __init__(self, cloud: Cloud, n_jobs: int) -> None:
-        self._tree = (cloud.blocks, cloud.boxes, cloud.n_points)
+        self._tree = cloud.tree
         self._n_jobs = n_jobs
 
     def field(

@@ -3,10 +3,14 @@
 Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d,
 where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d,
 n) and k.
+
+With the rows z_n = √w_n y_n of Z the force is two products with Z as well: w_n q_n = Σ_i c_i (z_n·e_i)(z_n·u_i), and
+Σ ψ_n q_n y_n / s = Zᵀ r with r_n = (ψ_n/φ_n) w_n q_n / √w_n.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +19,13 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.local.krylov import FULL, TOLERANCE, leading, partners
-from subbundle.local.rows import contracted_rows, fill_tile, first_moment, pull_back, weigh_rows
+from subbundle.local.rows import fill_tile, first_moment, pull_back, weigh_rows
 from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
 
-# Rows that are scaled and multiplied at a time: a tile stays in the cache between the two.
-_TILE = 512
+# Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
+_TILE = 2**22
 
 
 @dataclass(slots=True)
@@ -81,7 +85,7 @@ class Dense:
                     continue
                 mean[b] = points[b] + near.shift
                 centre, about = self._centre(settings, width, points[b], near)
-                values[b], all_vectors = _decompose(*self._second_moment(centre, about))
+                values[b], all_vectors = _decompose(*self._second_moment(centre, about, self._whole(centre, about)))
                 width = min(settings.rank, all_vectors.shape[1])
                 vectors[b, :, :width] = all_vectors[:, :width]
                 if status[b] == Status.OK:
@@ -117,22 +121,36 @@ class Dense:
         if verdict != Status.OK:
             return verdict
         centre, about = self._centre(settings, width, p, near)
-        matrix, factored = self._second_moment(centre, about)
+        whole = self._whole(centre, about)
+        matrix, factored = self._second_moment(centre, about, whole)
         rank = settings.rank
-        converged = False
-        if factored or p.size > FULL * len(self._start):
-            converged, values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
-        if not converged:
-            values, vectors = _decompose(matrix, factored)
-            vectors = np.ascontiguousarray(vectors[:, :rank])
+        values, vectors, others = self._eigenpairs(matrix, factored, rank)
         verdict = gap_verdict(values, rank, settings.min_gap)
         if verdict != Status.OK:
             return verdict
         components = covector @ vectors
         velocity[:] = vectors @ components
-        turned = partners(matrix, factored, values, vectors, covector)
-        force[:] = self._force(settings, p, (width, slope), near, centre, about, components, vectors, turned)
+        if others is None:
+            turned = partners(matrix, factored, values, vectors, covector)
+        else:
+            turned = others @ ((covector @ others)[:, None] / (values[:rank] - values[rank:, None]))
+        frame = (components, vectors, turned)
+        force[:] = self._force(settings, p, (width, slope), near, centre, about, frame, whole)
         return int(Status.OK)
+
+    def _eigenpairs(
+        self, matrix: FloatArray, factored: bool, rank: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Eigenvalues of Σ, descending, at least k + 1; e_1..e_k as columns; and the others, where all were found."""
+        if not factored and len(matrix) <= FULL * len(self._start):
+            ascending, columns = np.linalg.eigh(matrix)
+            columns = np.ascontiguousarray(columns[:, ::-1])
+            return np.maximum(ascending[::-1], 0.0), columns[:, :rank], columns[:, rank:]
+        converged, values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
+        if not converged:
+            values, vectors = _decompose(matrix, factored)
+            vectors = np.ascontiguousarray(vectors[:, :rank])
+        return values, vectors, None
 
     def _force(
         self,
@@ -142,27 +160,25 @@ class Dense:
         near: _Neighbours,
         centre: FloatArray,
         about: _Neighbours,
-        components: FloatArray,
-        vectors: FloatArray,
-        turned: FloatArray,
+        frame: tuple[FloatArray, FloatArray, FloatArray],
+        whole: FloatArray | None,
     ) -> FloatArray:
-        """−∂H/∂p, with A never formed: q_n = Σ_i c_i (y_n·e_i)(y_n·u_i). ``here`` holds a(p) and ∇a."""
+        """−∂H/∂p, with A never formed. ``here`` holds a(p) and ∇a, ``frame`` c, e_i and u_i."""
         width, slope = here
-        third = np.empty_like(p)
-        e, u = np.ascontiguousarray(vectors.T), np.ascontiguousarray(turned.T)
-        total = contracted_rows(self._rows, about.places, about.psi, centre, components, e, u, third)
+        components, vectors, turned = frame
+        ratio = about.psi / about.phi
+        total, third = self._contracted(centre, about, whole, frame, ratio)
         area = width**2
         by_width = 0.0
         if settings.widths[2].size:
-            far = self._by_distance(about, centre if settings.centering == RECENTRED else p)
-            unused = np.empty_like(p)
-            by_width = contracted_rows(self._rows, about.places, far, centre, components, e, u, unused)
-            by_width /= area * width * about.mass
-        third /= area * about.mass
+            far = self._squared(about, centre if settings.centering == RECENTRED else p) - about.nearest
+            by_width = self._contracted(centre, about, whole, frame, ratio * far)[0] / (area * width)
+        third /= area
         if settings.centering == LOCAL:
-            return -third - near.shift * float(total / (area * about.mass)) - by_width * slope
+            return -third - near.shift * (total / area) - by_width * slope
         # 2 A δ for δ = mean − centre, from the moving centre.
-        third -= vectors @ (components * (u @ about.shift)) + turned @ (components * (e @ about.shift))
+        along, across = about.shift @ vectors, about.shift @ turned
+        third -= vectors @ (components * across) + turned @ (components * along)
         if settings.centering == NONE:
             return -third - by_width * slope
         gradient = np.empty_like(p)
@@ -170,14 +186,31 @@ class Dense:
         scale = float(area * near.mass)
         if settings.widths[2].size:
             slide = np.empty_like(p)
-            first_moment(self._rows, near.places, self._by_distance(near, p), centre, slide)
+            first_moment(self._rows, near.places, near.psi * (self._squared(near, p) - near.nearest), centre, slide)
             by_width += float(third @ slide) / (scale * width)
         return gradient / -scale - by_width * slope
 
-    def _by_distance(self, near: _Neighbours, p: FloatArray) -> FloatArray:
-        """ψ_n (|x_n − p|² − nearest) [n], for the derivative of the weights by the bandwidth."""
+    def _contracted(
+        self,
+        centre: FloatArray,
+        about: _Neighbours,
+        whole: FloatArray | None,
+        frame: tuple[FloatArray, FloatArray, FloatArray],
+        ratio: FloatArray,
+    ) -> tuple[float, FloatArray]:
+        """Σ r_n w_n q_n and Σ r_n w_n q_n y_n for factors r_n = ``ratio`` [n]."""
+        components, vectors, turned = frame
+        total, third = 0.0, np.zeros_like(centre)
+        for rows, z in self._tiles(centre, about) if whole is None else [(slice(None), whole)]:
+            q = components @ ((vectors.T @ z.T) * (turned.T @ z.T)) * ratio[rows]
+            total += float(q.sum())
+            third += (q / np.sqrt(about.phi[rows] / about.mass)) @ z
+        return total, third
+
+    def _squared(self, near: _Neighbours, p: FloatArray) -> FloatArray:
+        """|x_n − p|² [n], for the derivative of the weights by the bandwidth."""
         offsets = self._rows[near.places] - p
-        return np.asarray(near.psi * (np.einsum("nd,nd->n", offsets, offsets) - near.nearest))
+        return np.asarray(np.einsum("nd,nd->n", offsets, offsets))
 
     def _neighbours(self, settings: Settings, width: float, p: FloatArray, apart: float) -> _Neighbours:
         n_points = self._rows.shape[0]
@@ -202,20 +235,34 @@ class Dense:
         mean = p + near.shift
         return mean, self._neighbours(settings, width, mean, -1.0) if settings.centering == RECENTRED else near
 
-    def _second_moment(self, centre: FloatArray, about: _Neighbours) -> tuple[FloatArray, bool]:
-        """Σ as a matrix [d, d] and False, or its factor Z [n, d] and True when there are fewer neighbours than d."""
+    def _tiles(self, centre: FloatArray, about: _Neighbours) -> Iterator[tuple[slice, FloatArray]]:
+        """The rows of Z, a tile at a time."""
         n, dim = about.places.size, centre.size
-        weights = about.phi / about.mass
-        if n < dim:
-            factor = np.empty((n, dim))
-            fill_tile(self._rows, about.places, weights, centre, factor)
-            return factor, True
-        tile = np.empty((min(_TILE, n), dim))
-        sigma = np.zeros((dim, dim))
-        for start in range(0, n, _TILE):
-            stop = min(start + _TILE, n)
-            part = tile[: stop - start]
-            fill_tile(self._rows, about.places[start:stop], weights[start:stop], centre, part)
+        height = max(_TILE // dim, 1)
+        tile = np.empty((min(height, n), dim))
+        for start in range(0, n, height):
+            rows = slice(start, min(start + height, n))
+            part = tile[: rows.stop - start]
+            fill_tile(self._rows, about.places[rows], about.phi[rows] / about.mass, centre, part)
+            yield rows, part
+
+    def _whole(self, centre: FloatArray, about: _Neighbours) -> FloatArray | None:
+        """Z [n, d], where it may be held, as it always is when there are fewer neighbours than d."""
+        n, dim = about.places.size, centre.size
+        if n >= dim and n > _TILE // dim:
+            return None
+        whole = np.empty((n, dim))
+        fill_tile(self._rows, about.places, about.phi / about.mass, centre, whole)
+        return whole
+
+    def _second_moment(
+        self, centre: FloatArray, about: _Neighbours, whole: FloatArray | None
+    ) -> tuple[FloatArray, bool]:
+        """Σ as a matrix [d, d] and False, or its factor Z [n, d] and True when there are fewer neighbours than d."""
+        if whole is not None:
+            return (whole, True) if len(whole) < centre.size else (whole.T @ whole, False)
+        sigma = np.zeros((centre.size, centre.size))
+        for _, part in self._tiles(centre, about):
             sigma += part.T @ part
         return sigma, False
 

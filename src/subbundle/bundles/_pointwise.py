@@ -34,7 +34,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.local.eigen import eigh
 from subbundle.local.settings import LOCAL, NONE, RECENTRED
-from subbundle.local.sums import contracted, contracted3_spread, first_moment, moments
+from subbundle.local.sums import contracted, contracted3_spread, first_moment, moments, window_moments
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.weights import profile, weigh, weigh_by_distance
 from subbundle.local.widths import width_at
@@ -67,7 +67,7 @@ def field_batch(
         status[b] = gap_verdict(values, rank, min_gap)
         if status[b] != 0:
             continue
-        _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
+        _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix, turn, third)
         spread = 0.0
         if varies and dim == 3:
             total, spread = contracted3_spread(tree[0], found, count, psi, centre, matrix, third)
@@ -212,8 +212,7 @@ def _second_moment(
     there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
-    count, nearest = weigh(tree, p, bandwidth, kernel, reach, -1.0, found, phi, psi)
-    mass = moments(tree[0], found, count, profile(kernel, phi, psi), p, shift, sigma)
+    mass, count, nearest = window_moments(tree, p, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
     if mass <= 0.0:
         return -np.inf, 0.0, 0, 0.0
     log_mass = np.log(mass) - 0.5 * nearest
@@ -227,8 +226,7 @@ def _second_moment(
             moments(tree[0], found, count, phi, centre, slide, sigma)
             for i in range(dim):
                 slide[i] /= mass * bandwidth**3
-        count, nearest = weigh(tree, centre, bandwidth, kernel, reach, -1.0, found, phi, psi)
-        mass = moments(tree[0], found, count, profile(kernel, phi, psi), centre, shift, sigma)
+        mass, count, nearest = window_moments(tree, centre, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
         if mass <= 0.0:
             return -np.inf, 0.0, 0, 0.0
         for i in range(dim):
@@ -250,10 +248,9 @@ def _mean_jacobian(tree, found, count, psi, p, scale, shift, jacobian):
 
 
 @kernel
-def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
-    """Write P η into ``velocity`` and A into ``matrix``."""
+def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix, components, partner):
+    """Write P η into ``velocity`` and A into ``matrix``; ``components`` and ``partner`` [d] are scratch."""
     dim = covector.size
-    components = np.empty(dim)
     for j in range(dim):
         total = 0.0
         for i in range(dim):
@@ -263,7 +260,6 @@ def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
         velocity[r] = 0.0
         for c in range(dim):
             matrix[r, c] = 0.0
-    partner = np.empty(dim)
     for i in range(rank):
         for r in range(dim):
             partner[r] = 0.0

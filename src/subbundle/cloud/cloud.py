@@ -8,7 +8,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
-from subbundle.cloud.build import LEAF, blocks_of, build
+from subbundle.cloud.build import LEAF, blocks_of, build, corners_of
 
 # Up to here a leaf's coordinates are stored one after the other, for vector code over the points of a leaf. Above it
 # the rows are kept whole, for BLAS. Measured: at 16 dimensions both take the same time, at 3 blocks are four times
@@ -17,6 +17,11 @@ BLOCK_DIM = 16
 
 # Fourth powers of distances, and of their ratios to a bandwidth, stay clear of overflow and underflow.
 _SMALLEST, _LARGEST = 1e-60, 1e60
+# Sizes of the cloud at which empty places of a leaf lie: beyond the reach of the widest bandwidth that a bundle takes.
+_FAR = 1e30
+
+
+Tree = tuple[FloatArray, FloatArray, FloatArray, FloatArray, int]
 
 
 class Cloud:
@@ -42,6 +47,8 @@ class Cloud:
         N and d.
     boxes : [nodes, 2, d]
         Corners of the tree's boxes, in preorder.
+    corners : [2, d, leaves + GROUP]
+        Those of the leaves alone, each coordinate contiguous.
     blocks : [leaves, d, LEAF]
         Centred coordinates leaf by leaf (empty above `BLOCK_DIM` dimensions).
     rows : [N, d]
@@ -52,7 +59,7 @@ class Cloud:
         v_n in leaf order, zero at the empty places of the last leaf.
     """
 
-    __slots__ = ("blocks", "boxes", "centre", "dim", "n_points", "order", "rows", "size", "weights")
+    __slots__ = ("blocks", "boxes", "centre", "corners", "dim", "n_points", "order", "rows", "size", "weights")
 
     def __init__(self, points: Any, weights: Any = None) -> None:
         array = as_points(points, "points")
@@ -80,16 +87,17 @@ class Cloud:
         self.boxes: FloatArray = np.empty((2 * n_leaves - 1, 2, self.dim))
         build(rows, order, self.boxes)
         self.order = order
+        self.corners: FloatArray = corners_of(self.boxes, n_leaves)
         blocked = self.dim <= BLOCK_DIM
-        self.blocks: FloatArray = blocks_of(rows) if blocked else np.empty((0, self.dim, LEAF))
+        self.blocks: FloatArray = blocks_of(rows, _FAR * self.size) if blocked else np.empty((0, self.dim, LEAF))
         self.rows: FloatArray = np.empty((0, self.dim)) if blocked else rows
         self.weights: FloatArray = np.zeros((n_leaves, LEAF))
         self.weights.ravel()[: self.n_points] = 1.0 if weights is None else _as_weights(weights, self.n_points)[order]
 
     @property
-    def tree(self) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-        """What compiled searches read: blocks, weights, boxes, N."""
-        return self.blocks, self.weights, self.boxes, self.n_points
+    def tree(self) -> Tree:
+        """What compiled searches read: blocks, weights, boxes, corners, N."""
+        return self.blocks, self.weights, self.boxes, self.corners, self.n_points
 
     def sample(self, count: int) -> IntArray:
         """Places in leaf order of ``count`` observations spread evenly over the tree, the same on every call."""
@@ -113,7 +121,7 @@ class Cloud:
     @property
     def nbytes(self) -> int:
         """Bytes held by the cloud and its tree."""
-        return self.boxes.nbytes + self.blocks.nbytes + self.rows.nbytes + self.order.nbytes + self.weights.nbytes
+        return sum(getattr(self, name).nbytes for name in ("boxes", "corners", "blocks", "rows", "order", "weights"))
 
 
 def _as_weights(weights: Any, n_points: int) -> FloatArray:

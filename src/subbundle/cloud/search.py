@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud.build import LEAF
+from subbundle.cloud.build import GROUP, LEAF
 
 
 @kernel
@@ -66,22 +66,46 @@ def nearest_sq(blocks, boxes, n_points, point, apart):
 
 
 @kernel
-def leaves_within(boxes, n_leaves, point, radius_sq, found):
-    """Write the leaves whose box meets the ball into ``found``, in memory order, and return their number."""
+def leaves_within(boxes, corners, n_leaves, point, radius_sq, found):
+    """Write the leaves whose box meets the ball into ``found``, in memory order, and return their number.
+
+    Boxes are halved down to `GROUP` leaves; those are tested together.
+    """
     stack = np.empty((64, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_leaves
-    top, count = 1, 0
-    while top > 0:
+    distances = np.empty(GROUP)
+    node, first, last = 0, 0, n_leaves
+    top, count = 0, 0
+    while True:
+        middle = first + (last - first + 1) // 2
+        if last - first <= GROUP:
+            _group_distances(corners, first, point, distances)
+            for i in range(last - first):
+                found[count] = first + i
+                count += 1 if distances[i] < radius_sq else 0
+        else:
+            left, right = node + 1, node + 2 * (middle - first)
+            meets_left = box_distance_sq(boxes, left, point) < radius_sq
+            if box_distance_sq(boxes, right, point) < radius_sq:
+                if not meets_left:
+                    node, first = right, middle
+                    continue
+                stack[top, 0], stack[top, 1], stack[top, 2] = right, middle, last
+                top += 1
+            if meets_left:
+                node, last = left, middle
+                continue
+        if top == 0:
+            return count
         top -= 1
         node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
-        if box_distance_sq(boxes, node, point) >= radius_sq:
-            continue
-        if last - first == 1:
-            found[count] = first
-            count += 1
-            continue
-        middle = first + (last - first + 1) // 2
-        stack[top, 0], stack[top, 1], stack[top, 2] = node + 2 * (middle - first), middle, last
-        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = node + 1, first, middle
-        top += 2
-    return count
+
+
+@kernel(fastmath=True)
+def _group_distances(corners, first, point, distances):
+    """Squared distances from ``point`` to the boxes of `GROUP` leaves."""
+    for i in range(GROUP):
+        distances[i] = 0.0
+    for j in range(point.size):
+        for i in range(GROUP):
+            gap = max(max(corners[0, j, first + i] - point[j], point[j] - corners[1, j, first + i]), 0.0)
+            distances[i] += gap * gap

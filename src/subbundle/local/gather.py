@@ -26,7 +26,7 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
 
     Parameters
     ----------
-    tree : (blocks [leaves, d, LEAF], weights [leaves, LEAF], boxes, n_points)
+    tree : (blocks [leaves, d, LEAF], weights [leaves, LEAF], boxes, corners, n_points)
         Weights v_n are zero at the empty places of the last leaf.
     kernel, reach : int, float
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
@@ -43,16 +43,16 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
         ``shift`` is the t that the Gaussian's weights are relative to: that of the nearest observation where it is far.
         ``squares`` is Σ w_n²/v_n: an observation of weight v counts as v observations.
     """
-    blocks, weights, boxes, n_points = tree
+    blocks, weights, boxes, corners, n_points = tree
     area = bandwidth * bandwidth
-    count = leaves_within(boxes, blocks.shape[0], point, reach * area, found)
+    count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
         mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, reach, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
         if squares > _FAINT * mass:
             return near, count * LEAF, 0.0, squares
-    least = _distances(blocks, found, count, point, apart, n_points, near)
+    least = _distances(blocks, found, count, point, apart, near)
     if kernel != GAUSSIAN:
         squares = _compact(weights, found, count, 1.0 / (area * reach), kernel, near)
         return near, squeeze(near, count * LEAF), 0.0, squares
@@ -62,9 +62,9 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
         if not least < TOO_FAR * area:
             return near, 0, 0.0, 0.0
         shift = least / area
-        count = leaves_within(boxes, blocks.shape[0], point, least + reach * area, found)
+        count = leaves_within(boxes, corners, blocks.shape[0], point, least + reach * area, found)
         near = _room(near, count)
-        _distances(blocks, found, count, point, apart, n_points, near)
+        _distances(blocks, found, count, point, apart, near)
     squares = _gaussian(weights, found, count, 1.0 / area, shift, reach, near)
     return near, squeeze(near, count * LEAF), shift, squares
 
@@ -106,7 +106,7 @@ def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
 
 
 @kernel(fastmath=True)
-def _distances(blocks, found, count, point, apart, n_points, near):
+def _distances(blocks, found, count, point, apart, near):
     """Offsets and squared distances of the leaves found, those to leave out very far; returns the least."""
     dim = point.size
     if dim == 3:
@@ -127,10 +127,6 @@ def _distances(blocks, found, count, point, apart, n_points, near):
                     offset = blocks[leaf, j, i] - point[j]
                     near[j, base + i] = offset
                     near[dim, base + i] += offset * offset
-    last = blocks.shape[0] - 1
-    if count > 0 and found[count - 1] == last:
-        for i in range(n_points - last * LEAF, LEAF):  # the empty places of the last leaf
-            near[dim, (count - 1) * LEAF + i] = 1e300
     least = 1e300
     if apart >= 0.0:
         for n in range(count * LEAF):

@@ -1,4 +1,4 @@
-"""Passes over whole rows, for more than `BLOCK_DIM` dimensions: neighbours and weights, scaled tiles, contraction."""
+"""Passes over whole rows, for more than `BLOCK_DIM` dimensions: neighbours and weights, scaled tiles."""
 
 from __future__ import annotations
 
@@ -112,34 +112,6 @@ def fill_tile(rows, places, weights, centre, tile):
         place = places[n]
         for j in range(centre.size):
             tile[n, j] = root * (rows[place, j] - centre[j])
-
-
-@kernel(fastmath=_FAST)
-def contracted_rows(rows, places, weights, centre, components, vectors, partners, result):
-    """With y_n = x_n − centre, q_n = Σ_i c_i (y_n·e_i)(y_n·u_i): return Σ w_n q_n, write Σ w_n q_n y_n.
-
-    ``vectors`` and ``partners`` are [rank, d]: e_i and u_i as rows.
-    """
-    rank, dim = vectors.shape
-    offset = np.empty(dim)
-    result[:] = 0.0
-    total = 0.0
-    for n in range(places.size):
-        place = places[n]
-        for j in range(dim):
-            offset[j] = rows[place, j] - centre[j]
-        q = 0.0
-        for i in range(rank):
-            along, across = 0.0, 0.0
-            for j in range(dim):
-                along += offset[j] * vectors[i, j]
-                across += offset[j] * partners[i, j]
-            q += components[i] * along * across
-        q *= weights[n]
-        total += q
-        for j in range(dim):
-            result[j] += q * offset[j]
-    return total
 
 
 @kernel(fastmath=_FAST)

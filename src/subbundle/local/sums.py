@@ -10,6 +10,9 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
+from subbundle.cloud.search import leaves_within
+from subbundle.kernels import GAUSSIAN, powers
+from subbundle.local.weights import profile, weigh
 
 # Reassociation lets the compiler keep one partial sum per vector lane.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -31,6 +34,49 @@ def first_moment(blocks, found, count, weights, point, first):
                 total += weights[c, i] * (blocks[found[c], j, i] - point[j])
             first[j] += total
     return mass, squares
+
+
+@kernel
+def window_moments(tree, point, bandwidth, kernel, reach, found, phi, psi, first, second):
+    """`weigh` the neighbours of ``point`` and form their `moments`; return Σ φ_n, the number of leaves, and the shift.
+
+    With a compact kernel in three dimensions both are one pass, and only ``psi`` is written.
+    """
+    if kernel == GAUSSIAN or point.size != 3:
+        count, shift = weigh(tree, point, bandwidth, kernel, reach, -1.0, found, phi, psi)
+        return moments(tree[0], found, count, profile(kernel, phi, psi), point, first, second), count, shift
+    blocks, area = tree[0], reach * bandwidth * bandwidth
+    count = leaves_within(tree[2], tree[3], blocks.shape[0], point, area, found)
+    mass = _compact_moments3(blocks, found, count, kernel, point, 1.0 / area, 2.0 * kernel / reach, psi, first, second)
+    return mass, count, 0.0
+
+
+@kernel(fastmath=True)
+def _compact_moments3(blocks, found, count, power, point, scale, slope, psi, first, second):
+    p0, p1, p2 = point[0], point[1], point[2]
+    s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
+    for c in range(count):
+        leaf = found[c]
+        for i in range(LEAF):
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            w, lower = powers(power, max(1.0 - (y0 * y0 + y1 * y1 + y2 * y2) * scale, 0.0))
+            psi[c, i] = slope * lower
+            w0, w1, w2 = w * y0, w * y1, w * y2
+            s += w
+            s0 += w0
+            s1 += w1
+            s2 += w2
+            s00 += w0 * y0
+            s01 += w0 * y1
+            s02 += w0 * y2
+            s11 += w1 * y1
+            s12 += w1 * y2
+            s22 += w2 * y2
+    first[0], first[1], first[2] = s0, s1, s2
+    second[0, 0], second[0, 1], second[0, 2] = s00, s01, s02
+    second[1, 0], second[1, 1], second[1, 2] = s01, s11, s12
+    second[2, 0], second[2, 1], second[2, 2] = s02, s12, s22
+    return s
 
 
 @kernel

@@ -55,7 +55,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
     ``widths``, ``cuts`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
     Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
     """
-    blocks, _, boxes, _ = tree
+    blocks, _, boxes, corners, _ = tree
     dim = points.shape[1]
     n_leaves = blocks.shape[0]
     found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, _ROOM))
@@ -80,7 +80,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
             wide = cut + FIRST_CUT * a if turn == 0 else cut
             radius = TANGENTIAL_REACH * a
             sag = min(a * _bent(fit, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-            count = leaves_within(boxes, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
+            count = leaves_within(boxes, corners, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
             if count * LEAF > near.shape[1]:
                 near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
@@ -135,7 +135,7 @@ def _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers):
         for j in range(bent.shape[1]):
             bent[f, j] = NARROWER * room[2][f, j] if f > rank else 0.0
     sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-    count = leaves_within(tree[2], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
+    count = leaves_within(tree[2], tree[3], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
     squares = _window(tree, found, count, p, frame, rank, width, cut, bent, 1.0, near)
@@ -188,7 +188,7 @@ def _shrink(fit, rank):
 @kernel
 def _window(tree, found, count, p, frame, rank, a, cut, fit, shrink, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; return Σ w²/v."""
-    blocks, weights, _, _ = tree
+    blocks, weights, _, _, _ = tree
     if rank == 2 and p.size == 3:
         return _window3(blocks, weights, found, count, p, frame, a, cut / a, fit, shrink, near)
     return _window_any(blocks, weights, found, count, p, frame, rank, a, cut / a, fit, shrink, near)

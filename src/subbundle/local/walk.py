@@ -71,7 +71,7 @@ def walk_rows(
 
     Parameters
     ----------
-    tree : (blocks, weights, boxes, n_points)
+    tree : (blocks, weights, boxes, corners, n_points)
     widths, own_widths : tuple, [batch] or [0]
         The bandwidth as a function of the point (see `widths`), or one for each row.
     plan : (kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap)

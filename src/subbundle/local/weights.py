@@ -23,7 +23,7 @@ def weigh(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
 
     Parameters
     ----------
-    tree : (blocks, boxes, n_points)
+    tree : (blocks, weights, boxes, corners, n_points)
     kernel, reach : int, float
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
@@ -39,32 +39,28 @@ def weigh(tree, point, bandwidth, kernel, reach, apart, found, phi, psi):
     shift : float
         t of the nearest observation for the Gaussian (its φ is relative to that one), else 0.
     """
-    blocks, boxes, n_points = tree
+    blocks, _, boxes, _, n_points = tree
     count, shift, peak = 0, 0.0, 0.0
     if kernel != GAUSSIAN or apart < 0.0:
         # On the data the nearest observation is so near that it need not be looked for.
-        count = _fill(blocks, boxes, point, bandwidth, kernel, reach, 0.0, found, phi, psi)
+        count = _fill(tree, point, bandwidth, kernel, reach, 0.0, found, phi, psi)
         peak = _largest(count, psi) if kernel == GAUSSIAN else 1.0
     if peak < _NEAR:
         near = nearest_sq(blocks, boxes, n_points, point, apart)
         if not near < TOO_FAR * bandwidth * bandwidth:
             return 0, 0.0
         shift = near / (bandwidth * bandwidth)
-        count = _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi)
+        count = _fill(tree, point, bandwidth, kernel, reach, near, found, phi, psi)
     if apart >= 0.0:
         _leave_out(blocks, found, count, point, apart, phi, psi)
-    last = blocks.shape[0] - 1
-    if count > 0 and found[count - 1] == last:
-        for i in range(n_points - last * LEAF, LEAF):  # the empty places of the last leaf
-            phi[count - 1, i] = 0.0
-            psi[count - 1, i] = 0.0
     return count, shift
 
 
 @kernel
-def _fill(blocks, boxes, point, bandwidth, kernel, reach, near, found, phi, psi):
+def _fill(tree, point, bandwidth, kernel, reach, near, found, phi, psi):
     """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
-    count = leaves_within(boxes, blocks.shape[0], point, near + reach * bandwidth * bandwidth, found)
+    blocks = tree[0]
+    count = leaves_within(tree[2], tree[3], blocks.shape[0], point, near + reach * bandwidth * bandwidth, found)
     scale = 1.0 / (bandwidth * bandwidth)
     if kernel == GAUSSIAN and point.size == 3:
         _gaussian3(blocks, found, count, point, scale, near * scale, reach, psi)
