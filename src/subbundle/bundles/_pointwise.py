@@ -67,7 +67,7 @@ def field_batch(
         status[b] = gap_verdict(values, rank, min_gap)
         if status[b] != 0:
             continue
-        _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix, turn, third)
+        _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
         spread = 0.0
         if varies and dim == 3:
             total, spread = contracted3_spread(tree[0], found, count, psi, centre, matrix, third)
@@ -248,9 +248,10 @@ def _mean_jacobian(tree, found, count, psi, p, scale, shift, jacobian):
 
 
 @kernel
-def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix, components, partner):
-    """Write P η into ``velocity`` and A into ``matrix``; ``components`` and ``partner`` [d] are scratch."""
+def _velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
+    """Write P η into ``velocity`` and A into ``matrix``."""
     dim = covector.size
+    components, partner = np.empty(dim), np.empty(dim)
     for j in range(dim):
         total = 0.0
         for i in range(dim):

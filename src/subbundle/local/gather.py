@@ -47,6 +47,9 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
     area = bandwidth * bandwidth
     count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
+    if kernel != GAUSSIAN and point.size == 3 and apart < 0.0:
+        squares = _compact3(blocks, weights, found, count, point, 1.0 / (area * reach), kernel, near)
+        return near, count * LEAF, 0.0, squares
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
         mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, reach, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
@@ -103,6 +106,25 @@ def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
             mass += weighted
             squares += value * weighted
     return mass, squares
+
+
+@kernel(fastmath=True)
+def _compact3(blocks, weights, found, count, point, scale, power, near):
+    """The same for a compact kernel; return Σ w²/v."""
+    p0, p1, p2 = point[0], point[1], point[2]
+    squares = 0.0
+    for c in range(count):
+        leaf, base = found[c], c * LEAF
+        for i in range(LEAF):
+            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
+            value, _ = powers(power, max(1.0 - (y0 * y0 + y1 * y1 + y2 * y2) * scale, 0.0))
+            weighted = value * weights[leaf, i]
+            near[0, base + i] = y0
+            near[1, base + i] = y1
+            near[2, base + i] = y2
+            near[3, base + i] = weighted
+            squares += value * weighted
+    return squares
 
 
 @kernel(fastmath=True)
