@@ -92,6 +92,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "glossary": [], "which_tool": []}
-# Every page would otherwise carry the tree of the whole reference.
+# Pages that stand alone have nothing to list beside them.
+html_sidebars = {
+    name: [] for name in ("index", "glossary", "which_tool", "benchmarks", "paper", "limits", "development", "changes")
+}
 html_context = {"default_mode": "auto"}

@@ -65,6 +65,16 @@ def test_every_picture_is_small_and_names_its_command():
         assert any(re.search(command, caption) for caption in made), path.name
 
 
+def test_every_example_has_its_place_in_the_gallery_and_leaves_a_scene():
+    examples = sorted((ROOT / "examples").glob("*/*.py"))
+    assert len(examples) >= 20
+    for path in examples:
+        assert f" {path.stem}" in (path.parent / "GALLERY_HEADER.rst").read_text(encoding="utf-8"), path.name
+        text = path.read_text(encoding="utf-8")
+        assert re.match(r'"""\n[^\n]+\n=+\n\n', text), f"{path.name} needs a title"
+        assert re.search(r"^(scene|view) = sb\.view\(", text, re.MULTILINE), path.name
+
+
 def test_ci_runs_the_readmes_test_command():
     demo, test = (block.strip() for block in blocks(ROOT / "README.md", "sh"))
     assert demo.endswith("&& subbundle demo")

@@ -48,6 +48,9 @@ def test_a_bundle_shows_its_settings_and_its_cloud():
     assert (facts["observations"], facts["rank"], facts["bandwidth"]) == ("400 in R^3", "2", "0.25")
     assert bundle._repr_html_().count("<circle") == 400
     assert len(bundle._repr_html_()) < 25_000
+    ridge = facts_of(sb.ridge_project(bundle, CLOUD[:50]))
+    assert ridge["points"] == "50 in R^3"
+    assert sum(int(value.split()[0]) for value in ridge.values() if value.endswith("of 50")) == 50
 
 
 def test_geodesics_and_sheets_show_how_rows_ended():
@@ -58,6 +61,7 @@ def test_geodesics_and_sheets_show_how_rows_ended():
     assert facts_of(sb.geodesic(bundle, [0, 0, 1.0], [1.0, 0.0], length=1.5))["longest"] == "1.5"
     sheet = sb.submanifold(bundle, [0, 0, 1.0], 1.0, step=0.1, n_geodesics=5)
     assert facts_of(sheet)["points reached"] == "51 of 51"
+    assert facts_of(sb.log(bundle, [0, 0, 1.0], [[1.0, 0, 0]]))["longest"] == "1.571"
     assert facts_of(sb.Chart(bundle, [0, 0, 1.0], radius=1.0, n_geodesics=32))["radius"] == "1"
 
 

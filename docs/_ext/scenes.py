@@ -23,7 +23,20 @@ _PAGE = """<!DOCTYPE html>
 <body><div id="sb-root"></div>
 <script type="application/json" id="sb-description">{description}</script>
 <script type="application/octet-stream" id="sb-data">{data}</script>
-<script src="library.js"></script><script src="viewer.js"></script><script>startPage();</script></body></html>
+<script src="library.js"></script><script src="viewer.js"></script><script>{start}</script></body></html>
+"""
+# In the frame of a page there is room for the scene only; its controls are a click away.
+_START = """const framed = window !== window.top;
+document.documentElement.classList.toggle("framed", framed);
+document.getElementById("sb-root").classList.toggle("sb-wide", framed);
+startPage();"""
+_STYLE = """
+html, body { margin: 0; height: 100%; }
+.framed .sb-report:not(:has(img)), .framed .sb-foot, .framed .sb-mode { display: none; }
+@media (max-width: 760px) {
+  .framed .sb-dock, .framed .sb-subtitle { display: none; }
+  .framed .sb-stage { min-height: 100%; }
+}
 """
 _LIBRARY = """const element = document.createElement("script");
 Object.assign(element, {{ type: "application/octet-stream", id: "sb-library", textContent: "{code}" }});
@@ -61,15 +74,14 @@ def scrape(block, block_vars, gallery_conf):
 def write(view: View, file: str) -> None:
     """Write the scene, and what all scenes share if it is not there."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    whole = "html, body { margin: 0; height: 100%; }"
     code = base64.b64encode(library()).decode("ascii")
-    shared = {"viewer.css": style() + whole, "viewer.js": module(), "library.js": _LIBRARY.format(code=code)}
+    shared = {"viewer.css": style() + _STYLE, "viewer.js": module(), "library.js": _LIBRARY.format(code=code)}
     for name, text in shared.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
     description, block = view.packed()
     text = json.dumps(description, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     data = base64.b64encode(block).decode("ascii")
-    page = _PAGE.format(title=escape(description["title"]), description=text, data=data)
+    page = _PAGE.format(title=escape(description["title"]), description=text, data=data, start=_START)
     (FOLDER / file).write_text(page, encoding="utf-8")
 
 

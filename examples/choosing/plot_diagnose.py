@@ -12,7 +12,8 @@ import subbundle as sb
 
 torus = sb.datasets.torus(3000, noise=0.03, seed=0).points
 stray = np.random.default_rng(0).uniform(-1.6, 1.6, (120, 3))
-report = sb.diagnose(np.concatenate([torus, stray]))
+cloud = np.concatenate([torus, stray])
+report = sb.diagnose(cloud)
 print(report)
 
 # %%
@@ -34,14 +35,14 @@ clouds = {
     "a plane in R^5": rng.uniform(-1, 1, (1500, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
     + rng.normal(scale=0.01, size=(1500, 5)),
 }
-for name, cloud in clouds.items():
-    found = sb.diagnose(cloud)
+for name, other in clouds.items():
+    found = sb.diagnose(other)
     print(f"{name}: rank {found.rank}")
     for warning in found.warnings:
         print("  !", warning)
 
 # %%
-scene = sb.view(report, title="report of a torus with stray points")
+scene = sb.view({"cloud": cloud, "report": report}, title="a torus with stray points")
 
 # sphinx_gallery_start_ignore
 import sys

@@ -21,24 +21,32 @@ X = clean + rng.normal(scale=0.025, size=clean.shape)
 bundle = sb.PrincipalSubbundle(X, rank=2, bandwidth=0.25)
 ridge = sb.ridge_project(bundle, X)
 good = ridge.status == sb.Status.OK
-for name, points in (("observed", X[good]), ("projected", ridge.points[good])):
+
+
+def off_the_sheet(points):
+    """Distances from the true sheet in R^100."""
     inside = points @ basis
-    off = np.sqrt(data.distance(inside) ** 2 + np.sum((points - inside @ basis.T) ** 2, axis=1))
-    print(f"{name:<10} {off.mean():.4f} from the sheet on average")
+    return np.sqrt(data.distance(inside) ** 2 + np.sum((points - inside @ basis.T) ** 2, axis=1))
+
+
+before, after = off_the_sheet(X[good]), off_the_sheet(ridge.points[good])
+print(f"observed {before.mean():.3f} from the sheet on average, projected {after.mean():.3f}")
 print(f"noise estimated: {np.median(ridge.noise[good]):.4f} in each of the 98 directions across")
 
 # %%
-# The three coordinates that hold the sheet, before and after.
-bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.4), subplot_kw=bare, layout="constrained")
-for panel, points, title in zip(panels, (X, ridge.points[good]), ("observed", "projected to the ridge"), strict=True):
-    scene = sb.plot.Scene(sb.plot.View(-70.0, 15.0))
-    inside = points @ basis
-    scene.add_points(inside, color=sb.plot.colours_of(inside[:, 1]), size=4.0)
-    scene.draw(panel)
-    panel.set_title(title)
+# Distances from the sheet before and after, and the three coordinates that hold the sheet.
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 4.4), layout="constrained")
+bins = np.linspace(0.0, before.max(), 60)
+left.hist(before, bins, color="#c3cad4", label="observed")
+left.hist(after, bins, color="#0072b2", label="projected")
+left.set(xlabel="distance from the true sheet", ylabel="rows")
+left.legend(frameon=False)
+right.set(aspect="equal", frame_on=False, xticks=[], yticks=[])
+scene = sb.plot.Scene(sb.plot.View(-70.0, 15.0))
+inside = ridge.points[good] @ basis
+scene.add_points(inside, color=sb.plot.colours_of(inside[:, 1]), size=4.0)
+scene.draw(right)
+right.set_title("projected to the ridge")
 
 # %%
-view = sb.view(
-    {"observed": X[good] @ basis, "ridge": ridge.points[good] @ basis}, title="R^100, three coordinates of it"
-)
+view = sb.view({"observed": X[good] @ basis, "ridge": inside}, title="R^100, three coordinates of it")

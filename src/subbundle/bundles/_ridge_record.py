@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._html import card, dots, endings
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle.local.frames import completed
 
@@ -56,6 +57,12 @@ class Ridge:
     neighbours: FloatArray
     steps: IntArray
     status: StatusArray
+
+    def _repr_html_(self) -> str:
+        known = self.noise[np.isfinite(self.noise)]
+        facts: list[tuple[str, object]] = [("points", f"{len(self.points)} in R^{self.points.shape[1]}")]
+        facts += [("noise, median", float(np.median(known)))] if known.size else []
+        return card("Ridge", [*facts, *endings(self.status)], picture=dots(self.points))
 
     @property
     def normals(self) -> FloatArray:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles.base import HasLandmarks, Subbundle
@@ -61,6 +62,10 @@ class Log:
     points: FloatArray
     iterations: IntArray
     status: StatusArray
+
+    def _repr_html_(self) -> str:
+        facts = [("longest", float(np.max(self.lengths))), ("largest residual", float(np.max(self.residuals)))]
+        return card("Log", [*facts, *endings(self.status)])
 
 
 def log(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._html import card
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -70,6 +71,10 @@ class BandwidthChoice:
     method: str
     flatness: float = float("nan")
     remark: str = ""
+
+    def _repr_html_(self) -> str:
+        facts = [("bandwidth", self.bandwidth), ("error to expect", self.error), ("as good within", self.flatness)]
+        return card("BandwidthChoice", [*facts, ("method", self.method)], notes=[self.remark] if self.remark else [])
 
 
 def choose_bandwidth(
