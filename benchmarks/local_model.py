@@ -80,10 +80,10 @@ def run() -> Result:
     return Result(
         title="The local model: standard errors, accuracy, time",
         method=(
-            f"{QUERIES} observations of each of {DRAWS} draws of a cloud, {STEPS} steps of order 2. Coverage of a nominal "
-            "95 %, noise estimated / known, at fractions of the best bandwidth. Accuracy: root mean square offset on "
-            "20000 points of a torus, noise 0.01 of its size. Time: processor time per row over that of order 2 without "
-            "errors."
+            f"{QUERIES} observations of each of {DRAWS} draws of a cloud, {STEPS} steps of order 2. Coverage of a "
+            "nominal 95 %, noise estimated / known, at fractions of the best bandwidth. Accuracy: root mean square "
+            "offset on 20000 points of a torus, noise 0.01 of its size. Time: processor time per row over that of "
+            "order 2 without errors."
         ),
         tables=[
             Table(["cloud", "best bandwidth / size", "RMS offset / noise", *NAMES], lines),
