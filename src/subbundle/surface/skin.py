@@ -22,11 +22,9 @@ from subbundle.triangles.handles import cut_short_loops
 _LEAST_BAND = 2.5
 # Seeds that hang together, below which they are a clump of outliers and no sheet.
 _LEAST_SEEDS = 8
-# Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows, around which
-# a loop is 2π windows long, is not resolved.
-_LONGEST_LOOP = 6.0
-# Tunnels around which a loop is so many windows long are closed if observations fill them.
-_LONGEST_FILLED = 12.0
+# Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
+# resolved. Those around tunnels of up to four windows are closed if observations fill them.
+_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 4.0 * np.pi
 # Holes narrower than so many cells are defects of the triangles.
 DEFECT = 2.0
 

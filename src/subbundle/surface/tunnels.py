@@ -2,8 +2,8 @@
 
 A loop through a tunnel spans a disc outside of the object. On a fan of it, from the middle c of the loop to its
 vertices x, look at the inner half, c + s (x − c) with s ≤ ½: in a tunnel of radius r the walls are (1 − s) r away. If
-most of it is nearer to observations than it would be in the narrowest tunnel that a window resolves, r = 1 bandwidth,
-then the tunnel is not empty, however wide its rim: the surface was perforated where the scan is sparse or in layers.
+nearly everywhere there are half as many observations around as at the rim, the tunnel is not empty, however wide it is:
+the surface was perforated where the scan is sparse or in layers. In a true tunnel only the noise of its walls is there.
 
 A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
 is left alone, so the normals at the loop have to point to the middle.
@@ -18,9 +18,11 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.repair import vertex_normals
 
-# The half of the disc that is looked at, in steps of equal area; how much of it has to be filled, so that a few
-# outliers do not fill a tunnel; distance to the observations, in windows, from which on a place is empty.
-_STEPS, _MOST, _EMPTY = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.8, 0.75
+# The half of the disc that is looked at, in steps of equal area; how much of it may be empty, so that a few outliers do
+# not fill a tunnel; distance, in windows, within which observations count.
+_STEPS, _LEAST, _NEAR = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.75
+# Fraction of the observations at the rim from which on a place is not empty: half way between a sheet and nothing.
+_HALF = 0.5
 # Fraction of the normals along the loop that point to its middle.
 _INWARD = 0.7
 
@@ -42,6 +44,11 @@ class Filled:
             middle = rim.mean(axis=0)
             if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) > _INWARD:
                 disc = middle + _STEPS[:, None, None] * (rim - middle)
-                far = self._tree.query(disc.reshape(-1, 3))[0]
-                filled[i] = np.quantile(far, _MOST) < _EMPTY * self._window
+                inside, beside = self._near(disc.reshape(-1, 3)), self._near(rim)
+                filled[i] = np.quantile(inside, _LEAST) >= max(_HALF * float(np.median(beside)), 1.0)
         return filled
+
+    def _near(self, places: FloatArray) -> IntArray:
+        """Number of observations around each of ``places`` [n, 3]."""
+        assert self._tree is not None
+        return np.asarray(self._tree.query_ball_point(places, _NEAR * self._window, return_length=True))

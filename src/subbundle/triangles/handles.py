@@ -60,16 +60,17 @@ def cut_short_loops(
     """Cut and cap all loops of edges not longer than ``longest`` that separate nothing, of a manifold mesh.
 
     Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely. Loops up
-    to ``furthest`` are cut where ``doubt(vertices, faces, loops)`` is true.
+    to ``furthest`` are cut where ``doubt(vertices, faces, loops)`` is true of the shortest that goes the same way.
     """
     lengths: list[float] = []
     middles: list[FloatArray] = []
     for _ in range(_ROUNDS):
         found, marks, loops = short_loops(vertices, faces, max(longest, furthest), scale)
-        cut = found <= longest
-        if doubt is not None and not cut.all():
-            cut[~cut] = doubt(vertices, faces, [loops[i] for i in np.flatnonzero(~cut)])
-        rows = np.flatnonzero(cut)
+        _, shortest, ways = np.unique(marks, return_index=True, return_inverse=True)
+        short = found[shortest] <= longest
+        if doubt is not None and not short.all():
+            short[~short] = doubt(vertices, faces, [loops[i] for i in shortest[~short]])
+        rows = np.flatnonzero(short[ways])
         chosen = _independent(found[rows], marks[rows], [loops[i] for i in rows], len(vertices))
         if not chosen:
             break
