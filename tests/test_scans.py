@@ -120,12 +120,18 @@ def test_las(tmp_path, name):
     file.x, file.y, file.z = POINTS.T
     file.red, file.green, file.blue = COLORS.T.astype(np.uint16) * 257
     file.intensity = np.arange(60, dtype=np.uint16)
+    for axis, values in zip("XYZ", POINTS.T, strict=True):
+        file.add_extra_dim(laspy.ExtraBytesParams(name=f"Normal{axis}", type=np.float32))
+        file[f"Normal{axis}"] = values.astype(np.float32)
+    file.add_extra_dim(laspy.ExtraBytesParams(name="a deviation", type=np.uint8))
     file.write(tmp_path / name)
     scan = read_scan(tmp_path / name)
     # LAS stores multiples of the scale.
     assert np.abs(scan.points - POINTS).max() < 1e-4
     assert np.array_equal(scan.attributes["colors"], COLORS)
     assert np.array_equal(scan.attributes["intensity"], np.arange(60))
+    assert scan.normals == pytest.approx(POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True), abs=1e-6)
+    assert not scan.attributes["a deviation"].any()
     content = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(content[:-300])
     with pytest.raises(ValueError, match=rf"{name} could not be read as"):

@@ -68,6 +68,18 @@ def test_units_faces_and_normals_left_out(files, tmp_path, capsys):
     assert np.abs(np.ptp(made.points, axis=0) - [2800.0, 2800.0, 800.0]).max() < 100.0
 
 
+def test_more_dimensions_have_no_faces_to_spare(tmp_path, capsys):
+    pytest.importorskip("fast_simplification", reason="needs fast-simplification: pip install -e '.[simplify]'")
+    np.save(tmp_path / "four.npy", np.random.default_rng(0).standard_normal((200, 4)))
+    command = ["reconstruct", str(tmp_path / "four.npy"), "-o", str(tmp_path / "mesh.npz")]
+    for option, words in (
+        (["--faces", "9"], "Leave --faces out"),
+        (["--crop", "0,1,,,,"], "3 coordinates; these have 4"),
+    ):
+        assert main([*command, *option]) == 2
+        assert words in capsys.readouterr().err
+
+
 def test_a_box_and_a_list_of_outliers(tmp_path, capsys):
     points = np.vstack([DATA.points, np.random.default_rng(0).uniform(-0.3, 0.3, (12, 3)) * [1.0, 1.0, 0.3]])
     write_ply(tmp_path / "scan.ply", points, attributes={"number": np.arange(3012)})

@@ -53,3 +53,40 @@ def test_damaged_files_are_refused(file, tmp_path, damage):
     (tmp_path / "scan.e57").write_bytes(content)
     with pytest.raises(ValueError, match=r"scan\.e57 could not be read as \.e57: its compressed points are damaged"):
         read_scan(tmp_path / "scan.e57")
+
+
+def write_columns(path, columns):
+    """One scan with any fields, turned by 90° about z, by the library below pye57."""
+    lib = pye57.libe57
+    writer = pye57.E57(str(path), mode="w")
+    file = writer.image_file
+    file.extensionsAdd("nor", "http://www.libe57.org/E57_NOR_surface_normals.txt")
+    scan, prototype, pose, turn = (lib.StructureNode(file) for _ in range(4))
+    for axis, value in zip("wxyz", (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)), strict=True):
+        turn.set(axis, lib.FloatNode(file, value))
+    pose.set("rotation", turn)
+    scan.set("pose", pose)
+    buffers, length = lib.VectorSourceDestBuffer(), len(next(iter(columns.values())))
+    for name, values in columns.items():
+        prototype.set(name, lib.FloatNode(file, 0.0, lib.E57_DOUBLE))
+        buffers.append(lib.SourceDestBuffer(file, name, values, length, True, True))
+    points = lib.CompressedVectorNode(file, prototype, lib.VectorNode(file, True))
+    scan.set("points", points)
+    writer.data3d.append(scan)
+    out = points.writer(buffers)
+    out.write(length)
+    out.close()
+    writer.close()
+
+
+def test_spherical_coordinates_and_normals(tmp_path):
+    far = np.linalg.norm(POINTS, axis=1)
+    x, y, z = POINTS.T
+    columns = {"sphericalRange": far, "sphericalAzimuth": np.arctan2(y, x), "sphericalElevation": np.arcsin(z / far)}
+    columns |= {f"nor:normal{axis}": POINTS[:, i] / far for i, axis in enumerate("XYZ")}
+    write_columns(tmp_path / "scan.e57", columns)
+    scan = read_scan(tmp_path / "scan.e57")
+    turned = np.column_stack([-y, x, z])
+    assert scan.points == pytest.approx(turned, abs=1e-12)
+    assert scan.normals == pytest.approx(turned / far[:, None], abs=1e-12)
+    assert scan.attributes == {}

@@ -11,6 +11,10 @@ from subbundle.commands._options import add_scans, bandwidth_or_local, dimension
 from subbundle.commands._report import add_report, check_report, write_report
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from subbundle._progress import Progress
     from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.bundles.ridge_project import Ridge
     from subbundle.commands._scans import Given
@@ -52,16 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, choose the bandwidth, project, write, and say what was found."""
-    import numpy as np
-
     from subbundle._progress import Progress
-    from subbundle._types import Status, SubbundleWarning, count_statuses
-    from subbundle.bundles.principal import PrincipalSubbundle
     from subbundle.bundles.ridge_project import ridge_project
-    from subbundle.cloud import Cloud
-    from subbundle.commands._outliers import where
-    from subbundle.commands._scans import check_cloud_output, read_given, write_cloud
-    from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
+    from subbundle.commands._scans import check_cloud_output, read_given
 
     check_cloud_output(options.output)
     check_cloud_output(options.save_outliers)
@@ -70,15 +67,40 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--save-outliers needs a level above which points are outliers. Write --outliers 4 as well.")
     progress = Progress()
     given = read_given(options, progress, None, table=True)
-    points = given.scan.points
+    bundle, messages = _learned(options, given.scan.points, progress)
+    shown = _shown(bundle)
+    progress.stage(f"projecting with {shown}")
+    ridge = ridge_project(bundle, given.scan.points, order=options.order, errors=options.report is not None)
+    kept = _kept(options, ridge)
+    progress.stage("writing")
+    lines = _write(options, given, bundle, ridge, kept, messages)
+    lines.append(f"wrote {options.output}: {kept.sum()} points, {progress.seconds:.1f} s")
+    print("\n".join([*_about(options, given, bundle, ridge, kept), *(f"note: {text}" for text in messages), *lines]))
+    if options.report is not None:
+        from subbundle.commands._accounts_scans import account_of_ridge, ridge_columns
+
+        account = account_of_ridge(given, bundle, ridge, kept, messages, given_width=options.bandwidth)
+        clouds = {"denoised": ridge.points[kept], "observations": given.scan.points}
+        if not kept.all():
+            clouds["outliers"] = given.scan.points[~kept]
+        write_report(options, account, clouds, columns=ridge_columns(ridge, kept))
+
+
+def _learned(options: argparse.Namespace, points: Any, progress: Progress) -> tuple[PrincipalSubbundle, list[str]]:
+    """The bundle, its dimension and bandwidth as the options say, and what is to be known about them."""
+    from subbundle._types import SubbundleWarning
+    from subbundle.bundles.principal import PrincipalSubbundle
+    from subbundle.cloud import Cloud
+    from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
+
     cloud = Cloud(points)
     rank, width = options.dim, options.bandwidth
     if rank == "auto":
         progress.stage(f"choosing a dimension for {len(points)} points")
         rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank
-    if options.normals and (points.shape[1], rank) != (3, 2):
+    if options.normals and (cloud.dim, rank) != (3, 2):
         raise ValueError(
-            f"--normals is for surfaces in R³; this is dimension {rank} in R^{points.shape[1]}. Leave --normals out."
+            f"--normals is for surfaces in R³; this is dimension {rank} in R^{cloud.dim}. Leave --normals out."
         )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SubbundleWarning)
@@ -88,54 +110,65 @@ def run(options: argparse.Namespace) -> None:
         elif width == "local":
             progress.stage(f"choosing bandwidths for {len(points)} points")
             width = choose_local_bandwidth(cloud, rank, n_jobs=options.jobs).bandwidth
-    messages = [str(warning.message) for warning in said]
     bundle = PrincipalSubbundle(cloud, rank, width, n_jobs=options.jobs)
-    shown = _shown(bundle)
-    progress.stage(f"projecting with {shown}")
-    ridge = ridge_project(bundle, points, order=options.order, errors=options.report is not None)
-    kept = np.ones(len(points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
+    return bundle, [str(warning.message) for warning in said]
+
+
+def _kept(options: argparse.Namespace, ridge: Ridge) -> NDArray[np.bool_]:
+    """Which points [n] are no outliers."""
+    import numpy as np
+
+    kept = np.ones(len(ridge.points), bool) if options.outliers is None else ridge.outlier_scores <= options.outliers
     if not kept.any():
         raise ValueError(
-            f"--outliers {options.outliers:g} would leave out all {len(points)} points. Give a larger level, or "
+            f"--outliers {options.outliers:g} would leave out all {len(kept)} points. Give a larger level, or "
             "another --bandwidth."
         )
-    progress.stage("writing")
+    return kept
+
+
+def _write(
+    options: argparse.Namespace, given: Given, bundle: PrincipalSubbundle, ridge: Ridge, kept: Any, messages: list[str]
+) -> list[str]:
+    """Write the points, and the outliers where that is asked for; lines about the latter."""
+    import numpy as np
+
+    from subbundle.commands._scans import write_cloud
+
     normals = None
     if ridge.tangents.shape[1:] == (3, 2) and (options.normals or options.output.suffix.lower() == ".ply"):
         normals = _normals(ridge, given, bundle.bandwidth, messages)[kept]
-    attributes = {**given.scan.take(kept).attributes, **_found(ridge, kept)}
+    found = {"noise": ridge.noise, "outlier_score": ridge.outlier_scores, "status": ridge.status.astype(np.int64)}
+    attributes = {**given.scan.take(kept).attributes, **{name: values[kept] for name, values in found.items()}}
     write_cloud(options.output, ridge.points[kept], normals, attributes, given.comments)
-    arrived = ridge.status == Status.OK
-    print(f"{len(points)} points in R^{points.shape[1]}, dimension {rank}, {shown}")
+    if options.save_outliers is None or kept.all():
+        return []
+    away = given.scan.take(~kept)
+    attributes = {**away.attributes, "outlier_score": ridge.outlier_scores[~kept]}
+    write_cloud(options.save_outliers, away.points, away.normals, attributes, given.comments)
+    return [f"wrote {options.save_outliers}: {len(away.points)} outliers"]
+
+
+def _about(options: argparse.Namespace, given: Given, bundle: PrincipalSubbundle, ridge: Ridge, kept: Any) -> list[str]:
+    """What was found, in lines of words."""
+    import numpy as np
+
+    from subbundle._types import Status, count_statuses
+    from subbundle.commands._outliers import where
+
+    points, arrived = given.scan.points, ridge.status == Status.OK
+    lines = [f"{len(points)} points in R^{points.shape[1]}, dimension {bundle.rank}, {_shown(bundle)}"]
     if arrived.any():
-        print(
+        lines.append(
             f"noise {np.median(ridge.noise[arrived]):.4g} along each normal direction, moved by "
             f"{ridge.shifts[arrived].mean():.4g} on average"
         )
-    for words, count in count_statuses(ridge.status[~arrived]).items():
-        print(f"  {words}: {count}")
+    lines += [f"  {words}: {count}" for words, count in count_statuses(ridge.status[~arrived]).items()]
     if given.scan.attributes:
-        print(f"carried along: {', '.join(given.scan.attributes)}")
+        lines.append(f"carried along: {', '.join(given.scan.attributes)}")
     if options.outliers is not None:
-        print(f"left out as outliers: {where(points[~kept], len(points), bundle.bandwidth)}")
-    if given.unit:
-        print(f"lengths are in {given.unit}")
-    for message in messages:
-        print(f"note: {message}")
-    if options.save_outliers is not None and not kept.all():
-        away = given.scan.take(~kept)
-        scores = {"outlier_score": ridge.outlier_scores[~kept]}
-        write_cloud(options.save_outliers, away.points, away.normals, {**away.attributes, **scores}, given.comments)
-        print(f"wrote {options.save_outliers}: {len(away.points)} outliers")
-    print(f"wrote {options.output}: {np.count_nonzero(kept)} points, {progress.seconds:.1f} s")
-    if options.report is not None:
-        from subbundle.commands._accounts_scans import account_of_ridge, ridge_columns
-
-        account = account_of_ridge(given, bundle, ridge, kept, messages, given_width=options.bandwidth)
-        both = {"denoised": ridge.points[kept], "observations": points}
-        if not kept.all():
-            both["outliers"] = points[~kept]
-        write_report(options, account, both, columns=ridge_columns(ridge, kept))
+        lines.append(f"left out as outliers: {where(points[~kept], len(points), bundle.bandwidth)}")
+    return lines + ([f"lengths are in {given.unit}"] if given.unit else [])
 
 
 def _shown(bundle: PrincipalSubbundle) -> str:
@@ -155,14 +188,3 @@ def _normals(ridge: Ridge, given: Given, bandwidth: float, messages: list[str]) 
     if not agreed:
         messages.append("the normals cannot agree everywhere: the surface has no sides, or sheets touch")
     return normals
-
-
-def _found(ridge: Ridge, kept: Any) -> dict[str, Any]:
-    """What is known of the points that are kept."""
-    import numpy as np
-
-    return {
-        "noise": ridge.noise[kept],
-        "outlier_score": ridge.outlier_scores[kept],
-        "status": ridge.status[kept].astype(np.int64),
-    }

@@ -11,6 +11,7 @@ from subbundle.commands._options import add_scans, bandwidth, face_count, positi
 from subbundle.commands._report import add_report, check_report, write_report
 
 if TYPE_CHECKING:
+    from subbundle._progress import Progress
     from subbundle.commands._scans import Given
     from subbundle.triangles.mesh import Mesh
 
@@ -56,10 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write, and say what came out."""
     from subbundle._progress import Progress
-    from subbundle._types import SubbundleWarning
     from subbundle.commands._scans import check_cloud_output, read_given
     from subbundle.io import write_mesh
-    from subbundle.surface.reconstruct import reconstruct
     from subbundle.triangles.mesh import check_output
     from subbundle.triangles.simplify import check_simplifier
 
@@ -70,8 +69,40 @@ def run(options: argparse.Namespace) -> None:
         check_simplifier()
     progress = Progress()
     given = read_given(options, progress, options.dim)
+    dim = given.scan.points.shape[1]
+    check_output(options.output, dim)
+    if options.faces is not None and dim != 3:
+        raise ValueError(f"--faces is for points with 3 coordinates; these have {dim}. Leave --faces out.")
+    mesh, messages = _made(options, given, progress)
+    lines = mesh.report()
+    if options.faces is not None:
+        mesh, line = _simplified(mesh, options.faces)
+        lines.append(line)
+    progress.stage(f"writing {options.output}")
+    write_mesh(
+        options.output, mesh.vertices, mesh.faces, normals=mesh.normals, attributes=mesh.attributes,
+        comments=given.comments,
+    )  # fmt: skip
+    print("\n".join([*lines, *_about(given, mesh), *(f"note: {message}" for message in messages)]))
+    if options.save_outliers is not None:
+        print(_written_outliers(options.save_outliers, given, mesh))
+    print(f"wrote {options.output} in {progress.seconds:.1f} s")
+    if options.report is not None:
+        from subbundle.commands._accounts_scans import account_of_mesh
+
+        account = account_of_mesh(given, mesh, messages, given_width=options.bandwidth != "auto")
+        shown = {"mesh": mesh, "scan": given.scan.points}
+        if mesh.summary is not None and len(mesh.summary.outliers):
+            shown["outliers"] = given.scan.points[mesh.summary.outliers]
+        write_report(options, account, shown)
+
+
+def _made(options: argparse.Namespace, given: Given, progress: Progress) -> tuple[Mesh, list[str]]:
+    """The mesh, and the warnings that came with it."""
+    from subbundle._types import SubbundleWarning
+    from subbundle.surface.reconstruct import reconstruct
+
     scan = given.scan
-    check_output(options.output, scan.points.shape[1])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SubbundleWarning)
         mesh = reconstruct(
@@ -84,29 +115,7 @@ def run(options: argparse.Namespace) -> None:
             progress=progress.stage,
             n_jobs=options.jobs,
         )
-    lines = mesh.report()
-    messages = [_as_options(str(warning.message)) for warning in said]
-    if options.faces is not None:
-        mesh, line = _simplified(mesh, options.faces)
-        lines.append(line)
-    progress.stage(f"writing {options.output}")
-    write_mesh(
-        options.output, mesh.vertices, mesh.faces, normals=mesh.normals, attributes=mesh.attributes,
-        comments=given.comments,
-    )  # fmt: skip
-    lines += _about(given, mesh)
-    print("\n".join([*lines, *(f"note: {message}" for message in messages)]))
-    if options.save_outliers is not None:
-        print(_written_outliers(options.save_outliers, given, mesh))
-    print(f"wrote {options.output} in {progress.seconds:.1f} s")
-    if options.report is not None:
-        from subbundle.commands._accounts_scans import account_of_mesh
-
-        account = account_of_mesh(given, mesh, messages, given_width=options.bandwidth != "auto")
-        shown = {"mesh": mesh, "scan": scan.points}
-        if mesh.summary is not None and len(mesh.summary.outliers):
-            shown["outliers"] = scan.points[mesh.summary.outliers]
-        write_report(options, account, shown)
+    return mesh, [_as_options(str(warning.message)) for warning in said]
 
 
 def _as_options(message: str) -> str:
