@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._types import FloatArray
 
 # Steps after which the singular values decide: near the best rotation each doubles the number of digits.
 _MOST_STEPS = 12
@@ -27,7 +28,7 @@ _CLEAR = 1e-6
 
 
 @kernel
-def nearest_rotations(matrices, rotations, gaps):
+def nearest_rotations(matrices: FloatArray, rotations: FloatArray, gaps: FloatArray) -> None:
     """Write rotations [n, 3, 3] and gaps [n] of ``matrices`` [n, 3, 3]; NaN gaps where Newton does not tell."""
     b = np.empty((3, 3))
     for n in range(matrices.shape[0]):
@@ -35,7 +36,7 @@ def nearest_rotations(matrices, rotations, gaps):
 
 
 @kernel
-def _nearest_rotation(m, r, b):
+def _nearest_rotation(m: FloatArray, r: FloatArray, b: FloatArray) -> float:
     q0, q1, q2, q3 = 1.0, 0.0, 0.0, 0.0
     for _ in range(_MOST_STEPS):
         _turn(q0, q1, q2, q3, r)
@@ -68,7 +69,7 @@ def _nearest_rotation(m, r, b):
 
 
 @kernel
-def _turn(q0, q1, q2, q3, r):
+def _turn(q0: float, q1: float, q2: float, q3: float, r: FloatArray) -> None:
     """Write the rotation of a unit quaternion."""
     r[0, 0], r[1, 1], r[2, 2] = (
         1.0 - 2.0 * (q2 * q2 + q3 * q3),
@@ -81,7 +82,7 @@ def _turn(q0, q1, q2, q3, r):
 
 
 @kernel
-def _smallest(g00, g11, g22, g01, g02, g12):
+def _smallest(g00: float, g11: float, g22: float, g01: float, g02: float, g12: float) -> float:
     """Smallest eigenvalue of a symmetric matrix, by the cosine formula."""
     mean = (g00 + g11 + g22) / 3.0
     d0, d1, d2 = g00 - mean, g11 - mean, g22 - mean
