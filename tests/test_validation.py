@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import subbundle as sb
 from subbundle._types import Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
 
@@ -133,3 +134,25 @@ def test_every_status_has_a_message_of_its_own():
     messages = {status.message for status in Status}
     assert len(messages) == len(Status)
     assert all(status.words == status.message for status in Status)  # the former name
+
+
+_ROWS = [[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ({"a": [0.0], "b": [1.0]}, TypeError, r"got a dict\. Write np\.column_stack\(list\(X\.values"),
+        (iter(_ROWS), TypeError, r"got a list_iterator\. Write np\.array\(list\(X"),
+        ({1.0, 2.0}, TypeError, r"got a set\. Write np\.array"),
+        ([[0.0, 1.0], [0.0]], ValueError, "rows of unequal length"),
+    ],
+)
+@pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance", "SurfaceReconstructor"])
+def test_estimators_refuse_what_is_no_table_in_a_sentence(name, value, error, message):
+    with pytest.raises(error, match=f"X must be an array.*{message}"):
+        getattr(sb, name)().fit(value)
+
+
+def test_a_list_of_rows_is_a_table():
+    np.testing.assert_array_equal(as_points(_ROWS, "points"), _ROWS)

@@ -4,6 +4,7 @@ instead."""
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -54,17 +55,36 @@ def as_real(value: Any, name: str) -> FloatArray:
             f"{name} must have no masked entries; {np.sum(value.mask)} are masked. "
             f"Drop such rows with np.ma.compress_rows({name})."
         )
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
-        raise ValueError(message) from None
+    array = np.asarray(readable(value, name))
     if array.dtype.kind not in "fiub":
         hint = f"np.asarray({name}, dtype=float) after removing what is not a number"
         if array.dtype.kind == "c":
             hint = "the real and imaginary parts as separate columns"
         raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}. Pass {hint}.")
     return np.asarray(array, dtype=np.float64, order="C")
+
+
+def readable(value: Any, name: str) -> Any:
+    """Return ``value`` if NumPy can read it as one array, or raise: the front door of every function and estimator.
+
+    Lists are returned as arrays; tables that know their columns are returned as they are.
+    """
+    what = f"{name} must be an array of numbers, one row per observation; got {_kind(value)}."
+    if isinstance(value, Mapping):
+        raise TypeError(f"{what} Write np.column_stack(list({name}.values())) if its values are columns.")
+    if isinstance(value, Iterator | Set):
+        raise TypeError(f"{what} Write np.array(list({name})).")
+    if not isinstance(value, list | tuple):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError:
+        message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
+        raise ValueError(message) from None
+
+
+def _kind(value: Any) -> str:
+    return f"{'an' if type(value).__name__[0] in 'aeiou' else 'a'} {type(value).__name__}"
 
 
 def as_bundle(value: Any) -> Any:

@@ -139,3 +139,9 @@ def test_shapeless_clouds_get_an_answer_in_words():
     assert sb.diagnose(flat).rank == 2
     with pytest.raises(ValueError, match="rank must be one of 'auto'; got 'two'"):
         sb.diagnose(flat, "two")
+
+
+def test_three_rows_are_reported_on():
+    report = sb.diagnose(np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.1]]), rank=1)
+    assert report.n_points == 3
+    assert report.warnings

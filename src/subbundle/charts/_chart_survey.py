@@ -59,7 +59,7 @@ def survey(
     )
     n_steps = max(4, int(np.ceil(limit / finest)))
     size = limit if extent is None else min(extent, limit)
-    stage = 0.25 * limit if extent is None else size
+    stage = 0.25 * (limit if extent is None else size)
     step = limit / n_steps
     flow_tol = DEFAULT_TOL if accuracy is None else min(DEFAULT_TOL, accuracy)
     tracer = Tracer(bundle, base, frame, duals, step, n_steps, flow_tol, max(8, int(np.ceil(stage / step))), size)

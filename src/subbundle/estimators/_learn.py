@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
+from subbundle._validation import readable
 from subbundle.bundles._riemannian_checks import check_space
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._on_manifold import as_rows, prepare_on_manifold
@@ -21,7 +22,7 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
         check_space(space)
         if np.ndim(X) == 1 + len(space.shape) > 2:
             X = np.reshape(X, (len(X), -1))
-    rows: FloatArray = validate_data(estimator, X, dtype=np.float64, **settings)
+    rows: FloatArray = validate_data(estimator, readable(X, "X"), dtype=np.float64, **settings)
     return rows if space is None else as_rows(rows, space)
 
 

@@ -37,7 +37,7 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     """
     observations = cloud.at(np.arange(cloud.n_points))
     order = np.random.default_rng(0).permutation(cloud.n_points)
-    count = min(queries, cloud.n_points // 5)
+    count = min(queries, max(cloud.n_points // 5, 1))
     middle = count + (cloud.n_points - count) // 2
     return observations[np.sort(order[:count])], observations[order[count:middle]], observations[order[middle:]]
 

@@ -244,7 +244,8 @@ def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | N
 def no_shape(bundle: PrincipalSubbundle) -> str:
     """A remark where the neighbours of most places show no shape of the rank of ``bundle``; empty otherwise."""
     frame, rank = bundle.frame(bundle.landmarks(LEAST_QUERIES)), bundle.rank
-    gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap)))
+    # Copies of a few observations, far from all others, have no middle.
+    gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap))) if len(frame.gap) else 0.0
     if gap >= _ROUND:
         return ""
     return (

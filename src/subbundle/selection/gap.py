@@ -34,8 +34,9 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
             continue
         frame = bundle.frame(bundle.landmarks(_QUERIES))
         seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
-        if seen.any():
-            gaps[rung] = frame.gap[seen].mean()
+        if not seen.any():
+            continue
+        gaps[rung] = frame.gap[seen].mean()
         if np.median(frame.density) > PLENTY:
             cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
     return ladder, gaps

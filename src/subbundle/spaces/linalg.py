@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from subbundle._elementwise import sin
 from subbundle._types import FloatArray
+from subbundle.spaces._nearest_rotation import nearest_rotations
 
 AnyArray = NDArray[Any]
 BoolArray = NDArray[np.bool_]
@@ -90,6 +91,18 @@ def nearest_rotation(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     With M = U diag(s) Vᵀ and σ = det(UVᵀ) the maximiser is R = U diag(1, …, 1, σ) Vᵀ. It is unique iff
     s_{m−1} + σ s_m > 0; that sum is returned as the gap ``[...]``.
     """
+    if matrix.shape[-1] == 3:
+        rows = np.ascontiguousarray(matrix.reshape(-1, 3, 3))
+        rotations, gaps = np.empty_like(rows), np.empty(len(rows))
+        nearest_rotations(rows, rotations, gaps)
+        hard = np.isnan(gaps)
+        if hard.any():
+            rotations[hard], gaps[hard] = _by_singular_values(rows[hard])
+        return rotations.reshape(matrix.shape), gaps.reshape(matrix.shape[:-2])
+    return _by_singular_values(matrix)
+
+
+def _by_singular_values(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     finite = _finite(matrix)
     left, values, right = np.linalg.svd(_substitute(matrix, finite))
     sign = np.where(np.linalg.det(left @ right) < 0.0, -1.0, 1.0)
