@@ -22,14 +22,14 @@ model = sb.AtlasEmbedding(n_components=2).fit(X)
 # %%
 # An ellipse in the middle of the coordinates, and the pictures along it.
 Z = model.embedding_
-turn = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+turn = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
 reach = 0.3 * np.ptp(Z, axis=0)
 walk = np.median(Z, axis=0) + reach * np.column_stack([np.cos(turn), np.sin(turn)])
 rows = model.inverse_transform(walk)
 print(f"novelty of the new rows: {model.novelty(rows).max():.1f} at most; 1 is what the data itself has")
 
 # %%
-figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), dpi=72, layout="constrained")
 sb.plot.embedding(Z, radius, label="true radius", ax=left)
 left.plot(*np.vstack([walk, walk[:1]]).T, color=sb.plot.PALETTE[5], lw=1.2)
 (dot,) = left.plot(*walk[0], "o", color=sb.plot.PALETTE[5], ms=9)

@@ -48,7 +48,6 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
     near, far = scratch_for(observations, dim), scratch_for(observations, dim)
     sigma, vectors, turn = np.empty((dim, dim)), np.empty((dim, dim)), np.empty((dim, dim))
     values, mean, covector = np.empty(dim), np.empty(dim), np.empty(dim)
-    components, partner = np.empty(dim), np.empty(dim)
     centre, carried = np.empty(ambient), np.empty((dim, ambient))
     scale = 1.0 / (bandwidth * bandwidth)
     for b in range(points.shape[0]):
@@ -72,7 +71,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             continue
         for a in range(dim):
             covector[a] = product(bases[b, a], covectors[b])
-        _velocity_and_turn(values, vectors, covector, rank, velocity[b], turn, components, partner)
+        _velocity_and_turn(values, vectors, covector, rank, velocity[b], turn)
         moment_gradient(there, n_there, mass_there, scale, mean, centering == LOCAL, turn, gradient[b])
         if centering == RECENTRED:
             through_the_mean(near, count, mass, scale, mean, curvature, covector, velocity[b], gradient[b])
