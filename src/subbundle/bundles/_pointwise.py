@@ -131,6 +131,7 @@ def frame_batch(
     found, phi, psi = _scratch(tree)
     sigma, jacobian = _square(dim), _square(dim)
     centre, shift, slope, slide = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    varies = widths[2].shape[0] > 0
     for b in range(points.shape[0]):
         for i in range(dim):
             values[b, i] = np.nan
@@ -138,22 +139,9 @@ def frame_batch(
             for j in range(dim):
                 vectors[b, i, j] = np.nan
         bandwidth, typical = width_at(widths, points[b], slope)
+        p = points[b]
         absolute, mass, count, _ = _second_moment(
-            tree,
-            points[b],
-            bandwidth,
-            kernel,
-            reach,
-            centering,
-            False,
-            found,
-            phi,
-            psi,
-            centre,
-            shift,
-            sigma,
-            jacobian,
-            slide,
+            tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
         )
         status[b] = mass_verdict(absolute, typical + log_share)
         log_mass[b] = absolute - typical
@@ -212,25 +200,27 @@ def _second_moment(
     there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
-    mass, count, nearest = window_moments(tree, p, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
-    if mass <= 0.0:
-        return -np.inf, 0.0, 0, 0.0
-    log_mass = np.log(mass) - 0.5 * nearest
-    for i in range(dim):
-        shift[i] /= mass
-        centre[i] = p[i] if centering == NONE else p[i] + shift[i]
-    if centering == RECENTRED:
-        _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
-        if varies:
-            weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
-            moments(tree[0], found, count, phi, centre, slide, sigma)
-            for i in range(dim):
-                slide[i] /= mass * bandwidth**3
-        mass, count, nearest = window_moments(tree, centre, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
+    log_mass, mass, count, nearest = -np.inf, 0.0, 0, 0.0
+    # One call in a loop: two of them would be compiled twice.
+    for again in range(2 if centering == RECENTRED else 1):
+        about = centre if again else p
+        mass, count, nearest = window_moments(tree, about, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
         if mass <= 0.0:
             return -np.inf, 0.0, 0, 0.0
         for i in range(dim):
             shift[i] /= mass
+        if again:
+            break
+        log_mass = np.log(mass) - 0.5 * nearest
+        for i in range(dim):
+            centre[i] = p[i] if centering == NONE else p[i] + shift[i]
+        if centering == RECENTRED:
+            _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
+            if varies:
+                weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
+                moments(tree[0], found, count, phi, centre, slide, sigma)
+                for i in range(dim):
+                    slide[i] /= mass * bandwidth**3
     for i in range(dim):
         for j in range(dim):
             sigma[i, j] = sigma[i, j] / mass - (shift[i] * shift[j] if centering == LOCAL else 0.0)
