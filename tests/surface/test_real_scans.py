@@ -6,7 +6,10 @@ import pytest
 import subbundle as sb
 from subbundle.surface import implicit, openings
 from subbundle.surface._grid_kernels import interpolate
+from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, directions
+from subbundle.surface.local import WeightedCloud
+from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.soften import soften
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
@@ -52,9 +55,9 @@ def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
     rng = np.random.default_rng(0)
     rough = flat + np.column_stack([np.zeros((len(flat), 2)), 0.02 * rng.standard_normal(len(flat))])
     average = neighbour_average(faces, len(flat))
-    # A third of the vertices is known four times less well than the others, c = (1.5/4)⁴ = 0.02 against λ = 0.15.
+    # A third of the vertices is known eight times less well than the others, c = (2.5/8)⁴ = 0.01 against λ = 0.15.
     unsure = flat[:, 0] > 0.35
-    found = soften(rough, np.where(unsure, 0.08, 0.02), average, 0.1)
+    found = soften(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
     # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.
     assert np.abs(found - rough)[~unsure].max() < 0.15 * 0.08
     assert np.std(found[unsure, 2]) < 0.4 * np.std(rough[unsure, 2])
@@ -65,7 +68,7 @@ def test_a_seed_says_nothing_about_the_back_of_its_sheet():
     up = np.tile([0.0, 0.0, 1.0], (len(flat), 1))
     above = flat + [0.0, 0.0, 0.05]
     for normals, seen in ((up, True), (-up, False)):
-        far, shown, _ = openings.distance_to(flat, up, above, normals, 0.1)
+        far, shown, _ = openings.Sight(flat, up, 0.1).of(above, normals)
         assert (shown == seen).all()
         # At the corners of the square seeds are sparser, and their distances count less.
         assert np.median(far) == pytest.approx(0.05)
@@ -187,3 +190,22 @@ def test_the_report_says_what_was_bridged_and_what_stays_open():
     # A membrane over a circle of radius 0.71 is flat: its vertices lie in the plane of the rim.
     top = closed.vertices[np.hypot(closed.vertices[:, 0], closed.vertices[:, 1]) < 0.5]
     assert top[top[:, 2] > 0.0, 2].mean() == pytest.approx(0.7, abs=0.06)
+
+
+def test_blended_quadrics_are_the_surface_between_their_centres():
+    # A sphere without noise: every quadric is exact to the fourth order of a/R = 0.15 at its centre.
+    data = sb.datasets.sphere(20000, seed=0)
+    mesh = sb.reconstruct(sb.datasets.sphere(3000, seed=1).points)
+    start = mesh.vertices * (1.0 + 0.01 * np.sin(40.0 * mesh.vertices[:, :1]))
+    n, cloud = len(start), WeightedCloud(data.points)
+    levels = Pyramid(cloud, data.points, None, side=0.0, spacing=0.025, widest=0.15)
+    usable = start[:, 2] > -0.5
+    graph = neighbour_average(mesh.faces, n)
+    fit = blended_quadrics(levels, start, mesh.normals, usable, graph, np.full(n, 0.15), np.full(n, 0.2), 2)
+    found = np.isfinite(fit.gain)
+    assert np.array_equal(found, usable)
+    # Between centres an arc's fourth order is left, (0.6 a)⁴/8 in curvature radii.
+    assert np.abs(np.linalg.norm(fit.points[usable], axis=1) - 1.0).max() < (0.6 * 0.15) ** 4 / 8.0 + 1e-4
+    outward = fit.points / np.linalg.norm(fit.points, axis=1, keepdims=True)
+    assert np.sum(fit.normals * outward, axis=1)[usable].min() > np.cos(0.02)
+    assert fit.bend[usable] == pytest.approx(-2.0, abs=0.1)

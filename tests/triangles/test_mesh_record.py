@@ -97,3 +97,16 @@ def test_files(tmp_path):
         assert np.array_equal(arrays["label"], np.arange(400))
         assert np.array_equal(arrays["scan_faces"], points[:, 0])
     assert [path.name for path in tmp_path.iterdir()] == ["ball.npz"]
+
+
+def test_edges_are_numbered_as_sorting_them_would():
+    from subbundle.triangles.topology import edges_of
+
+    faces = np.random.default_rng(0).integers(0, 50, (400, 3))
+    faces = faces[(np.diff(np.sort(faces, axis=1), axis=1) > 0).all(axis=1)]
+    ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    keys, group, counts = np.unique(ends @ [50, 1], return_inverse=True, return_counts=True)
+    edges = edges_of(faces)
+    assert np.array_equal(edges.ends @ [50, 1], keys)
+    assert np.array_equal(edges.counts, counts)
+    assert np.array_equal(edges.of_face.ravel(), group)

@@ -71,13 +71,10 @@ class FacingPyramid:
     ) -> QuadricFit:
         """As `Pyramid.quadric`; where a side has no observations the gain is infinite."""
         side = self._facing.side_of(normals)
-        moved, tilted = points.copy(), normals.copy()
-        numbers = np.zeros((4, len(points)))
-        numbers[1], numbers[3] = np.inf, np.inf
+        parts = []
         for number, levels in enumerate(self._levels):
             rows = np.flatnonzero(side == number)
             if rows.size and levels is not None:
                 fit = levels.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
-                moved[rows], tilted[rows] = fit.points, fit.normals
-                numbers[:, rows] = fit.mass, fit.gain, fit.bend, fit.residual
-        return QuadricFit(moved, tilted, *numbers)
+                parts.append((rows, fit))
+        return QuadricFit.gather(len(points), parts, points, normals)

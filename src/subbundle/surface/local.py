@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray
 from subbundle.cloud import Cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
@@ -62,6 +62,8 @@ class QuadricFit:
         II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
     residual : [n]
         Σ w e² / Σ w of the residuals e; infinite where the gain is.
+    frames, forms : [n, 3, 3], [n, 3]
+        Tangents and normal, in columns, and II_11, II_12, II_22 in that frame; empty where fits were blended.
     """
 
     points: FloatArray
@@ -70,6 +72,24 @@ class QuadricFit:
     gain: FloatArray
     bend: FloatArray
     residual: FloatArray
+    frames: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+    forms: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+
+    def take(self, rows: IntArray) -> QuadricFit:
+        """The fits at ``rows``."""
+        return QuadricFit(*(getattr(self, part.name)[rows] for part in fields(self)))
+
+    @staticmethod
+    def gather(n: int, parts: list[tuple[IntArray, QuadricFit]], points: FloatArray, normals: FloatArray) -> QuadricFit:
+        """Fits of ``n`` rows from ``parts``, each with its rows; others stay as they are, undetermined."""
+        whole = QuadricFit(
+            points.copy(), normals.copy(), np.zeros(n), np.full(n, np.inf), np.zeros(n), np.full(n, np.inf),
+            np.zeros((n, 3, 3)), np.zeros((n, 3)),
+        )  # fmt: skip
+        for rows, fit in parts:
+            for part in fields(fit):
+                getattr(whole, part.name)[rows] = getattr(fit, part.name)
+        return whole
 
 
 class WeightedCloud:
@@ -130,12 +150,14 @@ class WeightedCloud:
         )  # fmt: skip
         solved = model.status == 0
         across = model.normals[:, :, 0]
-        bend = np.einsum("nd,nd->n", model.forms[:, 0] + model.forms[:, 2], across)
+        form = np.where(solved[:, None], np.einsum("npd,nd->np", model.forms, across), 0.0)
         return QuadricFit(
             points=model.points,
             normals=across,
             mass=model.mass,
             gain=np.where(solved, model.height_gain / PLANE_GAIN, np.inf),
-            bend=np.where(solved, bend, 0.0),
+            bend=form[:, 0] + form[:, 2],
             residual=np.where(solved, model.residual, np.inf),
+            frames=np.concatenate([model.tangents, across[:, :, None]], axis=2),
+            forms=form,
         )

@@ -40,31 +40,38 @@ class Openings:
     left: tuple[float, ...]
 
 
-def distance_to(
-    seeds: FloatArray, seed_normals: FloatArray, vertices: FloatArray, normals: FloatArray, near: float
-) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
-    """Distance [n] of ``vertices`` [n, 3] from the nearest seed, and whether they are seen [n].
+class Sight:
+    """What ``seeds`` [m, 3] with outward ``normals`` [m, 3] see, up to a distance ``near``.
 
     Where seeds are sparse, each speaks for a wider disc: distances are scaled as the distance to the eighth neighbour
-    of the seed grows beyond what it is on a full sheet. The scale [n], at most 1, comes last. A vertex is seen if a
-    seed that looks its way is nearer than ``near``: where one wall of two was not scanned, the zero set closes along
-    the back of the other, near its seeds, which say nothing about a surface that faces the other way.
+    of the seed grows beyond what it is on a full sheet. A vertex is seen if a seed that looks its way is nearer than
+    ``near``: where one wall of two was not scanned, the zero set closes along the back of the other, near its seeds,
+    which say nothing about a surface that faces the other way.
     """
-    tree = cKDTree(seeds)
-    apart = tree.query(seeds, k=min(_NEIGHBOURS + 1, len(seeds)))[0][:, -1]
-    scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
-    far, nearest = tree.query(vertices)
-    distance, scale = far * scales[nearest], scales[nearest]
-    seen = np.zeros(len(vertices), np.bool_)
-    rows, count = np.flatnonzero(distance < near), 1
-    while rows.size:
-        far, found = tree.query(vertices[rows], k=[*range(1, min(count, len(seeds)) + 1)])
-        alike = np.einsum("nkd,nd->nk", seed_normals[found], normals[rows]) > _OPPOSITE
-        seen[rows] = (alike & (far * scales[found] < near)).any(axis=1)
-        if count >= min(_MOST_ASKED, len(seeds)):
-            break
-        rows, count = rows[~alike.any(axis=1) & (far[:, -1] < _FURTHEST * near)], 8 * count
-    return distance, seen, scale
+
+    def __init__(self, seeds: FloatArray, normals: FloatArray, near: float) -> None:
+        self._tree, self._normals, self._near = cKDTree(seeds), normals, near
+        apart = self._tree.query(seeds, k=min(_NEIGHBOURS + 1, len(seeds)))[0][:, -1]
+        self._scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
+
+    def of(self, vertices: FloatArray, normals: FloatArray) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
+        """Distance [n] of ``vertices`` [n, 3] from the nearest seed, whether they are seen [n], and the scale there."""
+        near, n_seeds = self._near, len(self._normals)
+        far, nearest = self._tree.query(vertices)
+        scale = self._scales[nearest]
+        distance = far * scale
+        alike = np.sum(self._normals[nearest] * normals, axis=1) > _OPPOSITE
+        seen = alike & (distance < near)
+        rows, count = np.flatnonzero(~alike & (distance < near)), 8
+        while rows.size:
+            asked = min(count, n_seeds)
+            far, found = self._tree.query(vertices[rows], k=[*range(1, asked + 1)])
+            turned = np.einsum("nkd,nd->nk", self._normals[found], normals[rows]) > _OPPOSITE
+            seen[rows] = (turned & (far * self._scales[found] < near)).any(axis=1)
+            if asked >= min(_MOST_ASKED, n_seeds):
+                break
+            rows, count = rows[~turned.any(axis=1) & (far[:, -1] < _FURTHEST * near)], 8 * count
+        return distance, seen, scale
 
 
 def sort_out(

@@ -74,7 +74,10 @@ def _votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     far, near = cKDTree(seeds.points).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
     rows = np.repeat(np.arange(len(near)), count - 1)
     pairs = np.column_stack([rows, near[:, 1:].ravel()])[np.isfinite(far[:, 1:]).ravel()]
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys = np.sort((low * len(near) + high)[low != high])
+    keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+    pairs = np.column_stack([keys // len(near), keys % len(near)])
     across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
     first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]

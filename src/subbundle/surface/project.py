@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
 from subbundle.surface import widths as choosing
+from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import FacingPyramid
-from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.local import QuadricFit
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.soften import soften
@@ -43,11 +44,9 @@ class Settled:
     Attributes
     ----------
     points, normals : [n, 3]
-    drift : [n]
-        |P (m − p)| at the ridge: how far the local mean lies to the side; infinite where there is no observation.
     support : [n]
-        Observations per area, as a part of what is typical; zero where they lie around the vertex but not near it, as
-        they do between two walls.
+        Observations per area, as a fraction of what is typical; zero where there are none, or where they lie around the
+        vertex but not near it, as they do between two walls.
     stayed : [n] of bool
         Vertices that no observation speaks for, or that would have gone too far.
     error : [n]
@@ -56,39 +55,31 @@ class Settled:
 
     points: FloatArray
     normals: FloatArray
-    drift: FloatArray
     support: FloatArray
     stayed: NDArray[np.bool_]
     error: FloatArray
 
 
-def settle(
-    cloud: WeightedCloud, vertices: FloatArray, normals: FloatArray, bandwidth: float, unseen: NDArray[np.bool_]
+def refine(
+    cloud: Pyramid | FacingPyramid,
+    vertices: FloatArray,
+    normals: FloatArray,
+    faces: IntArray,
+    unseen: NDArray[np.bool_],
+    pilot: Pilot,
+    cell: float,
 ) -> Settled:
-    """Look at the cloud around ``vertices`` [n, 3] of a mesh with outward ``normals`` [n, 3]; none moves yet.
+    """Carry ``vertices`` [n, 3] with outward ``normals`` [n, 3] onto robust quadrics of the bandwidth of least risk.
 
     The zero set lies near enough to the surface for robust quadrics to start from; a step onto the ridge of one width
-    for all would only blur narrow things.
+    for all would only blur narrow things. Vertices ``unseen`` [n] stay.
     """
-    fit = cloud.fit(vertices, bandwidth, rounds=0)
-    return Settled(
-        points=vertices,
-        normals=normals,
-        drift=np.where(fit.mass > 0.0, fit.drift, np.inf),
-        support=fit.mass / np.median(fit.mass[fit.mass > 0.0]) if fit.mass.any() else fit.mass,
-        stayed=(fit.mass <= 0.0) | unseen,
-        error=np.full(len(vertices), np.inf),
-    )
-
-
-def refine(cloud: Pyramid | FacingPyramid, settled: Settled, faces: IntArray, pilot: Pilot, cell: float) -> Settled:
-    """Carry ``settled`` vertices onto robust quadrics with the bandwidth of least risk for each."""
-    average = choosing.neighbour_average(faces, len(settled.points))
-    chosen = choosing.choose(cloud, settled.points, settled.normals, ~settled.stayed, average, pilot)
+    average = choosing.neighbour_average(faces, len(vertices))
+    chosen = choosing.choose(cloud, vertices, normals, ~unseen, average, pilot)
     cuts = choosing.cut(pilot, chosen.widths)
-    fit = cloud.quadric(settled.points, settled.normals, chosen.widths, cuts, rounds=choosing.ROUNDS)
-    way = np.linalg.norm(fit.points - settled.points, axis=1)
-    stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | settled.stayed
+    fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, choosing.ROUNDS)
+    way = np.linalg.norm(fit.points - vertices, axis=1)
+    stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | unseen
     bend = fit.bend
     for _ in range(_BEND_ROUNDS):
         bend = average @ bend
@@ -96,16 +87,17 @@ def refine(cloud: Pyramid | FacingPyramid, settled: Settled, faces: IntArray, pi
     # heights, where the narrowest windows are hardly wider than the noise.
     noise = min(pilot.noise, chosen.noise)
     back = np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise
-    points = np.where(stayed[:, None], settled.points, fit.points - back[:, None] * fit.normals)
+    points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)
     # Where nothing speaks the surface is as smooth as it can be.
     for _ in range(_SMOOTHING):
         points = np.where(stayed[:, None], average @ points, points)
-    normals = np.where(stayed[:, None], settled.normals, fit.normals)
-    between = np.isfinite(fit.residual) & (fit.residual > (_BETWEEN * cuts) ** 2)
-    support = np.where(between, 0.0, settled.support)
-    return Settled(points, normals, settled.drift, support, stayed, error)
+    turned = np.where(stayed[:, None], normals, fit.normals)
+    between = fit.residual > (_BETWEEN * cuts) ** 2
+    density = fit.mass / chosen.widths**2
+    support = np.where(between, 0.0, density / np.median(density[~unseen])) if not unseen.all() else density
+    return Settled(points, turned, support, stayed, error)
 
 
 def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:

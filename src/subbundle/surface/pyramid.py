@@ -11,6 +11,8 @@ which is taken back from the fitted height, to four fifths: a thin sheet fills i
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from subbundle._types import FloatArray
@@ -18,7 +20,7 @@ from subbundle.surface.local import QuadricFit, WeightedCloud
 from subbundle.surface.voxels import voxel_means
 
 # Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
-_SIDE, _LEAST_SPACINGS = 0.3, 1.2
+_SIDE, _LEAST_SPACINGS = 0.4, 1.2
 # Spread of the observations in a voxel, as a part of s²/12.
 _FILLED = 0.8
 # Ratio of the sides of one level and the next.
@@ -54,14 +56,12 @@ class Pyramid:
     ) -> QuadricFit:
         """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
         level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, widths, side="right")
-        moved, tilted = np.empty_like(points), np.empty_like(points)
-        numbers = np.empty((4, len(points)))
+        parts = []
         for i, (cloud, side) in enumerate(zip(self._clouds, self._sides, strict=True)):
             rows = np.flatnonzero(level == i)
             if rows.size == 0:
                 continue
             fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
-            moved[rows] = fit.points - (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
-            tilted[rows] = fit.normals
-            numbers[:, rows] = fit.mass, fit.gain, fit.bend, fit.residual
-        return QuadricFit(moved, tilted, *numbers)
+            off = (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
+            parts.append((rows, replace(fit, points=fit.points - off)))
+        return parts[0][1] if len(parts) == 1 else QuadricFit.gather(len(points), parts, points, normals)

@@ -140,13 +140,14 @@ def reconstruct(
         found = skin.without_sides(seeds, turned, grid, half_width / 1.5, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
-    settled = project.settle(cloud, found.vertices, across, scan.window, found.unseen)
-    settled = project.refine(_levels(cloud, scan), settled, found.faces, scan.pilot, grid.cell)
+    settled = project.refine(
+        _levels(cloud, scan), found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell
+    )
     clock.stage("borders and small parts")
     if closed:
         concerns.invented_area(settled, found.faces, found.unseen)
     vertices, faces, error = trim(
-        settled, found.faces, scan.window, scan.pilot.noise, skin.DEFECT * grid.cell, closed=closed
+        settled, found.faces, cloud, scan.window, scan.pilot.noise, skin.DEFECT * grid.cell, closed=closed
     )
     side = repair.vertex_normals(vertices, faces, turned.orientable)
     carried = carrying.carry(rows, given, vertices, 0.5 * scan.window)

@@ -25,10 +25,10 @@ _FIRST_ROUNDS, _ROUNDS = 1, 3
 _NARROWER, _BLURRED = (0.7, 0.5), 0.35
 _NO_PLANE = 0.6
 _LEAST_RELIABLE = 0.01
-# Mass below which a seed is none, as a fraction of what is typical for so many seeds around it; highest fraction at
-# which outliers may end (at a straight border a sheet still has a half), the factor up and down over which fractions
-# are counted together, and how deep a valley must be, as a fraction of the lower mode.
-_LEAST_MASS, _SURROUNDINGS = 0.08, 64
+# Mass below which a seed is none, as a fraction of what is typical for so many around it of one seed in four; highest
+# fraction at which outliers may end (at a straight border a sheet still has a half), the factor up and down over which
+# fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
+_LEAST_MASS, _SURROUNDINGS, _SPARSER = 0.08, 16, 4
 _HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
 # Observations whose normals turn a seed.
 _AROUND = 8
@@ -122,11 +122,13 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     of their own, the fractions have two modes and a valley between. Where they have none, sparse sheets go over into
     dense ones, and only what is nearly empty goes.
     """
-    count = min(_SURROUNDINGS, len(seeds.points))
+    # A part of the seeds, in no order of their places, stands for all of them.
+    some = seeds.take(np.arange(0, len(seeds.points), _SPARSER))
+    count = min(_SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
-    near = cKDTree(seeds.points).query(seeds.points, k=count)[1]
-    typical = np.median(seeds.mass[near], axis=1)
+    near = cKDTree(some.points).query(seeds.points, k=count)[1]
+    typical = np.median(some.mass[near], axis=1)
     fraction = seeds.mass / typical
     floor = np.minimum(_LEAST_MASS * np.median(seeds.mass), _LEAST_MASS * typical)
     valley = _valley(fraction)

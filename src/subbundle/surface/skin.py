@@ -65,21 +65,29 @@ def around(
     vertices, faces = _triangles(field, None, grid, DEFECT * grid.cell)
     del field
     stage("openings and handles")
-    near = max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell)
-    far, seen, _ = openings.distance_to(points, normals, vertices, repair.vertex_normals(vertices, faces), near)
+    sight = openings.Sight(points, normals, max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell))
+    far, seen, scale = sight.of(vertices, repair.vertex_normals(vertices, faces))
     keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
     faces = repair.keep_large_parts(vertices, faces[keep], seen)
-    vertices, faces, _ = repair.make_manifold(vertices, faces, DEFECT * grid.cell)
-    faces, old = repair.compact(faces, len(vertices))
-    vertices = vertices[old]
-    _, seen, scale = openings.distance_to(points, normals, vertices, repair.vertex_normals(vertices, faces), near)
+    whole, faces, rows = repair.make_manifold(vertices, faces, DEFECT * grid.cell)
+    seen, scale = _with_new(sight, whole, faces, seen[rows], scale[rows])
+    faces, old = repair.compact(faces, len(whole))
+    vertices, seen = whole[old], seen[old]
     # A loop in a membrane has nothing to say for it, so it counts as the least known one.
-    scale = np.where(seen, scale, scale.min())
+    scale = np.where(seen, scale[old], scale.min())
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
-    across = repair.vertex_normals(cut.vertices, cut.faces)
-    unseen = ~openings.distance_to(points, normals, cut.vertices, across, near)[1]
-    return Skin(openings.membrane(cut.vertices, cut.faces, ~unseen), cut.faces, unseen, found, cut.lengths)
+    seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
+    return Skin(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, ~seen, found, cut.lengths)
+
+
+def _with_new(
+    sight: openings.Sight, vertices: FloatArray, faces: IntArray, seen: NDArray[np.bool_], scale: FloatArray
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """``seen`` and ``scale`` of the first vertices, with those of the ones that came after."""
+    new = slice(len(seen), None)
+    _, too, at = sight.of(vertices[new], repair.vertex_normals(vertices, faces)[new])
+    return np.concatenate([seen, too]), np.concatenate([scale, at])
 
 
 def without_sides(

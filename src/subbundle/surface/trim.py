@@ -6,6 +6,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import border, repair
+from subbundle.surface.local import WeightedCloud
 from subbundle.surface.project import Settled
 
 # Fraction of the typical density from which on a vertex counts as seen by the scan.
@@ -15,13 +16,13 @@ _NARROW = 2.0
 
 
 def trim(
-    settled: Settled, faces: IntArray, window: float, noise: float, defect: float, *, closed: bool
+    settled: Settled, faces: IntArray, cloud: WeightedCloud, window: float, noise: float, defect: float, *, closed: bool
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Vertices, faces and standard errors of the mesh; where it is not ``closed``, cut where the cloud ends."""
+    """Vertices, faces and standard errors of the mesh; where it is not ``closed``, cut where the ``cloud`` ends."""
     vertices, error = settled.points, settled.error
     supported = settled.support > SUPPORT
     if not closed:
-        outside = border.outer_region(faces, border.excess(settled.drift, window, noise))
+        outside = border.outer_region(faces, border.excess_near_border(cloud, vertices, faces, window, noise))
         faces, edges, t = border.cut(faces, outside)
         start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
         vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.triangles._edge_kernels import number_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,14 @@ class Edges:
 
 def edges_of(faces: IntArray) -> Edges:
     """The edges of ``faces`` [m, 3]."""
-    directed = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    low, high = directed.min(axis=1), directed.max(axis=1)
     n = int(faces.max()) + 1 if len(faces) else 1
-    keys, group, counts = np.unique(low * n + high, return_inverse=True, return_counts=True)
-    return Edges(np.column_stack([keys // n, keys % n]), counts, group.reshape(-1, 3))
+    of_face, ends, counts = (
+        np.empty((len(faces), 3), np.int64),
+        np.empty((3 * len(faces), 2), np.int64),
+        np.zeros(3 * len(faces), np.int64),
+    )
+    count = number_edges(np.ascontiguousarray(faces, dtype=np.int64), n, of_face, ends, counts)
+    return Edges(ends[:count].copy(), counts[:count].copy(), of_face)
 
 
 def border_edges(faces: IntArray) -> IntArray:

@@ -1,0 +1,72 @@
+"""Robust quadrics at some of the vertices of a mesh, blended over all.
+
+A quadric of bandwidth a is good for more than the vertex that it was fitted at. Centres are spread over the mesh so
+that every vertex is within 0.4 a of one, and each vertex goes to the mean of the quadrics of all centres within r =
+0.6 a, with weights (1 − |τ|²/r²)² over the variance of the fits (a partition of unity). What a fit is off by at a
+distance τ from its centre is odd in τ, so that the centres around a vertex cancel it. The work follows the area over
+a², not the number of vertices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray
+from subbundle.surface._blend_kernels import blend, spread_centres
+from subbundle.surface.facing import FacingPyramid
+from subbundle.surface.local import QuadricFit
+from subbundle.surface.pyramid import Pyramid
+
+# Radius that a centre covers, and in which its quadric counts, in bandwidths.
+_COVERED, _COUNTS = 0.4, 0.6
+# Cosine between the normals of a centre and a vertex from which on they are one sheet.
+_ALONG = 0.7
+
+
+def blended_quadrics(
+    cloud: Pyramid | FacingPyramid,
+    points: FloatArray,
+    normals: FloatArray,
+    usable: NDArray[np.bool_],
+    graph: Any,
+    widths: FloatArray,
+    cuts: FloatArray,
+    rounds: int,
+) -> QuadricFit:
+    """As `Pyramid.quadric` at all ``usable`` [n] vertices; ``graph`` is a sparse matrix of the mesh's edges."""
+    mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
+    chosen = np.zeros(len(points), np.bool_)
+    spread_centres(*mesh, _COVERED * widths, _ALONG, chosen)
+    rows = np.flatnonzero(chosen)
+    out = np.zeros((len(points), 11))
+    while rows.size:
+        fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
+        solved = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0))
+        centres, fit = rows[solved], fit.take(solved)
+        # Mass over a², so that centres of different bandwidths can be compared.
+        values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.bend, fit.residual])
+        blend(
+            *mesh, centres, _COUNTS * widths[centres], _ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
+            values, out,
+        )  # fmt: skip
+        # Where all centres around failed, vertices are tried on their own, once.
+        lost = usable & (out[:, 0] == 0.0) & ~chosen
+        rows = np.flatnonzero(lost)
+        chosen |= lost
+    total = np.where(out[:, 0] > 0.0, out[:, 0], 1.0)[:, None]
+    moved, tilted, values = points + out[:, 1:4] / total, out[:, 4:7] / total, out[:, 7:] / total
+    length = np.linalg.norm(tilted, axis=1, keepdims=True)
+    tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), normals)
+    known = out[:, 0] > 0.0
+    mass, gain, bend, residual = values.T
+    return QuadricFit(
+        points=moved,
+        normals=tilted,
+        mass=mass * widths**2,
+        gain=np.where(known, gain, np.inf),
+        bend=bend,
+        residual=np.where(known, residual, np.inf),
+    )
