@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib", "scenes.scrape"),
     "reset_modules": ("matplotlib",),
     "capture_repr": ("_repr_html_", "__repr__"),
-    "ignore_repr_types": r"matplotlib|View",
+    "ignore_repr_types": r"matplotlib|viewer",
     "matplotlib_animations": (True, "jshtml"),
     "remove_config_comments": True,
     "show_memory": False,

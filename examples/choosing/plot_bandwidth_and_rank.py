@@ -50,3 +50,4 @@ right.legend(frameon=False)
 
 # %%
 scene = sb.view(mixed, columns={"dimension": per_point.astype(str)}, color="dimension", title="a sphere with a stick")
+scene

@@ -43,6 +43,7 @@ for name, other in clouds.items():
 
 # %%
 scene = sb.view({"cloud": cloud, "report": report}, title="a torus with stray points")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

@@ -54,6 +54,7 @@ for panel in (left, right):
 
 # %%
 scene = sb.view(asked, columns={"bandwidth": local(asked)}, title="bandwidths on a cone")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

@@ -47,6 +47,7 @@ print(f"of the 60 outliers {planted} score above 3.5 (some fell on the curve), o
 
 # %%
 scene = sb.view(dirty, columns={"outlier score": np.minimum(scores, 6.0)}, title="outlier scores")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

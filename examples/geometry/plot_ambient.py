@@ -52,6 +52,7 @@ figure.colorbar(
 
 # %%
 scene = sb.view(bottle_mesh, title="a Klein bottle, three principal components")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

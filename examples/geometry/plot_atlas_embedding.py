@@ -47,6 +47,7 @@ for panel, (name, model) in zip(panels, models.items(), strict=True):
 
 # %%
 scene = sb.view(models["moebius"], shapes["moebius"][0], title="a Möbius band, cut")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

@@ -39,3 +39,4 @@ torus = sb.datasets.torus(3000, noise=0.02, seed=0).points
 learned = sb.PrincipalSubbundle(torus, rank=2, bandwidth=0.15)
 print(f"twist of a bundle learned from a torus: {sb.diagnostics.non_integrability(learned, torus[::10]):.3f}")
 scene = sb.view(curves, title="geodesics of the Heisenberg bundle")
+scene

@@ -28,3 +28,4 @@ for panel, noise, bandwidth in zip(panels, (0.0, 0.1), (0.08, 0.3), strict=True)
 
 # %%
 scene = sb.view(fans, title="75 geodesics around a sphere")
+scene

@@ -33,6 +33,7 @@ for panel, clean, title in zip(panels, (corner, lines), ("a corner", "a crossing
 
 # %%
 scene = sb.view(noisy, columns={"gap": low}, title="a crossing, by the gap of the eigenvalues")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

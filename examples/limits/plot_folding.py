@@ -37,6 +37,7 @@ inside = np.mean(chart.locate(points).status == sb.Status.OK)
 print(f"one chart, one to one up to {chart.injectivity_radius:.2f}: {inside:.0%} of the points")
 print(f"an atlas of {len(atlas)} charts: {atlas.coverage:.0%}")
 scene = sb.view(fan, title="geodesics beyond the opposite pole")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

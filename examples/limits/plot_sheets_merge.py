@@ -39,6 +39,7 @@ for bandwidth in (0.1, 0.07, 0.05):
 
 # %%
 scene = sb.view({"sheets": sheets[::2]}, title="two sheets, 0.15 apart")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

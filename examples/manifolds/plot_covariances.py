@@ -61,3 +61,4 @@ right.set(xlabel="true turn", ylabel="position along the curve", title="read off
 # %%
 rows = np.column_stack([covariances[:, 0, 0], covariances[:, 1, 1], covariances[:, 0, 1]])
 scene = sb.view(rows, columns={"turn": turn}, color="turn", title="variances and covariance")
+scene

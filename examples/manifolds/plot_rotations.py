@@ -57,3 +57,4 @@ ax.set_title("viewing direction: measured by time, true (grey), principal curve 
 
 # %%
 scene = sb.view({"measured": measured[:, :, 0], "principal curve": matrices[:, :, 0]}, title="viewing directions")
+scene

@@ -60,3 +60,4 @@ right.set(xlabel="true age", ylabel="position along the curve")
 # Aligned landmarks have 20 numbers; the scene shows three principal components of them.
 aligned = np.array([space.align(s.reshape(1, 10, 2), shapes[0].reshape(1, 10, 2)).ravel() for s in shapes])
 scene = sb.view(aligned, columns={"age": age}, color="age", title="shapes of a leaf")
+scene

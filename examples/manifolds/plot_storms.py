@@ -65,3 +65,4 @@ view = sb.view(
     {"positions": points, "curve": near},
     title="storms on the unit sphere",
 )
+view

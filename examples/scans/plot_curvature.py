@@ -46,3 +46,4 @@ right.legend(frameon=False, loc="lower center")
 view = sb.view(
     ridge.points[::4], columns={"Gauss's curvature": np.clip(gauss[::4], -4, 2)}, title="curvature of a torus"
 )
+view

@@ -46,3 +46,4 @@ figure.colorbar(
 # %%
 # In the scene a click on two points shows the path between them.
 view = sb.view(data.points[::2], columns={"height": data.points[::2, 2]}, title="a noisy torus")
+view

@@ -33,3 +33,4 @@ right.set_title(f"{len(mesh.faces)} triangles")
 # %%
 # ``mesh.write("mesh.ply")`` writes it; ``subbundle reconstruct scan.ply -o mesh.ply`` does all of this for a file.
 scene = sb.view(mesh, title="the mesh, by the standard error of its vertices")
+scene

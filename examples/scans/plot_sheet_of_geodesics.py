@@ -35,3 +35,4 @@ right.set_title("geodesics from one point, by distance")
 
 # %%
 scene = sb.view({"sheet": sheet, "points": data.points[::6]}, title="a sheet of geodesics")
+scene

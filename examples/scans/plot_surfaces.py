@@ -43,6 +43,7 @@ panels[2].set_title("a Möbius band: no sides, one border")
 
 # %%
 scene = sb.view({"mesh": mesh, "scan": scan[::4]}, title="an open mesh")
+scene
 
 # sphinx_gallery_start_ignore
 import sys

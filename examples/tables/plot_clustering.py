@@ -45,3 +45,4 @@ axes[0].legend(frameon=False, loc="lower left")
 # %%
 # The same points to play with: the colour is the curve they came from.
 scene = sb.view(X, columns={"curve": np.where(label == 0, "one", "two")}, color="curve", title="two spirals")
+scene

@@ -55,3 +55,4 @@ for panel, (name, make) in zip(panels.flat, methods.items(), strict=True):
 scene = sb.view(
     sb.AtlasEmbedding(n_components=2).fit(X), X, columns={"true position": truth[:, 0]}, title="a noisy S-surface"
 )
+scene

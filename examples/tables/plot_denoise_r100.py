@@ -50,3 +50,4 @@ right.set_title("projected to the ridge")
 
 # %%
 view = sb.view({"observed": X[good] @ basis, "ridge": inside}, title="R^100, three coordinates of it")
+view

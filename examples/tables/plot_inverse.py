@@ -51,3 +51,4 @@ animation = FuncAnimation(figure, step, frames=len(walk), interval=120)
 scene = sb.view(
     model, X, columns={"radius": radius, "place": place}, color="radius", image_shape=(20, 20), title="discs"
 )
+scene

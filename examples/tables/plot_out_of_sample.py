@@ -38,3 +38,4 @@ two.set(xlabel="distance off the surface (noise 0.025)", ylabel="novelty of stra
 
 # %%
 scene = sb.view(model, data.points[~seen], title="rows that the model had not seen")
+scene

@@ -48,3 +48,4 @@ ax.set_title("test rows")
 scene = sb.view(
     embedding, X_train, columns={"digit": y_train.astype(str)}, color="digit", image_shape=(8, 8), title="digits"
 )
+scene

@@ -44,3 +44,4 @@ sb.plot.trust(served, fresh, ax=ax)
 ax.set_title("300 new rows, by the distortion of lengths")
 scene = sb.view(served, fresh, title="the loaded model")
 folder.cleanup()
+scene

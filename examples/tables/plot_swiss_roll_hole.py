@@ -50,3 +50,4 @@ for panel in axes:
 # The scene: coordinates and data side by side. Hover over a row in one of them to see it in the other.
 model = sb.AtlasEmbedding(n_components=2).fit(X[::2])
 scene = sb.view(model, X[::2], title="a Swiss roll with a hole")
+scene

@@ -53,3 +53,4 @@ print(
 scene = sb.view(
     model, X, columns={"angle": np.degrees(angles)}, color="angle", image_shape=(24, 24), title="an object that turns"
 )
+scene
