@@ -24,7 +24,7 @@ def paraboloid(count, rng):
 def test_a_quadric_is_fitted_exactly():
     points = paraboloid(40, np.random.default_rng(0))
     near = np.argsort(np.linalg.norm(points, axis=1))[None, 1:]
-    weights = distance_weights(np.linalg.norm(points[near], axis=2))
+    weights = distance_weights(np.linalg.norm(points[near], axis=2), np.ones(near.shape))
     found = fit_polynomials(points, points[:1], near, weights, 2, 2)
     # The first frame is off by the bend of the neighbourhood, and one tilt takes most of that away.
     np.testing.assert_allclose(found.points[0], 0.0, atol=2e-3)
@@ -40,7 +40,7 @@ def test_leaving_out_by_formula_is_leaving_out():
     rng = np.random.default_rng(1)
     points = paraboloid(14, rng) + 0.02 * rng.standard_normal((15, 3))
     near = np.argsort(np.linalg.norm(points - points[0], axis=1))[None, 1:]
-    weights = distance_weights(np.linalg.norm(points[near] - points[0], axis=2))
+    weights = distance_weights(np.linalg.norm(points[near] - points[0], axis=2), np.ones(near.shape))
     frames = np.eye(3)[None, :2]
     shown = leave_one_out(points, np.repeat(near, 15, axis=0), np.repeat(weights, 15, axis=0),
                           np.repeat(frames, 15, axis=0), np.array([0.1]))[0, 0]  # fmt: skip
@@ -60,12 +60,12 @@ def test_leaving_out_by_formula_is_leaving_out():
 
 def test_curvature_is_taken_where_there_is_evidence():
     points = datasets.sphere(600, seed=0).points
-    found, misfit = curved_fits(points, nearest_rows(points, 12), 2)
+    found, misfit = curved_fits(points, np.ones(len(points)), nearest_rows(points, 12), 2)
     np.testing.assert_allclose(np.abs(np.einsum("nkd,nd->nk", found.frames, points)), 0.0, atol=0.02)
     inward = np.einsum("nqd,nd->nq", found.forms, points)
     np.testing.assert_allclose(np.median(inward, axis=0), [-1.0, 0.0, -1.0], atol=0.05)
     cloud = np.random.default_rng(2).standard_normal((300, 6))
-    flat, poor = curved_fits(cloud, nearest_rows(cloud, 12), 2)
+    flat, poor = curved_fits(cloud, np.ones(len(cloud)), nearest_rows(cloud, 12), 2)
     assert misfit < 0.02 < 0.3 < poor
     # Without a shape the forms are shrunk to a fraction of the inverse spacing.
     assert np.median(np.linalg.norm(flat.forms, axis=2)) < 0.3
@@ -82,13 +82,13 @@ def test_directions_on_a_sphere_are_those_of_great_circles():
 
 def test_noise_is_found_and_removed_only_where_it_is():
     noisy, clean = datasets.s_surface(1000, noise=0.03, seed=0), datasets.s_surface(300, seed=0)
-    how = evidence_of_noise(noisy.points, 2)
+    how = evidence_of_noise(noisy.points, np.ones(len(noisy.points)), 2)
     # One normal direction. The estimate has some 300 rows behind it.
     assert 0.8 < how.noise / 0.03 < 1.2
-    moved = denoise(noisy.points, noisy.points, 2, how)
+    moved = denoise(noisy.points, np.ones(len(noisy.points)), noisy.points, 2, how)
     before, after = (np.sqrt(np.mean(noisy.distance(x) ** 2)) for x in (noisy.points, moved))
     assert after < 0.5 * before
-    assert evidence_of_noise(clean.points, 2).n_neighbors == 0
+    assert evidence_of_noise(clean.points, np.ones(len(clean.points)), 2).n_neighbors == 0
 
 
 def test_flat_noise_is_left_out_and_decaying_spectra_are_kept():

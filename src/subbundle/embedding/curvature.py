@@ -29,16 +29,17 @@ def fit_size(rank: int) -> int:
     return _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
 
 
-def curved_fits(points: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
-    """Fits at ``points`` [n, D] from themselves and the first of their neighbours ``near`` [n, m], nearest first, and
-    their misfit: how far a neighbour typically is from the fit without it, relative to the size of the neighbourhood.
+def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
+    """Fits at ``points`` [n, D] with weights ``masses`` [n] from themselves and the first of their neighbours ``near``
+    [n, m], nearest first, and their misfit: how far a neighbour typically is from the fit without it, relative to the
+    size of the neighbourhood.
     """
     count = len(points)
     members = np.concatenate([np.arange(count)[:, None], near[:, : fit_size(rank)]], axis=1)
     distances = np.empty(members.shape)
     for rows in blocks(count, members.shape[1] * points.shape[1]):
         distances[rows] = np.linalg.norm(points[members[rows]] - points[rows, None], axis=2)
-    weights = distance_weights(distances)
+    weights = distance_weights(distances, masses[members])
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     errors = leave_one_out(points, members, weights, flat.frames, _PENALTIES)
     best = errors[members].mean(axis=1).argmin(axis=1)

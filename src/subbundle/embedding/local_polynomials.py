@@ -43,10 +43,11 @@ class LocalPolynomials:
     forms: FloatArray
 
 
-def distance_weights(distances: FloatArray) -> FloatArray:
-    """Weights [b, m] of neighbours at rising ``distances`` [b, m]; those of a row add up to one."""
+def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
+    """Weights [b, m] of neighbours at rising ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a
+    row add up to one."""
     reach = _RIM * distances[:, -1:] + 1e-300
-    weights = np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
+    weights = masses * np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 

@@ -18,7 +18,7 @@ from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.quality import quality
 from subbundle.estimators._atlas_fit import Learned, developed_at, learn
-from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, without_gaps
+from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
@@ -143,19 +143,22 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         self.outside = outside
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
+
+        ``sample_weight`` [n_samples]: how often each row counts; rows of weight zero are placed, but not learned from.
+        """
         for name, choices in _CHOICES.items():
             as_choice(getattr(self, name), name, choices)
         wanted = checked_rank(self.n_components, "n_components")
         table = read_table(self, X, reset=True, least=fewest_rows(wanted))
         self._distances = DistanceCoordinates.of(table) if self.metric == "precomputed" else None
         rows = table if self._distances is None else self._distances.points
-        whole = without_gaps(rows, fewest_rows(wanted))
+        whole, weights = taking_part(rows, sample_weight, fewest_rows(wanted))
         rank = settled_rank(wanted, "n_components", whole)
         check_rank(rank, "n_components", whole)
         learned = learn(
-            whole, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
+            whole, weights, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
             closed=self.closed, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
         )  # fmt: skip
         self._set(learned)
@@ -169,9 +172,9 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
             warnings.warn(message, SubbundleWarning, stacklevel=2)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> FloatArray:
         """Fit, and return the coordinates [n_samples, n_components] of the training points."""
-        return self.fit(X).embedding_
+        return self.fit(X, sample_weight=sample_weight).embedding_
 
     def transform(self, X: Any) -> FloatArray:
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points beyond all charts."""
