@@ -17,17 +17,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from subbundle._types import FloatArray
+from subbundle.charts.normal_coordinates import normal_coordinates
 from subbundle.embedding.closing import crossing_edges, unrolled, without
-from subbundle.embedding.curvature import curved_fits, fit_size, normal_coordinates
 from subbundle.embedding.curves import Tour, curve_through
 from subbundle.embedding.joint_layout import compact_clusters, joint_layout
-from subbundle.embedding.local_polynomials import LocalPolynomials
 from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
+from subbundle.local.neighbor_curvature import curved_fits, fit_size
+from subbundle.local.neighbor_fits import LocalPolynomials
 
 # Residual at which charts and graph distances weigh the same, and the power that turns one into the other.
 _EVEN, _POWER = 0.2, 4.0

@@ -1,7 +1,8 @@
 """Is there noise that averaging over neighbours removes? A split-sample risk decides, and how many neighbours to take.
 
-At some hundred query rows q the shape is fitted twice (`local_polynomials`), from two disjoint halves of the table, on
-m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its 98 % quantile,
+At some hundred query rows q the shape is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
+the table, on m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its
+98 % quantile,
 
     V  = ⟨|a − b|²⟩/4                       variance of the fit to all rows
     E  = ⟨(q − a)·(q − b)⟩                  noise² + bias² of the row itself
@@ -20,7 +21,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.embedding.local_polynomials import distance_weights, fit_polynomials
+from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 
 _QUERIES, _MOST_NEIGHBORS = 300, 400
 # Queries in all: small tables are split several times, so that no single split decides.

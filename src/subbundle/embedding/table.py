@@ -22,14 +22,14 @@ from subbundle.embedding.arrangement import side_by_side
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.embedding.local_polynomials import LocalPolynomials
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
 from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
-from subbundle.graph.frames import leading_directions
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
+from subbundle.local.neighbor_fits import LocalPolynomials
+from subbundle.local.neighbor_frames import leading_directions
 
 # Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
 _MOST_NODES = 4000
