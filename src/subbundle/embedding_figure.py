@@ -2,7 +2,8 @@
 
 Left the coordinates, coloured by the distance of each point off the shape; in the middle the same, coloured by the
 local distortion of lengths; right the data (its first three principal components, when there are more) with lines of
-equal coordinates. Of more than two coordinates the first two are shown.
+equal coordinates, where the data has a shape that they can follow. Of more than two coordinates the first two are
+shown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from subbundle import plot
 from subbundle._types import FloatArray, Status
+from subbundle.estimators.atlas_messages import has_shape
 
 if TYPE_CHECKING:
     from subbundle.estimators import AtlasEmbedding
@@ -44,9 +46,7 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
         high = float(np.ceil(high / digit) * digit)
         if labels is not None and name == "residual":
             given = np.asarray(labels)[:: max(1, len(points) // _MOST_POINTS)][kept]
-            numbers = given if given.dtype.kind in "fiub" else np.unique(given, return_inverse=True)[1]
-            panel.scatter(*flat[kept].T, c=plot.colours_of(numbers), s=4.0, linewidths=0.0)
-            plot.fit(panel, flat[kept])
+            _draw_labels(figure, panel, flat[kept], given)
             continue
         colours = plot.colours_of(found[name][kept], low=0.0, high=high)
         panel.scatter(*flat[kept].T, c=colours, s=4.0, linewidths=0.0)
@@ -54,6 +54,21 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
         plot.add_scale(figure, panel, 0.0, high, label)
     _draw_lines(panels[2], model, shown)
     return plot.save_png(figure, path)
+
+
+def _draw_labels(figure: Any, panel: Any, places: FloatArray, labels: Any) -> None:
+    """``places`` [n, 2] in the colours of ``labels`` [n]: a legend for a few values, a scale for numbers."""
+    values, which = np.unique(labels, return_inverse=True)
+    numeric = labels.dtype.kind in "fiub"
+    if len(values) <= len(plot.PALETTE):
+        for number, value in enumerate(values):
+            panel.scatter(*places[which == number].T, color=plot.PALETTE[number], s=6.0, linewidths=0.0, label=value)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7, frameon=False, markerscale=2.0)
+    else:
+        panel.scatter(*places.T, c=plot.colours_of(labels if numeric else which), s=4.0, linewidths=0.0)
+        if numeric:
+            plot.add_scale(figure, panel, float(np.nanmin(labels)), float(np.nanmax(labels)), "label")
+    plot.fit(panel, places)
 
 
 def _draw_lines(panel: Any, model: AtlasEmbedding, points: FloatArray) -> None:
@@ -67,7 +82,8 @@ def _draw_lines(panel: Any, model: AtlasEmbedding, points: FloatArray) -> None:
     scene = plot.Scene(plot.View(azimuth=-58.0, elevation=18.0), fog=0.45)
     size = float(np.ptp((points - middle) @ axes, axis=0).max())
     scene.add_points((points - middle) @ axes, color="#aab4c2", size=2.0)
-    for curves, colour in zip(coordinate_lines(model), ("#c1272d", "#1f5a9e"), strict=False):
+    lines = coordinate_lines(model) if has_shape(model) else []
+    for curves, colour in zip(lines, ("#c1272d", "#1f5a9e"), strict=False):
         scene.add_curves((curves - middle) @ axes, color=colour, width=1.1, lift=0.02 * size)
     scene.draw(panel)
 

@@ -1,6 +1,7 @@
 """What a new user's table is like: units, missing numbers, words, labels, copies."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,3 +133,24 @@ def test_a_categorical_column_becomes_one_column_per_value(write, capsys):
     write(columns())
     assert main(["diagnose", "table.csv", "--rank", "1", "--bandwidth", "0.5", "--categorical", "kind"]) == 0
     assert f"{N} in R^5" in capsys.readouterr().out
+
+
+def test_rows_that_lack_numbers_are_placed_by_those_they_have(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    u = rng.uniform(-1.0, 1.0, (120, 2))
+    table = np.column_stack([np.sin(u[:, 0]), np.cos(u[:, 0]), u[:, 1], u[:, 1]])
+    rows = [[f"{value!r}" for value in row.tolist()] for row in table]
+    rows[7][3] = ""
+    Path("gaps.csv").write_text("\n".join(["a,b,c,d", *(",".join(row) for row in rows)]) + "\n")
+    assert main(["embed", "gaps.csv", "--missing", "local", "--quiet"]) == 0
+    assert "1 rows lack numbers and were placed by those they have" in capsys.readouterr().out
+    found = np.genfromtxt("gaps-coordinates.csv", delimiter=",", names=True)
+    coordinates = np.column_stack([found["coordinate_1"], found["coordinate_2"]])
+    # The last column repeats the third: nothing of the row is unknown, and it lies where its parameters say.
+    others = np.delete(np.arange(120), 7)
+    flat = np.column_stack([np.ones(120), u[:, 0], np.sqrt(2.0) * u[:, 1]])
+    fit = np.linalg.lstsq(flat[others], coordinates[others], rcond=None)[0]
+    np.testing.assert_allclose(coordinates[7], flat[7] @ fit, atol=0.02)  # a tenth of the spacing of the rows
+    assert main(["embed", "gaps.csv", "--missing", "local", "--method", "chart", "--quiet"]) != 0
+    assert "belongs to --method atlas" in capsys.readouterr().err

@@ -145,3 +145,15 @@ def test_three_rows_are_reported_on():
     report = sb.diagnose(np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.1]]), rank=1)
     assert report.n_points == 3
     assert report.warnings
+
+
+def test_the_quality_of_a_layout_is_reported_beside_that_of_principal_components():
+    """A Swiss roll: flattened by PCA its turns lie on top of each other; laid out, neighbours stay neighbours."""
+    rng = np.random.default_rng(0)
+    turn = np.sqrt(rng.uniform(2.0, 12.0, 400)) * 2.5
+    roll = np.column_stack([0.2 * turn * np.cos(turn), 0.2 * turn * np.sin(turn), rng.uniform(0.0, 1.5, 400)])
+    report = sb.diagnose(roll, 2)
+    assert report.quality.trustworthiness > 0.99 > 0.95 > report.quality.pca_trustworthiness
+    assert report.quality.prediction_error < 0.1 * report.quality.pca_prediction_error
+    line = f"trustworthiness {report.quality.trustworthiness:.3f} ({report.quality.pca_trustworthiness:.3f})"
+    assert line in str(report)

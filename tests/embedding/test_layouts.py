@@ -115,7 +115,8 @@ def test_a_layout_folded_by_a_short_cut_predicts_worse():
 def test_metrics_agree_where_a_shape_can_be_flattened():
     data = datasets.s_surface(300, seed=1)
     rigid, free = (
-        lay_out_nodes(data.points, 2, averaged=False, metric=metric, n_neighbors=None) for metric in ("rigid", "auto")
+        lay_out_nodes(data.points, np.ones(len(data.points)), 2, averaged=False, metric=metric, n_neighbors=None)
+        for metric in ("rigid", "auto")
     )
     assert rigid.residual < 0.01
     np.testing.assert_array_equal(rigid.positions, free.positions)

@@ -62,3 +62,27 @@ def test_a_flat_table_is_sent_to_principal_components():
     assert any("PCA keeps" in words for words in report.warnings)
     # Two uniform coordinates have the variance 1/3 each, times the squares of six standard normals; noise 1e-4 in four.
     assert report.variance_flat > 0.995
+
+
+def test_a_weight_counts_a_row_as_often_as_a_repetition_and_weight_zero_leaves_it_out_of_the_fit() -> None:
+    data = sb.datasets.s_surface(400, noise=0.02, seed=3)
+    counts = np.random.default_rng(0).integers(0, 4, len(data.points))
+    weighted = sb.AtlasEmbedding(2).fit(data.points, sample_weight=counts)
+    repeated = sb.AtlasEmbedding(2).fit(np.repeat(data.points, counts, axis=0))
+    # The same distinct rows with the same masses: the same charts, to rounding.
+    assert weighted.n_denoising_neighbors_ > 0
+    np.testing.assert_allclose(weighted.atlas_.bases, repeated.atlas_.bases, atol=1e-12)
+    np.testing.assert_allclose(weighted.transform(data.points), repeated.transform(data.points), atol=1e-9)
+    assert weighted.embedding_.shape == (400, 2)
+    plain = sb.AtlasEmbedding(2).fit(data.points)
+    assert not np.allclose(plain.transform(data.points), weighted.transform(data.points))
+
+
+def test_weights_that_are_none_are_refused() -> None:
+    points = sb.datasets.s_surface(50, noise=0.0, seed=0).points
+    with pytest.raises(ValueError, match="must not be negative; got -1"):
+        sb.AtlasEmbedding(2).fit(points, sample_weight=-np.ones(50))
+    with pytest.raises(ValueError, match="one number per row, 50"):
+        sb.AtlasEmbedding(2).fit(points, sample_weight=np.ones(49))
+    with pytest.raises(ValueError, match="with a weight above zero; got 0"):
+        sb.AtlasEmbedding(2).fit(points, sample_weight=np.zeros(50))

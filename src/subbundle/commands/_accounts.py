@@ -37,10 +37,7 @@ def account_of_atlas(path: Path, model: Any, values: FloatArray, found: Mapping[
             ("residual", f"{np.mean(found['residual']):.4g} on average"),
             ("distortion of lengths", f"{np.mean(found['distortion']):.3g} on average, |log| of the factor"),
             ("contradiction of charts", f"{model.alignment_residual_:.2%} of their size"),
-            (
-                "trustworthiness",
-                f"{model.quality_.trustworthiness:.3f}, of PCA {model.quality_.pca_trustworthiness:.3f}",
-            ),
+            ("quality", model.quality_.sentence()),
         ],
         [message] if message else [],
         [("where to trust the coordinates", plot.trust(model).figure)],

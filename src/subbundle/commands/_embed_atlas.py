@@ -29,6 +29,7 @@ def run_atlas(options: argparse.Namespace) -> None:
             options.dim,
             bandwidth=options.bandwidth,
             base_point=base,
+            missing="local" if options.missing == "local" else "raise",
             outside="nan" if options.nan else "nearest",
             n_jobs=options.jobs,
         )
@@ -44,13 +45,14 @@ def run_atlas(options: argparse.Namespace) -> None:
     part = rows.everywhere(found["label"].astype(np.int64), -1)
     status = rows.everywhere(found["status"].astype(np.int64), int(Status.NOT_FINITE))
     write_table(options.output, {**filled, "part": part, "status": status, **rows.labels})
+    whole = np.isfinite(values).all(axis=1)
     _say(model, values, found)
     for note in rows.notes:
         print(f"note: {note}")
     print(f"wrote {options.output}")
     if options.figure is not None:
-        labels = next((column[rows.complete] for column in rows.labels.values()), None)
-        draw_embedding(model, values, options.figure, labels=labels)
+        labels = next((column[rows.complete][whole] for column in rows.labels.values()), None)
+        draw_embedding(model, values[whole], options.figure, labels=labels)
         print(f"wrote {options.figure}")
     if options.save is not None:
         print(f"wrote {saving.save(model, options.save)}")
@@ -58,7 +60,7 @@ def run_atlas(options: argparse.Namespace) -> None:
         from subbundle.commands._accounts import account_of_atlas
         from subbundle.commands._report import write_report
 
-        write_report(options, account_of_atlas(options.data, model, values, found), model, values)
+        write_report(options, account_of_atlas(options.data, model, values, found), model, values[whole])
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -78,7 +80,7 @@ def _check(options: argparse.Namespace) -> None:
 def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]) -> None:
     count = model.n_denoising_neighbors_
     averaged = f"rows averaged over {count}" if count else "rows as they are"
-    print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise")
+    print(f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} principal components kept")
     print(
         f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {model.n_neighbors_} neighbours each, "
         f"{averaged}; "
@@ -88,6 +90,7 @@ def _say(model: AtlasEmbedding, values: np.ndarray, found: dict[str, np.ndarray]
         f"charts contradict each other by {model.alignment_residual_:.2%} of their size; distortion "
         f"{np.mean(found['distortion']):.3g} on average, {np.max(found['distortion']):.3g} at most"
     )
+    print(model.quality_.sentence())
     inside = np.mean(found["status"] == Status.OK)
     print(f"inside the charts: {inside:.1%} of the rows, in {model.n_connected_components_} connected component(s)")
     message = fit_message(model)

@@ -30,7 +30,7 @@ class Rows:
     Attributes
     ----------
     values : [n, d]
-        Complete rows, standardised where that was asked for.
+        Rows, standardised where that was asked for; NaN where numbers are missing and rows stay with what they have.
     complete : [N]
         Which rows of the file these are.
     labels : dict of [N]
@@ -56,10 +56,10 @@ class Rows:
 def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
     """The rows of ``options.data`` as the options for columns say."""
     progress.stage(f"reading {options.data}")
-    dropped = getattr(options, "missing", "refuse") == "drop"
+    missing = getattr(options, "missing", "refuse")
     table = read_table(
         options.data, drop=options.drop, label=getattr(options, "label", None), categorical=options.categorical,
-        missing=dropped,
+        missing=missing != "refuse",
     )  # fmt: skip
     if table.left_out:
         first = table.left_out[0]
@@ -68,16 +68,21 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
             f"--categorical {first} to learn from it)"
         )
     complete: NDArray[np.bool_] = np.asarray(np.isfinite(table.values).all(axis=1))
+    if np.isinf(table.values).any():
+        raise ValueError(f"every number of {options.data.name} must be finite; some are infinite. Leave them empty.")
     values = table.values[complete]
     if len(values) < 2:
         raise ValueError(f"at least 2 rows of {options.data} must be complete; {len(values)} are. Write --drop NAMES.")
     if getattr(options, "base_row", None) is not None and not complete.all():
         raise ValueError("--base-row cannot go with --missing drop where rows are left out: leave one of them out.")
-    notes = [] if complete.all() else [f"{np.count_nonzero(~complete)} rows lack numbers and were left out"]
+    what = "placed by those they have, and not learned from" if missing == "local" else "left out"
+    notes = [] if complete.all() else [f"{np.count_nonzero(~complete)} rows lack numbers and were {what}"]
     notes += _notes(values, table.names, options.standardize)
+    middle, spread = values.mean(axis=0), values.std(axis=0)
+    if missing == "local":
+        values, complete = table.values, np.ones(len(complete), bool)
     if options.standardize:
-        spread = values.std(axis=0)
-        values = (values - values.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+        values = (values - middle) / np.where(spread > 0.0, spread, 1.0)
     return Rows(values, complete, table.labels, notes)
 
 

@@ -89,8 +89,8 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
 
 
-def add_columns(parser: argparse.ArgumentParser, *, missing: bool) -> None:
-    """Options that say what the columns of a table are; ``missing`` where rows can be left out."""
+def add_columns(parser: argparse.ArgumentParser, *, missing: tuple[str, ...]) -> None:
+    """Options that say what the columns of a table are; ``missing``: what can be done with rows that lack numbers."""
     parser.add_argument(
         "--standardize", action="store_true", help="give all columns mean 0 and standard deviation 1 first"
     )
@@ -102,8 +102,10 @@ def add_columns(parser: argparse.ArgumentParser, *, missing: bool) -> None:
     )
     if missing:
         parser.add_argument(
-            "--missing", choices=("refuse", "drop"), default="refuse", help="what to do with rows that lack numbers"
-        )
+            "--missing", choices=missing, default=missing[0], help="what to do with rows that lack numbers: refuse "
+            "them, leave them out, or (local) place them by the numbers they have" if "local" in missing else
+            "what to do with rows that lack numbers: refuse them, or leave them out",
+        )  # fmt: skip
 
 
 def names(text: str) -> list[str]:

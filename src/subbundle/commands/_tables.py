@@ -104,7 +104,8 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
     worst = ",".join(sorted(gaps, key=lambda name: -gaps[name])[:_LISTED])
     raise ValueError(
         f"every number of {path.name} must be there; {rows} rows have missing ones, in the columns {listed}{more}. "
-        f"Write --drop {worst} to leave the columns out, or (embed, diagnose) --missing drop to leave these rows out."
+        f"Write --drop {worst} to leave the columns out, or (embed, diagnose) --missing drop to leave these rows out, "
+        "or (embed) --missing local to place them by the numbers they have."
     )
 
 

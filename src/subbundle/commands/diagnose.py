@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
     )
-    add_columns(parser, missing=True)
+    add_columns(parser, missing=("refuse", "drop"))
     parser.add_argument(
         "-o", "--output", type=Path, default=None, metavar="FILE", help="page to write (default: DATA-diagnosis.html)"
     )

@@ -17,7 +17,7 @@ MOST_ROWS = 5000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``distance``."""
     add_learning(parser)
-    add_columns(parser, missing=False)
+    add_columns(parser, missing=())
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help=".npy, .csv or .parquet: a matrix"
     )

@@ -14,11 +14,14 @@ HELP = "give every row of a table its coordinates on the submanifold through the
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``embed``."""
     add_learning(parser)
-    add_columns(parser, missing=True)
+    add_columns(parser, missing=("refuse", "drop", "local"))
     parser.add_argument(
         "--label", default=None, metavar="NAME", help="column to carry to the output and the colours, not to learn from"
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".csv, .npy or .parquet")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=None, metavar="FILE",
+        help=".csv, .npy or .parquet (default: DATA-coordinates.csv)",
+    )  # fmt: skip
     parser.add_argument(
         "--dim", type=dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
     )
@@ -54,12 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Coordinates by the chosen method, or by that of the saved model."""
     check_report(options.report)
+    if options.output is None:
+        options.output = Path(f"{options.data.stem}-coordinates.csv")
     if options.standardize and (options.save is not None or options.model is not None):
         raise ValueError(
             "--standardize cannot go with --save or --model: a model does not keep the scales. Standardize the table "
             "first, or save a scikit-learn pipeline from Python."
         )
-    if _method(options) == "atlas":
+    method = _method(options)
+    if method == "chart" and options.missing == "local":
+        raise ValueError(
+            "--missing local belongs to --method atlas; one chart needs complete rows. Write --missing drop to leave "
+            "the others out."
+        )
+    if method == "atlas":
         from subbundle.commands._embed_atlas import run_atlas
 
         run_atlas(options)

@@ -54,6 +54,7 @@ def summary(report: Report) -> list[tuple[str, str]]:
         ("connected parts", f"{report.n_parts}"),
         ("density", f"varies {report.density_range:.1f} : 1"),
         ("outliers", f"{report.outliers:.1%}"),
+        (f"laid out in R^{report.rank}", report.quality.sentence()),
     ]
     return lines
 

@@ -18,7 +18,9 @@ from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
+from subbundle.diagnostics.layout import layout_quality
 from subbundle.diagnostics.messages import summary, warnings_of
+from subbundle.embedding.quality import Quality
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
 from subbundle.selection.components import principal_components, telling_components
@@ -85,6 +87,9 @@ class Report:
         Part of the observations further from the ridge than four times the noise, or without a ridge.
     duplicates : float
         Part of the observations that repeat another one exactly.
+    quality : subbundle.embedding.quality.Quality
+        Of a layout of up to a thousand observations in ``rank`` coordinates: trustworthiness, continuity, stress and
+        cross-validated prediction error, beside those of principal components.
     shifts, noise_scores : [n]
         Distance to the ridge of a sample of observations, and the same in units of the noise.
     warnings : tuple of str
@@ -109,6 +114,7 @@ class Report:
     density_range: float
     outliers: float
     duplicates: float
+    quality: Quality
     shifts: FloatArray
     noise_scores: FloatArray
     warnings: tuple[str, ...] = ()
@@ -230,7 +236,8 @@ def _report(
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
-        gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points, **about, **seen,
+        gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
+        quality=layout_quality(cloud, rank, n_jobs), **about, **seen,
     )  # fmt: skip
     fields = {name: getattr(found, name) for name in Report.__slots__}
     return Report(**{**fields, "warnings": tuple(warnings_of(found, refused, shapeless))})

@@ -112,7 +112,7 @@ class LaidOutAtlas:
         self._check()
         singular = np.linalg.svd(self.maps, compute_uv=False)
         self.stretches = np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1)
-        self._sharp = float(np.clip((_EVEN / max(contradiction, 1e-300)) ** 2, _SHARPEST, 1.0))
+        self._sharp = max((_EVEN / max(contradiction, _EVEN)) ** 2, _SHARPEST)
         self._inverses = np.ascontiguousarray(np.linalg.inv(self.maps))
         self._candidates = min(2 * self.rank + _MORE + 1, len(self.bases))
         self._search = NearestNeighbors(n_neighbors=self._candidates).fit(self.origins)

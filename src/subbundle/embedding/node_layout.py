@@ -17,17 +17,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from subbundle._types import FloatArray
+from subbundle.charts.normal_coordinates import normal_coordinates
 from subbundle.embedding.closing import crossing_edges, unrolled, without
-from subbundle.embedding.curvature import curved_fits, fit_size, normal_coordinates
 from subbundle.embedding.curves import Tour, curve_through
 from subbundle.embedding.joint_layout import compact_clusters, joint_layout
-from subbundle.embedding.local_polynomials import LocalPolynomials
 from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
+from subbundle.local.neighbor_curvature import curved_fits, fit_size
+from subbundle.local.neighbor_fits import LocalPolynomials
 
 # Residual at which charts and graph distances weigh the same, and the power that turns one into the other.
 _EVEN, _POWER = 0.2, 4.0
@@ -90,14 +91,17 @@ class NodeLayout:
     error: float
 
 
-def lay_out_nodes(points: FloatArray, rank: int, *, averaged: bool, metric: str, n_neighbors: int | None) -> NodeLayout:
-    """Lay out ``points`` [n, D]; ``averaged`` if they are fits to many rows; ``n_neighbors`` None to compare sizes."""
+def lay_out_nodes(
+    points: FloatArray, weights: FloatArray, rank: int, *, averaged: bool, metric: str, n_neighbors: int | None
+) -> NodeLayout:
+    """Lay out ``points`` [n, D] with ``weights`` [n] in local fits; ``averaged`` if they are fits to many rows;
+    ``n_neighbors`` None to compare sizes."""
     tour = curve_through(points, strict=False)
     if tour is not None:
-        return _along_curve(points, rank, tour)
+        return _along_curve(points, weights, rank, tour)
     most = min(max(max(ladder(rank, len(points))), fit_size(rank), n_neighbors or 0), len(points) - 1)
     near = nearest_rows(points, most)
-    fits, misfit = curved_fits(points, near, rank)
+    fits, misfit = curved_fits(points, weights, near, rank)
     if n_neighbors is None:
         found = skeleton(points, near, fits.frames, averaged=averaged)
     else:
@@ -187,13 +191,13 @@ def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
     return ChartMembers(starts, rows, coordinates, np.concatenate([size**-2, weights], axis=1)[mask])
 
 
-def _along_curve(points: FloatArray, rank: int, tour: Tour) -> NodeLayout:
+def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour) -> NodeLayout:
     """Nodes along a curve: lengths along it, opened at the longest edge where one dimension has to hold it."""
     count = len(points)
     steps = [sign * step for step in range(1, _CURVE_STEPS + 1) for sign in (1, -1)]
     near = np.empty((count, len(steps)), np.int64)
     near[tour.order] = np.stack([np.roll(tour.order, -step) for step in steps], axis=1)
-    fits, _ = curved_fits(points, near, rank)
+    fits, _ = curved_fits(points, weights, near, rank)
     edges = neighborhoods(points, near, rank, frame_neighbors=len(steps), frames=fits.frames)
     cut = tour.closed and rank == 1
     closed = Tour(tour.order, tour.lengths, tour.closed and not cut)

@@ -1,7 +1,8 @@
 """Is there noise that averaging over neighbours removes? A split-sample risk decides, and how many neighbours to take.
 
-At some hundred query rows q the shape is fitted twice (`local_polynomials`), from two disjoint halves of the table, on
-m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its 98 % quantile,
+At some hundred query rows q the shape is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
+the table, on m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its
+98 % quantile,
 
     V  = ⟨|a − b|²⟩/4                       variance of the fit to all rows
     E  = ⟨(q − a)·(q − b)⟩                  noise² + bias² of the row itself
@@ -20,7 +21,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.embedding.local_polynomials import distance_weights, fit_polynomials
+from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 
 _QUERIES, _MOST_NEIGHBORS = 300, 400
 # Queries in all: small tables are split several times, so that no single split decides.
@@ -80,15 +81,16 @@ class _Rung:
         return self.variance + self.bias
 
 
-def evidence_of_noise(points: FloatArray, rank: int) -> Denoising:
-    """Decide on ``points`` [n, D]; the halves are a fixed permutation of the rows as they stand."""
+def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Denoising:
+    """Decide on ``points`` [n, D] with weights ``masses`` [n]; halves are a fixed permutation of the rows as they
+    stand."""
     count, dim = points.shape
     if count < _FEWEST:
         return AS_THEY_ARE
     seen = points
     if dim > _SKETCH:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, _SKETCH)))[0]
-    rungs = [rung for order in (1, 2) for rung in _climb(seen, rank, order)]
+    rungs = [rung for order in (1, 2) for rung in _climb(seen, masses, rank, order)]
     known = [rung for rung in rungs if rung.known]
     if not known:
         return AS_THEY_ARE
@@ -116,16 +118,18 @@ def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoisi
     return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, 0.0, bandwidth)
 
 
-def denoise(points: FloatArray, queries: FloatArray, rank: int, how: Denoising) -> FloatArray:
-    """``queries`` [q, D], rows of ``points`` [n, D], replaced by the fits to their neighbours and themselves."""
+def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: int, how: Denoising) -> FloatArray:
+    """``queries`` [q, D], rows of ``points`` [n, D] with weights ``masses`` [n], replaced by the fits to their
+    neighbours and themselves."""
     if not how.n_neighbors:
         return queries
     near = NearestNeighbors(n_neighbors=min(how.n_neighbors + 1, len(points))).fit(points)
     distances, rows = near.kneighbors(queries)
-    return fit_polynomials(points, queries, rows, distance_weights(distances), rank, how.order).points
+    weights = distance_weights(distances, masses[rows])
+    return fit_polynomials(points, queries, rows, weights, rank, how.order).points
 
 
-def _climb(points: FloatArray, rank: int, order: int) -> list[_Rung]:
+def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Rung]:
     """Neighbourhoods of rising size and what the two halves make of them."""
     count = len(points)
     chosen = (np.arange(min(_QUERIES, count)) * count) // min(_QUERIES, count)
@@ -138,7 +142,7 @@ def _climb(points: FloatArray, rank: int, order: int) -> list[_Rung]:
     rungs: list[_Rung] = []
     size = 2 * (coefficients + 2)
     while size <= most:
-        rung = _rung(points, queries, lists, size // 2, rank, order)
+        rung = _rung(points, masses, queries, lists, size // 2, rank, order)
         for back in (2, 3):
             if len(rungs) >= back:
                 rung.bias = max(rung.bias, _bias(rung, rungs[-back]))
@@ -173,11 +177,12 @@ def _near(
 
 
 def _rung(
-    points: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int, rank: int, order: int
-) -> _Rung:
+    points: FloatArray, masses: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int,
+    rank: int, order: int,
+) -> _Rung:  # fmt: skip
     fits, reach = [], 0.0
     for distances, rows in lists:
-        weights = distance_weights(distances[:, :size])
+        weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
         fits.append(fit_polynomials(points, queries, rows[:, :size], weights, rank, order).points)
         reach += 0.5 * _clipped_mean(distances[:, min(size, distances.shape[1]) - 1] ** 2)
     first, second = fits

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import FloatArray
-from subbundle.graph.frames import blocks
+from subbundle.local.neighbor_frames import blocks
 
 # Slopes are held to zero by this fraction of the weights: nearest rows on a line give no slope across it.
 _HELD = 1e-3

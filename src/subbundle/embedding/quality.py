@@ -44,6 +44,12 @@ class Quality:
     pca_continuity: float
     pca_prediction_error: float
 
+    def sentence(self) -> str:
+        """The figures in a line, those of principal components in brackets."""
+        named = {"trustworthiness": "trustworthiness", "continuity": "continuity", "prediction_error": "unpredicted"}
+        beside = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
+        return f"{', '.join(beside)}, stress {self.stress:.3f} (in brackets: PCA)"
+
     def as_dict(self) -> dict[str, float]:
         """The figures by name."""
         return {name: getattr(self, name) for name in self.__slots__}

@@ -22,14 +22,14 @@ from subbundle.embedding.arrangement import side_by_side
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.embedding.local_polynomials import LocalPolynomials
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
 from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
-from subbundle.graph.frames import leading_directions
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
+from subbundle.local.neighbor_fits import LocalPolynomials
+from subbundle.local.neighbor_frames import leading_directions
 
 # Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
 _MOST_NODES = 4000
@@ -80,23 +80,25 @@ class TableLayout:
 
 
 def lay_out_table(
-    points: FloatArray, rank: int, *, metric: str, n_neighbors: int | None, bandwidth: float | str | None,
-    n_jobs: int | None,
+    rows: FloatArray, weights: FloatArray, rank: int, *, metric: str, n_neighbors: int | None,
+    bandwidth: float | str | None, n_jobs: int | None,
 ) -> TableLayout:  # fmt: skip
-    """Lay out ``points`` [n, D], in an order that does not depend on how the rows came; see `AtlasEmbedding`."""
-    rows = _distinct(points)
-    how = _denoising(rows, rank, bandwidth)
+    """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on how they came."""
+    how = _denoising(rows, weights, rank, bandwidth)
     count = len(rows)
     wanted = min(count, _MOST_NODES)
     if how.n_neighbors:
         wanted = min(wanted, max(-(-_PER_FIT * count // how.n_neighbors), 4 * _PER_FIT))
-    chosen = rows[(np.arange(wanted) * count) // wanted]
+    kept = (np.arange(wanted) * count) // wanted
+    chosen = rows[kept]
 
     def laid_out(how: Denoising) -> TableLayout:
-        nodes = denoise(rows, chosen, rank, how)
+        nodes = denoise(rows, weights, chosen, rank, how)
+        # A fit to many rows counts as much as any other.
+        own = np.ones(wanted) if how.n_neighbors else weights[kept]
         labels = _components(nodes, rank)
         found = [
-            _laid_out(nodes[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
+            _laid_out(nodes[labels == label], own[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
             for label in range(int(labels.max()) + 1)
         ]
         order = np.argsort(labels, kind="stable")
@@ -108,19 +110,13 @@ def lay_out_table(
     return layout
 
 
-def _distinct(points: FloatArray) -> FloatArray:
-    """The rows of ``points`` without repetitions, in the order of their first."""
-    _, first = np.unique(points, axis=0, return_index=True)
-    return points[np.sort(first)]
-
-
-def _denoising(rows: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
+def _denoising(rows: FloatArray, weights: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
     if bandwidth is None:
         return AS_THEY_ARE
     if isinstance(bandwidth, str):
         # Rows that already follow one another along a curve are left alone.
         alone = curve_through(rows, strict=True) is not None
-        return AS_THEY_ARE if alone else evidence_of_noise(rows, rank)
+        return AS_THEY_ARE if alone else evidence_of_noise(rows, weights, rank)
     return denoising_within(rows, rank, bandwidth)
 
 
@@ -132,10 +128,12 @@ def _components(nodes: FloatArray, rank: int) -> IntArray:
     return graph_of(nodes, edges).components
 
 
-def _laid_out(nodes: FloatArray, rank: int, averaged: bool, metric: str, n_neighbors: int | None) -> NodeLayout:
+def _laid_out(
+    nodes: FloatArray, weights: FloatArray, rank: int, averaged: bool, metric: str, n_neighbors: int | None
+) -> NodeLayout:
     if len(nodes) < 2 * rank + 3:
         return _few(nodes, rank)
-    return lay_out_nodes(nodes, rank, averaged=averaged, metric=metric, n_neighbors=n_neighbors)
+    return lay_out_nodes(nodes, weights, rank, averaged=averaged, metric=metric, n_neighbors=n_neighbors)
 
 
 def _few(nodes: FloatArray, rank: int) -> NodeLayout:

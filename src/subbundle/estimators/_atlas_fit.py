@@ -29,28 +29,36 @@ class Learned:
 
 
 def learn(
-    points: FloatArray, rank: int, *, bandwidth: Any, n_neighbors: Any, metric: str, closed: str, reduce_dim: Any,
-    n_jobs: int | None,
+    points: FloatArray, weights: FloatArray, rank: int, *, bandwidth: Any, n_neighbors: Any, metric: str, closed: str,
+    reduce_dim: Any, n_jobs: int | None,
 ) -> Learned:  # fmt: skip
-    """Learn an atlas of dimension ``rank`` from ``points`` [N, d]; see `AtlasEmbedding` for the settings."""
+    """Learn an atlas of dimension ``rank`` from ``points`` [N, d] with ``weights`` [N]; see `AtlasEmbedding`."""
     width = _bandwidth(bandwidth)
     size = None
     if isinstance(n_neighbors, str):
         as_choice(n_neighbors, "n_neighbors", ("auto",))
     else:
         size = as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")
+    points, weights = _distinct(points, weights)
     # Rows in the order of a search tree, so that nothing depends on the order they came in.
-    points = points[Cloud(points).order]
+    order = Cloud(points).order
+    points, weights = points[order], weights[order]
     components = kept_components(points, rank, reduce_dim)
     inside = components.enter(points)
     kind = "auto" if metric == "precomputed" else metric
-    layout = lay_out_table(inside, rank, metric=kind, n_neighbors=size, bandwidth=width, n_jobs=n_jobs)
+    layout = lay_out_table(inside, weights, rank, metric=kind, n_neighbors=size, bandwidth=width, n_jobs=n_jobs)
     if layout.cut > 0.0 and closed == "raise":
         raise ValueError(
             "the data must lie on a shape that can be laid out in one piece; unrolled from its centre it comes back "
             "beside itself, as a circle, cylinder, sphere or Möbius strip does. Write closed='cut' to cut it open."
         )
     return Learned(components, layout)
+
+
+def _distinct(points: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rows of ``points`` [N, d] without repetitions, with the sums of their weights."""
+    rows, which = np.unique(points, axis=0, return_inverse=True)
+    return rows, np.asarray(np.bincount(which.ravel(), weights=weights, minlength=len(rows)), np.float64)
 
 
 def _bandwidth(bandwidth: Any) -> float | str | None:

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
-from subbundle._validation import readable
+from subbundle._validation import as_points, readable
 
 # Eigenvalues below this fraction of the largest are rounding, or distances that no Euclidean space has.
 _ROUNDING = 1e-10
@@ -36,14 +36,25 @@ def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatA
     return dense
 
 
-def without_gaps(rows: FloatArray, least: int) -> FloatArray:
-    """Those of ``rows`` [n, d] that miss nothing; at least so many."""
-    whole = rows[np.isfinite(rows).all(axis=1)]
-    if len(whole) < least:
+def taking_part(rows: FloatArray, sample_weight: Any, least: int) -> tuple[FloatArray, FloatArray]:
+    """Those of ``rows`` [n, d] that miss nothing and have a weight, at least so many; and their weights."""
+    weights = np.ones(len(rows))
+    if sample_weight is not None:
+        weights = as_points(sample_weight, "sample_weight", ndim=None)
+        if weights.shape != (len(rows),):
+            raise ValueError(f"sample_weight must have one number per row, {len(rows)}; got shape {weights.shape}.")
+        if (weights < 0.0).any():
+            raise ValueError(
+                f"sample_weight must not be negative; got {weights.min():g}. Write 0 for rows to leave out of the fit."
+            )
+    whole = np.isfinite(rows).all(axis=1)
+    chosen = whole & (weights > 0.0)
+    if np.count_nonzero(chosen) < least:
         raise ValueError(
-            f"X must have at least {least} rows without missing values; got {len(whole)}. Fill the gaps of some first."
+            f"X must have at least {least} rows without missing values and with a weight above zero; got "
+            f"{np.count_nonzero(chosen)}. Fill the gaps of some first, or give more rows a weight."
         )
-    return whole
+    return rows[chosen], weights[chosen]
 
 
 def filled_from(rows: FloatArray, complete: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What a fitted `AtlasEmbedding` knows, as plain values and arrays, and the way back."""
+"""What a fitted `AtlasEmbedding` knows, set once; as plain values and arrays, and the way back."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from subbundle._types import FloatArray
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas, within
-from subbundle.embedding.quality import Quality
+from subbundle.embedding.quality import Quality, quality
+from subbundle.estimators._atlas_fit import Learned
 from subbundle.estimators._atlas_input import DistanceCoordinates
+from subbundle.estimators._atlas_place import completed
 from subbundle.estimators._state import State, check_components
 from subbundle.selection.components import Components
 
@@ -23,6 +26,35 @@ _OWN = (
     "embedding_", "residuals_", "coverage_", "disagreement_", "distortion_", "labels_", "status_", "base_point_"
 )  # fmt: skip
 _ATLAS, _DISTANCES = "atlas.", "distances."
+
+
+def remember(model: Any, learned: Learned) -> None:
+    """Everything that `transform` and its inverse need."""
+    layout, components = learned.layout, learned.components
+    model._components = components
+    model.mean_, model.axes_, model.noise_ = components.mean, components.axes, components.noise
+    model.atlas_, model.n_components_, model._bundle = layout.atlas, layout.atlas.rank, None
+    model._lengths, model._tie = layout.lengths, layout.path_tie
+    model.n_neighbors_, model.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
+    model.bandwidth_ = layout.denoising.bandwidth
+    model.alignment_residual_, model.cut_ = layout.residual, layout.cut
+    model.metric_ = "rigid" if layout.tie < 1.0 else "stress"
+    model.n_connected_components_ = int(layout.atlas.labels.max()) + 1
+
+
+def describe(model: Any, rows: FloatArray) -> None:
+    """Coordinates of the training rows and how far to trust them."""
+    rows = completed(rows, model._components, model.atlas_)
+    shown = model._place(rows)
+    placed = shown.placement
+    model.embedding_, model.status_, model.residuals_ = shown.coordinates, shown.status, shown.residuals
+    model.coverage_, model.disagreement_ = placed.coverage, placed.disagreement
+    model.distortion_, model.labels_ = placed.distortion, placed.labels
+    # Judged in an order that does not depend on how the rows came.
+    order = np.lexsort(placed.coordinates.T)
+    inside = model._components.enter(rows[order])
+    stress = model._along().stress(inside, placed.coordinates[order])
+    model.quality_ = quality(inside, placed.coordinates[order], stress)
 
 
 def state_of_atlas(model: Any) -> State:

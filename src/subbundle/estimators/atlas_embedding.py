@@ -16,16 +16,16 @@ from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.embedding.quality import quality
-from subbundle.estimators._atlas_fit import Learned, developed_at, learn
-from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, without_gaps
+from subbundle.estimators._atlas_fit import developed_at, learn
+from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
-from subbundle.estimators._atlas_state import restore_atlas, state_of_atlas
+from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators._state import State
 from subbundle.estimators.atlas_messages import fit_message, outside_message
+from subbundle.selection.components import Components
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a radius.
 _SHARPEST = 1e-3
@@ -114,6 +114,8 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
     """
 
     atlas_: LaidOutAtlas
+    embedding_: FloatArray
+    _components: Components
     _bundle: PrincipalSubbundle | None
     _lengths: csr_array
     _distances: DistanceCoordinates | None
@@ -143,35 +145,38 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         self.outside = outside
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
+
+        ``sample_weight`` [n_samples]: how often each row counts; rows of weight zero are placed, but not learned from.
+        """
         for name, choices in _CHOICES.items():
             as_choice(getattr(self, name), name, choices)
         wanted = checked_rank(self.n_components, "n_components")
         table = read_table(self, X, reset=True, least=fewest_rows(wanted))
         self._distances = DistanceCoordinates.of(table) if self.metric == "precomputed" else None
         rows = table if self._distances is None else self._distances.points
-        whole = without_gaps(rows, fewest_rows(wanted))
+        whole, weights = taking_part(rows, sample_weight, fewest_rows(wanted))
         rank = settled_rank(wanted, "n_components", whole)
         check_rank(rank, "n_components", whole)
         learned = learn(
-            whole, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
+            whole, weights, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
             closed=self.closed, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
         )  # fmt: skip
-        self._set(learned)
+        remember(self, learned)
         if self.base_point is not None:
             base = as_points(self.base_point, "base_point", dim=rows.shape[1], ndim=1)
             self.atlas_, foot = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
             self.base_point_ = self._components.leave(foot[None])[0]
-        self._describe(rows)
+        describe(self, rows)
         message = fit_message(self)
         if message:
             warnings.warn(message, SubbundleWarning, stacklevel=2)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> FloatArray:
         """Fit, and return the coordinates [n_samples, n_components] of the training points."""
-        return self.fit(X).embedding_
+        return self.fit(X, sample_weight=sample_weight).embedding_
 
     def transform(self, X: Any) -> FloatArray:
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points beyond all charts."""
@@ -262,33 +267,6 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         tags.input_tags.allow_nan = self.missing == "local"
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
-
-    def _set(self, learned: Learned) -> None:
-        """Everything that `transform` and its inverse need."""
-        layout, components = learned.layout, learned.components
-        self._components = components
-        self.mean_, self.axes_, self.noise_ = components.mean, components.axes, components.noise
-        self.atlas_, self.n_components_, self._bundle = layout.atlas, layout.atlas.rank, None
-        self._lengths, self._tie = layout.lengths, layout.path_tie
-        self.n_neighbors_, self.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
-        self.bandwidth_ = layout.denoising.bandwidth
-        self.alignment_residual_, self.cut_ = layout.residual, layout.cut
-        self.metric_ = "rigid" if layout.tie < 1.0 else "stress"
-        self.n_connected_components_ = int(layout.atlas.labels.max()) + 1
-
-    def _describe(self, rows: FloatArray) -> None:
-        """Coordinates of the training rows and how far to trust them."""
-        rows = completed(rows, self._components, self.atlas_)
-        shown = self._place(rows)
-        placed = shown.placement
-        self.embedding_, self.status_, self.residuals_ = shown.coordinates, shown.status, shown.residuals
-        self.coverage_, self.disagreement_ = placed.coverage, placed.disagreement
-        self.distortion_, self.labels_ = placed.distortion, placed.labels
-        # Judged in an order that does not depend on how the rows came.
-        order = np.lexsort(placed.coordinates.T)
-        inside = self._components.enter(rows[order])
-        stress = self._along().stress(inside, placed.coordinates[order])
-        self.quality_ = quality(inside, placed.coordinates[order], stress)
 
     def _along(self) -> AtlasDistance:
         return AtlasDistance(self.atlas_, self._lengths, self._tie, n_jobs=self.n_jobs)

@@ -16,11 +16,16 @@ _FEW = 0.02
 _SHAPELESS, _UNPREDICTED = 0.25, 0.3
 
 
+def has_shape(model: Any) -> bool:
+    """Whether the rows of a fitted `AtlasEmbedding` lie about a shape of its dimension."""
+    return bool(model.alignment_residual_ <= _SHAPELESS or model.quality_.prediction_error <= _UNPREDICTED)
+
+
 def fit_message(model: Any) -> str:
     """Sentences about a fitted `AtlasEmbedding` that its user should read; empty when all is well."""
     found = []
     quality, rank = model.quality_, model.n_components_
-    if model.alignment_residual_ > _SHAPELESS and quality.prediction_error > _UNPREDICTED:
+    if not has_shape(model):
         found.append(
             f"the rows show no {rank}-dimensional shape: coordinates leave {quality.prediction_error:.0%} of the "
             f"variance unpredicted (principal components {quality.pca_prediction_error:.0%}). Read the coordinates as "
@@ -30,8 +35,8 @@ def fit_message(model: Any) -> str:
     elif model.cut_ > 0.0:
         found.append(
             "the shape closes up on itself (like a circle, cylinder, sphere or Möbius strip) and was cut open: "
-            "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; metric='stress' "
-            "leaves more of it in one piece, closed='raise' refuses instead."
+            "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; "
+            "closed='raise' refuses instead."
         )
     elif model.alignment_residual_ > CONTRADICTION:
         how = "distances along the shape" if model.metric_ == "stress" else "its charts as rigid pieces"

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.embedding.local_polynomials import (
+from subbundle.local.neighbor_fits import (
     LocalPolynomials,
     distance_weights,
     fit_polynomials,
     leave_one_out,
 )
-from subbundle.graph.frames import blocks
+from subbundle.local.neighbor_frames import blocks
 
 # Penalties on quadratic features of size one: none to speak of, three between, and the plane.
 _PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
@@ -29,34 +29,19 @@ def fit_size(rank: int) -> int:
     return _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
 
 
-def curved_fits(points: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
-    """Fits at ``points`` [n, D] from themselves and the first of their neighbours ``near`` [n, m], nearest first, and
-    their misfit: how far a neighbour typically is from the fit without it, relative to the size of the neighbourhood.
+def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
+    """Fits at ``points`` [n, D] with weights ``masses`` [n] from themselves and the first of their neighbours ``near``
+    [n, m], nearest first, and their misfit: how far a neighbour typically is from the fit without it, relative to the
+    size of the neighbourhood.
     """
     count = len(points)
     members = np.concatenate([np.arange(count)[:, None], near[:, : fit_size(rank)]], axis=1)
     distances = np.empty(members.shape)
     for rows in blocks(count, members.shape[1] * points.shape[1]):
         distances[rows] = np.linalg.norm(points[members[rows]] - points[rows, None], axis=2)
-    weights = distance_weights(distances)
+    weights = distance_weights(distances, masses[members])
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     errors = leave_one_out(points, members, weights, flat.frames, _PENALTIES)
     best = errors[members].mean(axis=1).argmin(axis=1)
     misfit = float(np.sqrt(np.median(errors[np.arange(count), best])))
     return fit_polynomials(points, points, members, weights, rank, 2, _PENALTIES[best]), misfit
-
-
-def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
-    """τ + A_{II(τ,τ)} τ / 6 for ``tau`` [n, m, k] and ``forms`` [n, k(k+1)/2, D]: directions of geodesics.
-
-    ⟨A_ξ e_a, e_b⟩ = ⟨II(e_a, e_b), ξ⟩; only inner products of the forms are needed.
-    """
-    rank = tau.shape[2]
-    first, second = np.triu_indices(rank)
-    number = np.zeros((rank, rank), np.int64)
-    number[first, second] = number[second, first] = np.arange(len(first))
-    inner = forms @ forms.transpose(0, 2, 1)
-    square = tau[..., first] * tau[..., second] * np.where(first == second, 1.0, 2.0)
-    against = np.einsum("npq,nmq->nmp", inner, square)
-    turned = np.einsum("nmab,nmb->nma", against[:, :, number], tau)
-    return np.asarray(tau + turned / 6.0)

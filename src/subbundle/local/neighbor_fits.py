@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.graph.frames import blocks, leading_directions
+from subbundle.local.neighbor_frames import blocks, leading_directions
 
 # Added to the normal equations, as a fraction of their trace: neighbours that lie on a line determine no more.
 _STEADIED = 1e-9
@@ -43,10 +43,11 @@ class LocalPolynomials:
     forms: FloatArray
 
 
-def distance_weights(distances: FloatArray) -> FloatArray:
-    """Weights [b, m] of neighbours at rising ``distances`` [b, m]; those of a row add up to one."""
+def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
+    """Weights [b, m] of neighbours at rising ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a
+    row add up to one."""
     reach = _RIM * distances[:, -1:] + 1e-300
-    weights = np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
+    weights = masses * np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 

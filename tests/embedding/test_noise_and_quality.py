@@ -1,0 +1,59 @@
+"""Evidence of noise, reduction, curves and quality against closed forms and independent computations."""
+
+import numpy as np
+import pytest
+from sklearn.manifold import trustworthiness
+
+from subbundle import datasets
+from subbundle.embedding.curves import curve_through
+from subbundle.embedding.noise import denoise, evidence_of_noise
+from subbundle.embedding.quality import neighborhoods_kept, quality
+from subbundle.embedding.reduction import kept_components
+
+
+def test_noise_is_found_and_removed_only_where_it_is():
+    noisy, clean = datasets.s_surface(1000, noise=0.03, seed=0), datasets.s_surface(300, seed=0)
+    how = evidence_of_noise(noisy.points, np.ones(len(noisy.points)), 2)
+    # One normal direction. The estimate has some 300 rows behind it.
+    assert 0.8 < how.noise / 0.03 < 1.2
+    moved = denoise(noisy.points, np.ones(len(noisy.points)), noisy.points, 2, how)
+    before, after = (np.sqrt(np.mean(noisy.distance(x) ** 2)) for x in (noisy.points, moved))
+    assert after < 0.5 * before
+    assert evidence_of_noise(clean.points, np.ones(len(clean.points)), 2).n_neighbors == 0
+
+
+def test_flat_noise_is_left_out_and_decaying_spectra_are_kept():
+    rng = np.random.default_rng(3)
+    for count in (150, 400, 1000):
+        shape = datasets.s_surface(count, seed=4).points @ np.linalg.qr(rng.standard_normal((200, 3)))[0].T
+        assert kept_components(shape + 0.02 * rng.standard_normal((count, 200)), 2, "auto").axes.shape[1] == 3
+    decaying = rng.standard_normal((300, 60)) / np.arange(1, 61)
+    assert kept_components(decaying, 2, "auto").axes.shape[1] > 50
+
+
+def test_curves_are_told_from_sheets():
+    t = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
+    circle = np.column_stack([np.cos(t), np.sin(t)])
+    order = np.random.default_rng(4).permutation(80)
+    tour = curve_through(circle[order], strict=True)
+    assert tour.closed
+    steps = np.abs(np.diff(order[tour.order]))
+    assert np.all(np.minimum(steps, 80 - steps) == 1)
+    np.testing.assert_allclose(tour.distances()[0].max(), 80 * np.sin(np.pi / 80), rtol=0.01)
+    uneven = np.sort(np.random.default_rng(5).uniform(0.0, 5.0, 120))
+    assert not curve_through(np.column_stack([uneven, np.sin(uneven)]), strict=False).closed
+    for sheet in (datasets.s_surface(200, seed=0).points, np.random.default_rng(6).standard_normal((150, 5))):
+        assert curve_through(sheet, strict=False) is None
+
+
+def test_quality_agrees_with_scikit_learn_and_knows_pca():
+    rng = np.random.default_rng(7)
+    points = rng.standard_normal((200, 5)) * [3.0, 2.0, 1.0, 1.0, 1.0]
+    shown = points[:, :2] + 0.1 * rng.standard_normal((200, 2))
+    trust, continuity = neighborhoods_kept(points, shown)
+    assert trust == pytest.approx(trustworthiness(points, shown, n_neighbors=10), abs=1e-12)
+    assert continuity == pytest.approx(trustworthiness(shown, points, n_neighbors=10), abs=1e-12)
+    left, values, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    linear = quality(points, left[:, :2] * values[:2])
+    assert linear.trustworthiness == linear.pca_trustworthiness
+    assert linear.prediction_error == pytest.approx(linear.pca_prediction_error)

@@ -1,0 +1,75 @@
+"""Fits to nearest neighbours and their curvature against closed forms and independent computations."""
+
+import numpy as np
+
+from subbundle import datasets
+from subbundle.charts.normal_coordinates import normal_coordinates
+from subbundle.graph.neighborhoods import nearest_rows
+from subbundle.local.neighbor_curvature import curved_fits
+from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, leave_one_out
+
+
+def paraboloid(count, rng):
+    """Points of z = x² − ½ y² + x y around the origin, the origin first."""
+    plane = np.concatenate([np.zeros((1, 2)), rng.uniform(-0.3, 0.3, (count, 2))])
+    x, y = plane.T
+    return np.column_stack([x, y, x**2 - 0.5 * y**2 + x * y])
+
+
+def test_a_quadric_is_fitted_exactly():
+    points = paraboloid(40, np.random.default_rng(0))
+    near = np.argsort(np.linalg.norm(points, axis=1))[None, 1:]
+    weights = distance_weights(np.linalg.norm(points[near], axis=2), np.ones(near.shape))
+    found = fit_polynomials(points, points[:1], near, weights, 2, 2)
+    # The first frame is off by the bend of the neighbourhood, and one tilt takes most of that away.
+    np.testing.assert_allclose(found.points[0], 0.0, atol=2e-3)
+    normal = np.cross(*found.frames[0])
+    assert abs(normal[2]) > 0.999
+    bend = np.einsum("qd,d->q", found.forms[0], [0.0, 0.0, 1.0])
+    turn = found.frames[0, :, :2]
+    expected = turn @ np.array([[2.0, 1.0], [1.0, -1.0]]) @ turn.T
+    np.testing.assert_allclose(bend, expected[np.triu_indices(2)], atol=0.05)
+
+
+def test_leaving_out_by_formula_is_leaving_out():
+    rng = np.random.default_rng(1)
+    points = paraboloid(14, rng) + 0.02 * rng.standard_normal((15, 3))
+    near = np.argsort(np.linalg.norm(points - points[0], axis=1))[None, 1:]
+    weights = distance_weights(np.linalg.norm(points[near] - points[0], axis=2), np.ones(near.shape))
+    frames = np.eye(3)[None, :2]
+    shown = leave_one_out(points, np.repeat(near, 15, axis=0), np.repeat(weights, 15, axis=0),
+                          np.repeat(frames, 15, axis=0), np.array([0.1]))[0, 0]  # fmt: skip
+    offsets = points[near[0]] - points[0]
+    scale = np.sqrt(np.sum(weights[0] * np.sum(offsets**2, axis=1)))
+    u, v = offsets[:, 0] / scale, offsets[:, 1] / scale
+    design = np.column_stack([np.ones(14), u, v, u**2, u * v, v**2])
+    total = 0.0
+    for i in range(14):
+        kept = np.arange(14) != i
+        gram = design[kept].T @ (weights[0, kept, None] * design[kept]) + np.diag([0, 0, 0, 0.1, 0.1, 0.1])
+        solution = np.linalg.solve(gram, design[kept].T @ (weights[0, kept] * offsets[kept, 2]))
+        total += weights[0, i] * (offsets[i, 2] - design[i] @ solution) ** 2
+    # 1e-9 of the trace steadies one of the two.
+    np.testing.assert_allclose(shown, total / scale**2, rtol=1e-5)
+
+
+def test_curvature_is_taken_where_there_is_evidence():
+    points = datasets.sphere(600, seed=0).points
+    found, misfit = curved_fits(points, np.ones(len(points)), nearest_rows(points, 12), 2)
+    np.testing.assert_allclose(np.abs(np.einsum("nkd,nd->nk", found.frames, points)), 0.0, atol=0.02)
+    inward = np.einsum("nqd,nd->nq", found.forms, points)
+    np.testing.assert_allclose(np.median(inward, axis=0), [-1.0, 0.0, -1.0], atol=0.05)
+    cloud = np.random.default_rng(2).standard_normal((300, 6))
+    flat, poor = curved_fits(cloud, np.ones(len(cloud)), nearest_rows(cloud, 12), 2)
+    assert misfit < 0.02 < 0.3 < poor
+    # Without a shape the forms are shrunk to a fraction of the inverse spacing.
+    assert np.median(np.linalg.norm(flat.forms, axis=2)) < 0.3
+
+
+def test_directions_on_a_sphere_are_those_of_great_circles():
+    tau = np.array([[[0.3, 0.0], [0.1, 0.2]]])
+    forms = np.array([[[0.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1.0]]])
+    found = normal_coordinates(tau, forms)
+    # A great circle at the angle θ has τ = sin θ: θ = τ + τ³/6 to third order, in the same direction.
+    lengths = np.linalg.norm(tau, axis=2, keepdims=True)
+    np.testing.assert_allclose(found, tau * (1.0 + lengths**2 / 6.0), rtol=1e-12)
