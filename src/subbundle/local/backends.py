@@ -145,7 +145,11 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
     bias = _bias(columns, m, below)
     # What residuals show beyond noise, the quadric has not followed; half of it, in length, enters the height.
     beyond = variance - below * (1.0 + 2.0 * np.sqrt(2.0 / (m * np.maximum(columns[walk.EFFECTIVE] - 1.0, 1.0))))
-    bias = (np.fmax(bias, MISFIT * m * np.maximum(beyond, 0.0)) + columns[walk.LOST]) / slope**2
+    # But no more than the narrower window would show of a bias of the second order: other sheets at the edge of a
+    # window leave long residuals and hardly move it.
+    most = columns[walk.LESS_BIAS] * ((1.0 - NARROWER**4) / (1.0 - NARROWER**2)) ** 2
+    unseen = np.fmin(MISFIT * m * np.maximum(beyond, 0.0), most)
+    bias = (np.fmax(bias, unseen) + columns[walk.LOST]) / slope**2
     radius = standard_errors.radius95(below * gain, bias, m)
     return {
         "noise": np.sqrt(squared),
