@@ -102,8 +102,7 @@ class PrincipalSubbundle(Remembers):
         dim = self.cloud.dim
         if dim < 2:
             raise ValueError(f"points must have at least 2 coordinates for a proper subspace; got {dim}.")
-        why = f"a proper subspace of R^{dim}"
-        self._rank = as_integer(rank, "rank", low=1, high=dim - 1, why=why)
+        self._rank = as_integer(rank, "rank", low=1, high=dim - 1, why=f"a proper subspace of R^{dim}")
         if self.cloud.n_points < self._rank + 1:
             raise ValueError(
                 f"points must hold at least rank + 1 = {self._rank + 1} observations to span {self._rank} directions; "
