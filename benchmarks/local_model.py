@@ -16,7 +16,7 @@ import numpy as np
 import subbundle as sb
 from benchmarks._report import Bar, Result, Table
 from benchmarks._timing import take_turns
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, IntArray, Status
 from subbundle.local.model import LocalModel, fit_local
 
 DRAWS, QUERIES, STEPS, TOLERANCE = 4, 80, 6, 1e-3
@@ -41,6 +41,17 @@ class Noisy:
     clean: sb.datasets.Dataset
     noise: float
     size: float
+
+    @property
+    def inner(self) -> IntArray:
+        """Observations further from the border of the S than noise can carry them along it: beyond the border the
+        distance to the surface is no offset across it."""
+        rows = np.arange(len(self.draws[0]))
+        if not self.name.startswith("S"):
+            return rows
+        low, high = np.array([-1.5 * np.pi, 0.0]), np.array([1.5 * np.pi, 2.0])
+        to_border = np.minimum(self.clean.coordinates - low, high - self.clean.coordinates).min(axis=1)
+        return rows[to_border > 3.0 * self.noise]
 
     def offset(self, points: FloatArray) -> FloatArray:
         """Distance to the surface in its own R³, and in the other coordinates."""
@@ -75,26 +86,38 @@ def run() -> Result:
         if row is not None:
             rows.append(row)
             found.append(row[3])
-    share = {name: float(np.mean([0.90 <= v <= 0.98 for one in found for v in one.get(name, ())])) for name in NAMES}
+    share = {name: _share([v for one in found for v in one.get(name, ())[:2]], 0.90, 0.98) for name in NAMES}
+    least = {name: _share([v for one in found for v in one.get(name, ())[:2]], 0.90, 1.0) for name in NAMES}
+    stated = {name: [one[name][2] for one in found if name in one] for name in NAMES}
     lines = [[*row[:3], *(_pair(row[3].get(name)) for name in NAMES)] for row in rows]
     return Result(
         title="The local model: standard errors, accuracy, time",
         method=(
             f"{QUERIES} observations of each of {DRAWS} draws of a cloud, {STEPS} steps of order 2. Coverage of a "
-            "nominal 95 %, noise estimated / known, at fractions of the best bandwidth. Accuracy: root mean square "
-            "offset on 20000 points of a torus, noise 0.01 of its size. Time: processor time per row over that of "
-            "order 2 without errors."
+            "nominal 95 %, noise estimated / known, at fractions of the best bandwidth; in brackets the 95 % quantile "
+            "of offset / standard error over 1.96, noise estimated: 1 is right, 0.7 means errors stated 1.4 times too "
+            "long. Accuracy: root mean square offset on 20000 points of a torus, noise 0.01 of its size. Time: "
+            "processor time per row over that of order 2 without errors."
         ),
         tables=[
             Table(["cloud", "best bandwidth / size", "RMS offset / noise", *NAMES], lines),
             Table(["option", "RMS offset / noise", "time"], _options()),
         ],
-        bars=[Bar(f"rows with 90–98 % at {name}", share[name], 0.9, at_least=True) for name in NAMES],
+        bars=[
+            *(Bar(f"rows with 90–98 % at {name}", share[name], 0.9, at_least=True) for name in NAMES),
+            *(Bar(f"rows with at least 90 % at {name}", least[name], 0.9, at_least=True) for name in NAMES),
+            *(Bar(f"bracket at {name}, median", float(np.median(stated[name])), 1.0) for name in NAMES),
+        ],
     )
 
 
-def _pair(values: tuple[float, float] | None) -> str:
-    return "" if values is None else f"{values[0]:.2f} / {values[1]:.2f}"
+def _share(values: list[float], low: float, high: float) -> float:
+    """Fraction of ``values`` between the two, as they are printed."""
+    return float(np.mean([low <= round(value, 2) <= high for value in values]))
+
+
+def _pair(values: tuple[float, float, float] | None) -> str:
+    return "" if values is None else f"{values[0]:.2f} / {values[1]:.2f} [{values[2]:.2f}]"
 
 
 def _fit(cloud: sb.Cloud, queries: FloatArray, width: float, noise: float | None = None) -> LocalModel:
@@ -103,9 +126,9 @@ def _fit(cloud: sb.Cloud, queries: FloatArray, width: float, noise: float | None
     return fit_local(cloud, queries, width, 2, steps=STEPS, tol=TOLERANCE, without_self=alone, noise=noise)
 
 
-def _coverage(noisy: Noisy) -> tuple[str, float, float, dict[str, tuple[float, float]]] | None:
+def _coverage(noisy: Noisy) -> tuple[str, float, float, dict[str, tuple[float, float, float]]] | None:
     rng = np.random.default_rng(SEED + 2)
-    draws = [(sb.Cloud(points), points[rng.choice(len(points), QUERIES, replace=False)]) for points in noisy.draws]
+    draws = [(sb.Cloud(points), points[rng.choice(noisy.inner, QUERIES, replace=False)]) for points in noisy.draws]
     errors, covered = [], []
     for width in LADDER * noisy.size:
         # Three rungs in a row that are worse: the best one has been passed.
@@ -120,7 +143,8 @@ def _coverage(noisy: Noisy) -> tuple[str, float, float, dict[str, tuple[float, f
         offset, ratio = np.concatenate(offsets), np.concatenate(ratios, axis=1)
         enough = offset.size >= ENOUGH * DRAWS * QUERIES
         errors.append(float(np.sqrt(np.mean(offset**2))) if enough else np.inf)
-        covered.append(tuple(np.mean(ratio < 1.96, axis=1)) if enough else (np.nan, np.nan))
+        stated = float(np.quantile(ratio[0], 0.95)) / 1.96 if enough else np.nan
+        covered.append((*np.mean(ratio < 1.96, axis=1), stated) if enough else (np.nan, np.nan, np.nan))
     best = int(np.argmin(errors))
     if not np.isfinite(errors[best]):
         return None

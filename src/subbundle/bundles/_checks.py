@@ -11,9 +11,13 @@ from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
+from subbundle.local.settings import Settings
 
 # Eigenvalues below this part of the largest are directions the data does not have.
 _FLAT = 1e-10
+
+# Points in the middle of the cloud at which the gap is looked at; every one costs an eigenproblem.
+_FEW = 32
 
 # A bandwidth below this part of the diagonal of the cloud is below the rounding of most coordinates.
 _COMPARABLE = 1e-12
@@ -73,6 +77,19 @@ def _wide_enough(cloud: Cloud, rank: int) -> float:
     count = min(4 * (rank + 1), len(distinct) - 1)
     distances, _ = cKDTree(distinct).query(cloud.at(cloud.sample(64)), k=count + 1)
     return float(np.median(distances[:, -1]))
+
+
+def check_directions(evaluator: Any, settings: Settings, bandwidth: float, middle: FloatArray) -> None:
+    """Raise when the data has fewer directions than the rank, seen at some of the points ``middle`` [n, w].
+
+    The field knows a closed gap from the leading eigenvalues. All of them, which only the message needs, would take
+    minutes in a thousand dimensions.
+    """
+    few = np.ascontiguousarray(middle[:: -(-len(middle) // _FEW)])
+    _, _, status = evaluator.field(settings, few, np.zeros_like(few))
+    if np.mean(status == Status.GAP_CLOSED) > 0.5:
+        values, _, _, _, status = evaluator.frame(settings, few)
+        check_rank(bandwidth, settings.rank, values, status)
 
 
 def check_rank(bandwidth: float, rank: int, values: FloatArray, status: StatusArray) -> None:

@@ -12,8 +12,9 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive, as_real
 from subbundle.bundles._blocked import Blocked
-from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_rank
+from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
+from subbundle.bundles._middle import SAMPLE, Seen, middle_from, typical_around
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
@@ -23,15 +24,6 @@ from subbundle.local.backends import walk_few, walk_many
 from subbundle.local.model import LocalModel
 from subbundle.local.settings import CENTERINGS, Plan, Settings, constant_widths
 from subbundle.local.widths import widths_batch
-
-# Observations at which the typical kernel mass is taken; its median settles long before.
-_SAMPLE = 512
-# Steps of the mean shift that carry them into the middle of the cloud first.
-_SHIFTS = 3
-# Points in the middle next to a landmark whose masses are typical there.
-_AROUND = 8
-# Points in the middle at which the gap is looked at; every one costs an eigenproblem.
-_FEW = 32
 
 
 class PrincipalSubbundle(Remembers):
@@ -110,8 +102,7 @@ class PrincipalSubbundle(Remembers):
         dim = self.cloud.dim
         if dim < 2:
             raise ValueError(f"points must have at least 2 coordinates for a proper subspace; got {dim}.")
-        why = f"a proper subspace of R^{dim}"
-        self._rank = as_integer(rank, "rank", low=1, high=dim - 1, why=why)
+        self._rank = as_integer(rank, "rank", low=1, high=dim - 1, why=f"a proper subspace of R^{dim}")
         if self.cloud.n_points < self._rank + 1:
             raise ValueError(
                 f"points must hold at least rank + 1 = {self._rank + 1} observations to span {self._rank} directions; "
@@ -152,20 +143,20 @@ class PrincipalSubbundle(Remembers):
 
     def _look_at_data(self) -> None:
         """Find the typical kernel mass; raise where bandwidth or rank do not suit the data."""
-        middle, log_mass, effective = self._middle(self._working.at(self._working.sample(_SAMPLE)))
+        middle, log_mass, effective = self._middle(self._working.at(self._working.sample(SAMPLE)))
         alive = np.isfinite(middle).all(axis=1)
         local = self.local_bandwidth
         if local is not None and alive.any():
             values = self._widths(middle[alive])
             self.bandwidth, self._length_scale = float(np.median(values)), float(values.min())
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
-        self._check_rank(middle[alive])
+        check_directions(self._evaluator, self._settings, self.bandwidth, middle[alive])
         log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
         self.typical_mass = float(np.exp(log_typical))
         widths = constant_widths(self.bandwidth, log_typical, self._working.dim)
         if local is not None:
             marks = self._settings.widths[2]
-            widths = local.widths(marks, _around(marks, middle[alive], log_mass[alive]))
+            widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive]))
         self._settings = replace(self._settings, widths=widths, log_share=float(np.log(self.min_density)))
 
     @property
@@ -303,36 +294,7 @@ class PrincipalSubbundle(Remembers):
         velocity[finite], force[finite], status[finite] = inner.velocity, inner.force, inner.status
         return Field(velocity, force, status)
 
-    def _check_rank(self, middle: FloatArray) -> None:
-        """Raise when the data has fewer directions than the rank, seen at some of the points ``middle`` [n, w].
-
-        The field knows a closed gap from the leading eigenvalues. All of them, which only the message needs, would take
-        minutes in a thousand dimensions.
-        """
-        few = np.ascontiguousarray(middle[:: -(-len(middle) // _FEW)])
-        _, _, status = self._evaluator.field(self._settings, few, np.zeros_like(few))
-        if np.mean(status == Status.GAP_CLOSED) > 0.5:
-            values, _, _, _, status = self._evaluator.frame(self._settings, few)
-            check_rank(self.bandwidth, self._rank, values, status)
-
-    def _middle(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Carry observations (working coordinates) into the middle of the cloud by a few steps of the mean shift.
-
-        The first step leaves the observation itself out: in high dimension it stands alone on its own noise, and its
-        kernel mass says nothing of the mass where geodesics run. Returns points, log masses and effective neighbours.
-        """
-        mean, log_mass, effective = self._evaluator.mass(self._settings, points, 0.0)
-        for _ in range(_SHIFTS):
-            alive = np.isfinite(mean).all(axis=1)
-            log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
-            if alive.any():
-                mean[alive], log_mass[alive], effective[alive] = self._evaluator.mass(self._settings, mean[alive], -1.0)
-        return mean, log_mass, effective
-
-
-def _around(marks: FloatArray, middle: FloatArray, log_mass: FloatArray) -> FloatArray:
-    """Typical log masses [m] around landmarks [m, w], of points in the ``middle`` [n, w] of the cloud."""
-    from scipy.spatial import cKDTree  # loading it takes longer than most bundles, which do not need it
-
-    nearest = cKDTree(middle).query(marks, k=min(_AROUND, len(middle)))[1]
-    return np.asarray(np.median(log_mass[np.reshape(nearest, (len(marks), -1))], axis=1))
+    def _middle(self, points: FloatArray) -> Seen:
+        """Observations (working coordinates) carried into the middle of the cloud, with log masses and neighbours."""
+        mass, settings = self._evaluator.mass, self._settings
+        return middle_from(mass(settings, points, 0.0), lambda rows: mass(settings, rows, -1.0))

@@ -12,6 +12,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import check_rank
+from subbundle.bundles._middle import SAMPLE, Seen, middle_from
 from subbundle.bundles._riemannian_checks import aligned, as_observations, check_bandwidth, check_cut_locus
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
@@ -22,8 +23,6 @@ from subbundle.kernels import GAUSSIAN
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 from subbundle.spaces.base import Space
 
-# Observations at which the typical kernel mass is taken, and steps of the mean shift that carry them into the middle.
-_SAMPLE, _SHIFTS = 512, 3
 # Distance²/a² up to which an observation counts as the point itself.
 _SAME = 1e-20
 # Numbers in the tangent bases that are held at once.
@@ -237,7 +236,7 @@ class RiemannianSubbundle(Remembers):
 
     def _settle(self) -> None:
         """Find the typical kernel mass, and check that the kernel sees enough, not too much, and all of the rank."""
-        middle, log_mass, effective = self._middle(self._sample(_SAMPLE))
+        middle, log_mass, effective = self._middle(self._sample(SAMPLE))
         check_bandwidth(self.space, self.bandwidth, self._rank, self._rows, float(np.median(effective)))
         if self._rank < self.space.dim:
             found = self._evaluator.frame(self._settings, middle[np.isfinite(middle).all(axis=1)])
@@ -250,24 +249,14 @@ class RiemannianSubbundle(Remembers):
         places = np.arange(min(as_integer(count, "count", low=1), len(self._rows)))
         return np.asarray(self._rows[(places * len(self._rows)) // len(places)])
 
-    def _middle(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Carry observations into the middle of the cloud by a few steps of the mean shift, the first without
-        themselves.
-
-        Returns points, log masses and effective neighbours.
-        """
-        mean, log_mass, effective, status = self._evaluator.mass(self._settings, points, _SAME)
+    def _middle(self, points: FloatArray) -> Seen:
+        """Observations carried into the middle of the cloud, with log masses and effective neighbours."""
+        mass, settings = self._evaluator.mass, self._settings
+        *first, status = mass(settings, points, _SAME)
         cut = np.flatnonzero(status)
         if cut.size:
             check_cut_locus(self.space, self.bandwidth, self._rows, points[cut[0]])
-        for _ in range(_SHIFTS):
-            alive = np.flatnonzero(np.isfinite(mean).all(axis=1))
-            log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
-            if alive.size:
-                mean[alive], log_mass[alive], effective[alive], _ = self._evaluator.mass(
-                    self._settings, mean[alive], -1.0
-                )
-        return mean, log_mass, effective
+        return middle_from((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])
 
 
 def _sign_of_largest(vectors: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from subbundle.local.model import LocalModel
 from subbundle.local.regression import n_features, used_up
 from subbundle.local.settings import Plan, Widths
 from subbundle.local.tangential import robust_rows
-from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, MISFIT, NARROWER
+from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 from subbundle.local.walk import walk_rows
 
 # A row takes some ten microseconds.
@@ -143,9 +143,14 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
     plain = 1.0 / columns[walk.EFFECTIVE]
     gain = (plain + columns[walk.KEPT] ** 2 * (columns[walk.HEIGHT] - plain)) / slope**2
     bias = _bias(columns, m, below)
-    # What residuals show beyond noise, the quadric has not followed; half of it, in length, enters the height.
+    # What residuals show beyond noise, the quadric has not followed. Of a quartic all of it may enter the height (|τ|⁴
+    # on a plane; 3/8 of it for a fourth power along one direction).
     beyond = variance - below * (1.0 + 2.0 * np.sqrt(2.0 / (m * np.maximum(columns[walk.EFFECTIVE] - 1.0, 1.0))))
-    bias = (np.fmax(bias, MISFIT * m * np.maximum(beyond, 0.0)) + columns[walk.LOST]) / slope**2
+    # But no more than the narrower window would show of a bias of the second order: other sheets at the edge of a
+    # window leave long residuals and hardly move it.
+    most = columns[walk.LESS_BIAS] * ((1.0 - NARROWER**4) / (1.0 - NARROWER**2)) ** 2
+    unseen = np.fmin(m * np.maximum(beyond, 0.0), most)
+    bias = (np.fmax(bias, unseen) + columns[walk.LOST]) / slope**2
     radius = standard_errors.radius95(below * gain, bias, m)
     return {
         "noise": np.sqrt(squared),

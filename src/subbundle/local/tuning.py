@@ -29,9 +29,6 @@ STEEPEST = 0.9
 
 # The bias is looked at in a window narrower by this, where it is a quarter: √2, so that half of the neighbours stay.
 NARROWER = 0.7071
-# Fraction of the residuals' variance beyond noise that counts as bias²; of a quartic alone all would. Set on clouds of
-# 3000 points: at √2 times the best bandwidth 0 covers 80 % on average, 0.3 92 %, 1 94 % (half the clouds above 98 %).
-MISFIT = 0.3
 # Neighbours per coefficient of a quadric below which a narrower window says nothing.
 ENOUGH = 1.5
 
