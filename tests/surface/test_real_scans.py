@@ -55,7 +55,7 @@ def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
     rng = np.random.default_rng(0)
     rough = flat + np.column_stack([np.zeros((len(flat), 2)), 0.02 * rng.standard_normal(len(flat))])
     average = neighbour_average(faces, len(flat))
-    # A third of the vertices is known eight times less well than the others, c = (2.5/8)⁴ = 0.01 against λ = 0.15.
+    # A third of the vertices is known eight times less well than the others, c = (2/8)⁴ = 0.004 against λ = 0.15.
     unsure = flat[:, 0] > 0.35
     found = soften(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
     # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.

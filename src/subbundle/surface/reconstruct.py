@@ -4,8 +4,8 @@
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
     orient     signs by summed votes between clusters                                 `orient`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
-    skin       dual marching cubes; openings sorted out, short handles cut            `skin`, `extract`, `openings`
-    project    vertices onto robust quadrics, each with its own bandwidth             `project`, `widths`, `soften`
+    skin       dual marching cubes; openings sorted out, handles and tunnels cut      `skin`, `openings`, `tunnels`
+    project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
     trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
@@ -159,7 +159,7 @@ def reconstruct(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
         spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=turned.orientable,
         seconds=clock.end(), outliers=away, bridged=found.openings.bridged, left_open=found.openings.left,
-        handles_cut=tuple(found.handles.tolist()), used_normals=scan.facing is not None,
+        handles_cut=tuple(found.handles.tolist()), handles_at=found.places, used_normals=scan.facing is not None,
     )  # fmt: skip
     return replace(mesh, summary=summary)
 

@@ -39,8 +39,8 @@ class Skin:
     unseen : [n] of bool
         Vertices of membranes, for which no seed speaks.
     openings : Openings
-    handles : [c]
-        Lengths of the loops that were cut.
+    handles, places : [c], [c, 3]
+        Lengths and middles of the loops that were cut.
     """
 
     vertices: FloatArray
@@ -48,6 +48,7 @@ class Skin:
     unseen: NDArray[np.bool_]
     openings: Openings
     handles: FloatArray
+    places: FloatArray
 
 
 def around(
@@ -78,7 +79,7 @@ def around(
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
-    return Skin(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, ~seen, found, cut.lengths)
+    return Skin(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, ~seen, found, cut.lengths, cut.middles)
 
 
 def _with_new(
@@ -98,7 +99,7 @@ def without_sides(
     field, gauge = implicit.solve_locally(seeds, seeds.normals * turned.signs[:, None], grid, band)
     stage("extracting triangles")
     vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
-    return Skin(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0))
+    return Skin(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0), np.empty((0, 3)))
 
 
 def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:

@@ -19,7 +19,7 @@ import numpy as np
 from subbundle._types import FloatArray
 
 # Standard error, in cells and in typical ones, up to which a vertex stays where it is; strength and rounds.
-_SURE, _USUAL, _STRENGTH, _ROUNDS = 0.07, 2.5, 0.15, 100
+_SURE, _USUAL, _STRENGTH, _ROUNDS = 0.07, 2.0, 0.15, 100
 
 
 def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> FloatArray:

@@ -48,6 +48,8 @@ class Summary:
         Half-widths of the patches that the scan did not see: of those bridged by membranes, and of those left open.
     handles_cut : tuple of float
         Lengths of the loops along which handles or tunnels too thin to be believed were cut.
+    handles_at : [c, 3]
+        The middles of those loops.
     used_normals : bool
         Whether normals were given with the points, and agreed well enough to be used.
     """
@@ -66,6 +68,7 @@ class Summary:
     left_open: tuple[float, ...] = ()
     handles_cut: tuple[float, ...] = ()
     used_normals: bool = False
+    handles_at: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def report(self) -> list[str]:
         """What was left out, bridged and cut, in lines of words; none where there was nothing."""
@@ -86,9 +89,15 @@ class Summary:
         if self.handles_cut:
             lines.append(
                 f"cut: {_count(len(self.handles_cut), 'handle')} around which a loop is up to "
-                f"{max(self.handles_cut) / self.bandwidth:.2g} bandwidths long"
+                f"{max(self.handles_cut) / self.bandwidth:.2g} bandwidths long{self._where()}"
             )
         return lines
+
+    def _where(self) -> str:
+        """Places of the first handles that were cut."""
+        places = ["(" + ", ".join(f"{x:.3g}" for x in place) + ")" for place in self.handles_at[:3]]
+        more = ", …" if len(self.handles_at) > 3 else ""
+        return f", at {', '.join(places)}{more}" if places else ""
 
 
 @dataclass(frozen=True)
