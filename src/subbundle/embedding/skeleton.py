@@ -79,12 +79,17 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
     count, rank = len(points), frames.shape[1]
     landmarks = landmarks_among(count)
     tried = []
-    for size in ladder(rank, min(count, near.shape[1] + 1)):
+    known: dict[int, Neighborhoods] = {}
+    # The largest first: smaller ones with frames from as many neighbours are parts of them.
+    for size in ladder(rank, min(count, near.shape[1] + 1))[::-1]:
         few = size if averaged else min(size, frame_size(rank))
-        edges = neighborhoods(points, near[:, :size], rank, frame_neighbors=few, frames=frames)
+        if few not in known:
+            known[few] = neighborhoods(points, near[:, :size], rank, frame_neighbors=few, frames=frames)
+        edges = known[few].nearest(size)
         lengths = graph_of(points, edges).joined()
         stress, positions = _scaled(lengths, landmarks, rank)
         tried.append((prediction_error(points, positions), edges, lengths, stress))
+    tried.reverse()
     errors = np.array([one[0] for one in tried])
     shares = (errors.min() / np.maximum(errors, 1e-300)) ** _SHARPNESS
     chosen = int(np.flatnonzero(errors <= _TIE * errors.min())[0])
