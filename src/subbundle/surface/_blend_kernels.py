@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def"
 """Numba loops over the graph of a mesh: centres spread over it, and their quadrics blended at the vertices around."""
 
 from __future__ import annotations

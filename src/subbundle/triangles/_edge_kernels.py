@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def"
 """Numba loop that numbers the edges of a mesh."""
 
 from __future__ import annotations
