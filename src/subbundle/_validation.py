@@ -70,7 +70,7 @@ def readable(value: Any, name: str) -> Any:
     Lists are returned as arrays; tables that know their columns are returned as they are.
     """
     what = f"{name} must be an array of numbers, one row per observation; got {_kind(value)}."
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not hasattr(value, "tocsr"):  # one kind of sparse matrix is a dictionary
         raise TypeError(f"{what} Write np.column_stack(list({name}.values())) if its values are columns.")
     if isinstance(value, Iterator | Set):
         raise TypeError(f"{what} Write np.array(list({name})).")

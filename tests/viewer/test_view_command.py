@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 
 import numpy as np
 import pytest
@@ -106,7 +107,10 @@ def test_a_busy_port_is_one_line(tmp_path, capsys):
 def test_the_server_ends_with_an_interrupt(tmp_path):
     np.save(tmp_path / "cloud.npy", POINTS)
     command = [sys.executable, "-m", "subbundle", "view", str(tmp_path / "cloud.npy"), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    # Whoever runs the tests in the background has interrupts ignored, and so would the command.
+    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=heard, **pipes) as running:
         url = running.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(url, timeout=60) as page:
