@@ -49,8 +49,8 @@ _SAMPLE, _FEW_DIMENSIONS = 2000, 4
 _PEAKS = 3
 # Mean gap that the subspaces of pure noise have (0.1 to 0.3): where it is no larger they do not turn, they are random.
 _FAINT = 0.3
-# λ_k/λ_1 below which the neighbours of a point lie in fewer directions but for what the window hardly sees: a plane that
-# hangs on one observation at the end of the window says nothing.
+# λ_k/λ_1 below which the neighbours of a point lie in fewer directions but for what the window hardly sees: a plane
+# that hangs on one observation at the end of the window says nothing.
 _ON_A_LINE = 1e-6
 # Steps onto the ridge: most points take three, and those of a cloud without one do not arrive in twenty either.
 _STEPS = 6
