@@ -65,9 +65,12 @@ def _sums(near, count, first, second):
         for n in range(width):
             mass += near[dim, start + n]
         for i in range(dim):
-            total = 0.0
+            # Written in one loop and summed in another: a loop that does both is compiled twice, with and without
+            # vectors, and takes the one or the other by where the arrays happen to lie in memory.
             for n in range(width):
                 weighted[n] = near[dim, start + n] * near[i, start + n]
+            total = 0.0
+            for n in range(width):
                 total += weighted[n]
             first[i] += total
             for j in range(i + 1):

@@ -131,9 +131,11 @@ def _moments_any(blocks, found, count, weights, point, first, second):
             for i in range(LEAF):
                 offsets[j, i] = blocks[found[c], j, i] - point[j]
         for j in range(dim):
-            total = 0.0
+            # In two loops, so that where the arrays lie in memory cannot decide how the sum is formed (`moments`).
             for i in range(LEAF):
                 weighted[i] = weights[c, i] * offsets[j, i]
+            total = 0.0
+            for i in range(LEAF):
                 total += weighted[i]
             first[j] += total
             for m in range(j + 1):
