@@ -215,7 +215,7 @@ def band(n, half_turns, seed=0):
 
 @pytest.mark.parametrize("half_turns", [0, 1])
 def test_closed_bands_are_cut_open(half_turns):
-    points, _ = band(900, half_turns)
+    points, _ = band(600, half_turns)
     with pytest.warns(SubbundleWarning, match="closes up on itself .* was cut open"):
         found = AtlasEmbedding(2).fit(points)
     assert found.alignment_residual_ < 0.02
@@ -229,7 +229,7 @@ def test_closed_bands_are_cut_open(half_turns):
 
 
 def test_closed_shapes_can_be_refused():
-    points, _ = band(900, 0)
+    points, _ = band(600, 0)
     with pytest.raises(ValueError, match="comes back beside itself"):
         AtlasEmbedding(2, closed="raise").fit(points)
 
