@@ -9,8 +9,8 @@ name           φ(t)               ψ(t) = −2 φ′(t)              ends at   
 ``compact``    (1 − t/R²)⁶ or 0   12/R² (1 − t/R²)⁵ or 0       t = R² = 14 + k              speed
 ``gaussian``   exp(−t / 2)        φ(t)                         t = t_nearest + 46 (50)      the paper's; many
                                                                                             dimensions
-``quartic``    (1 − t/8)⁴ or 0    (1 − t/8)³ or 0              t = 8                        models saved by 1.0 as
-                                                                                            ``compact``
+``quartic``    (1 − t/8)⁴ or 0    (1 − t/8)³ or 0              t = 8                        ``compact`` of model
+                                                                                            files of version 1
 =============  =================  ===========================  ===========================  =======================
 
 **Equal bandwidths smooth equally.** On an evenly sampled plane of dimension k the window (1 − t/R²)^m has the second
