@@ -37,6 +37,7 @@ LAYERS = (
     ("estimators",),
     ("saving",),
     ("experiments",),
+    ("distributed",),
     ("commands", "viewer", "cli", "__main__"),
 )
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}

@@ -70,6 +70,7 @@ _MODULES = (
     "comparisons",
     "datasets",
     "diagnostics",
+    "distributed",
     "estimators",
     "flow",
     "geodesics",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from subbundle import comparisons as comparisons
     from subbundle import datasets as datasets
     from subbundle import diagnostics as diagnostics
+    from subbundle import distributed as distributed
     from subbundle import estimators as estimators
     from subbundle import flow as flow
     from subbundle import geodesics as geodesics

@@ -1,0 +1,11 @@
+"""Clouds and tables larger than memory, on Dask: tiles with halos, one job runner, and the jobs.
+
+Nothing here is needed, and Dask is not imported, until one of these is called.
+"""
+
+from subbundle.distributed.cluster import cluster
+from subbundle.distributed.plan import plan_tiles
+from subbundle.distributed.runner import JobError, Results, run
+from subbundle.distributed.tiles import TilePlan, TilePoints
+
+__all__ = ["JobError", "Results", "TilePlan", "TilePoints", "cluster", "plan_tiles", "run"]

@@ -1,0 +1,183 @@
+"""THE job runner: pure functions on workers, with retries; results written whole, named by what they were made from.
+
+A task is a function ``task(plan, tile, settings)`` of a module, which returns named arrays. The arrays of a tile go to
+``name-hash.npz``, the hash being that of plan, task, settings and version: what is there already is not done again, so
+that a job that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle import __version__
+from subbundle._atomic import atomic_path
+from subbundle._progress import Progress
+from subbundle._types import SubbundleError
+from subbundle.distributed._extra import needed
+from subbundle.distributed.tiles import TilePlan
+
+Arrays = Mapping[str, NDArray[Any]]
+Task = Callable[[TilePlan, int, dict[str, Any]], Arrays]
+# Times that a task is tried again: a worker may have lost its machine, or the disk was full for a moment.
+_RETRIES = 2
+# Failures that a message lists.
+_LISTED = 3
+
+
+class JobError(SubbundleError):
+    """Some tasks of a job failed; what the others did is kept.
+
+    Attributes
+    ----------
+    reasons : dict of str to str
+        Why, for every task that failed.
+    """
+
+    def __init__(self, what: str, reasons: Mapping[str, str], total: int) -> None:
+        self.reasons = dict(reasons)
+        listed = "; ".join(f"{name}: {why}" for name, why in list(reasons.items())[:_LISTED])
+        more = f"; and {len(reasons) - _LISTED} more" if len(reasons) > _LISTED else ""
+        super().__init__(
+            f"{what} failed for {len(reasons)} of {total}: {listed}{more}. What the others did is kept: the same job "
+            "with --resume (resume=True) does only what is missing."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One task of many: what it is called in messages, its arguments, and the rows that a bar counts for it."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    rows: int = 0
+
+
+def run_all(
+    client: Any, function: Callable[..., Any], calls: Sequence[Call], what: str, progress: Progress | None = None
+) -> list[Any]:
+    """``function`` of every call on the workers of ``client`` (None: in this process), results in the given order.
+
+    Raises `JobError` when all others are done, if some fail again and again.
+    """
+    if progress is not None and calls:
+        progress.stage(what)
+        progress.begin(sum(call.rows for call in calls))
+    done = _here(function, calls, progress) if client is None else _there(client, function, calls, progress)
+    if progress is not None:
+        progress.close()
+    failed = {call.name: _reason(result) for call, result in zip(calls, done, strict=True) if _is_failure(result)}
+    if failed:
+        raise JobError(what, failed, len(calls))
+    return done
+
+
+def _here(function: Callable[..., Any], calls: Sequence[Call], progress: Progress | None) -> list[Any]:
+    done: list[Any] = []
+    for call in calls:
+        try:
+            done.append(function(*call.arguments))
+        except Exception as error:
+            done.append(error)
+        if progress is not None:
+            progress.advance(call.rows)
+    return done
+
+
+def _there(client: Any, function: Callable[..., Any], calls: Sequence[Call], progress: Progress | None) -> list[Any]:
+    distributed = needed("distributed")
+    token = uuid.uuid4().hex
+    futures = [
+        client.submit(function, *call.arguments, key=f"{function.__name__}-{call.name}-{token}", retries=_RETRIES)
+        for call in calls
+    ]
+    place = {future.key: number for number, future in enumerate(futures)}
+    done: list[Any] = [None] * len(calls)
+    for future in distributed.as_completed(futures):
+        number = place[future.key]
+        try:
+            done[number] = future.result()
+        except Exception as error:
+            done[number] = error
+        except distributed.client.FutureCancelledError as error:  # the scheduler is gone
+            done[number] = OSError(f"the scheduler was lost ({error.reason})")
+        future.release()
+        if progress is not None:
+            progress.advance(calls[number].rows)
+    return done
+
+
+def _is_failure(result: Any) -> bool:
+    return isinstance(result, BaseException)
+
+
+def _reason(error: BaseException) -> str:
+    """One line."""
+    if type(error).__name__ == "KilledWorker":
+        return "its worker was killed every time, probably for want of memory; give more memory, or smaller tiles"
+    said = " ".join(str(error).split()) or type(error).__name__
+    expected = isinstance(error, ValueError | OSError | ImportError)
+    return said.rstrip(".") if expected else f"{type(error).__name__}: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Files of arrays, one for each tile of a plan."""
+
+    paths: tuple[Path, ...]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def load(self, tile: int) -> dict[str, NDArray[Any]]:
+        """The arrays of a tile."""
+        with np.load(self.paths[tile], allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+
+def run(
+    plan: TilePlan, task: Task, settings: Mapping[str, Any], *, client: Any = None, out: Path | str | None = None,
+    what: str = "", progress: Progress | None = None,
+) -> Results:  # fmt: skip
+    """Do ``task(plan, tile, settings)`` for every tile of ``plan``.
+
+    Parameters
+    ----------
+    task : function of a module
+        Pure; returns named arrays of a tile.
+    settings : mapping
+        Numbers, words and lists: what JSON can hold.
+    client : distributed.Client or None
+        None: in this process.
+    out : folder or None
+        Where results go; the folder of the plan by default.
+    """
+    folder = Path(plan.folder if out is None else out).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    given = dict(settings)
+    name = task.__name__.strip("_")
+    made_of = json.dumps([__version__, f"{task.__module__}.{task.__qualname__}", given, plan.token], sort_keys=True)
+    mark = hashlib.sha256(made_of.encode()).hexdigest()[:16]
+    paths = tuple(folder / f"{name}-{tile:06d}-{mark}.npz" for tile in range(len(plan)))
+    calls = [
+        Call(plan.describe(tile), (str(plan.folder), tile, task, given, str(path)), plan.counts[tile])
+        for tile, path in enumerate(paths)
+        if not path.exists()
+    ]
+    run_all(client, _one_tile, calls, what or name, progress)
+    return Results(paths)
+
+
+def _one_tile(folder: str, tile: int, task: Task, settings: dict[str, Any], path: str) -> None:
+    """Do one tile and write what comes out, as a whole or not at all."""
+    arrays = task(TilePlan.open(folder), tile, settings)
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]

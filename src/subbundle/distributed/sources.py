@@ -1,0 +1,150 @@
+"""Where points larger than memory come from: files read a piece at a time, each row with a number of its own.
+
+``.npy`` is mapped into memory, ``.las``, ``.laz`` and ``.copc.laz`` are sought and decoded chunk by chunk, ``.ply``
+(binary) is read by offset, ``.parquet`` by its row groups. Several files, folders and patterns are one source; rows are
+numbered through, in the order of the files' names as they are given. Dask arrays and data frames are put down as
+``.npy`` files first, one partition at a time.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subbundle._types import FloatArray
+from subbundle.distributed._readers import READERS, reader_of, suffix_of
+
+# Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
+PIECE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows ``start`` to ``stop`` of a file, the first of which has the number ``first`` in the whole source."""
+
+    path: str
+    start: int
+    stop: int
+    first: int
+
+    def read(self) -> FloatArray:
+        """The points [stop − start, d] as they are in the file; they need not be finite."""
+        return reader_of(self.path).points(Path(self.path), self.start, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files of points, read by pieces.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    counts : tuple of int
+        Rows of each file.
+    dim : int
+        Coordinates of a point.
+    """
+
+    paths: tuple[str, ...]
+    counts: tuple[int, ...]
+    dim: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files together."""
+        return sum(self.counts)
+
+    def pieces(self, rows: int = PIECE) -> Iterator[Piece]:
+        """All rows in order, at most ``rows`` at a time."""
+        first = 0
+        for path, count in zip(self.paths, self.counts, strict=True):
+            for start in range(0, count, rows):
+                yield Piece(path, start, min(start + rows, count), first + start)
+            first += count
+
+    def signature(self) -> list[Any]:
+        """What changes when a file does: names, rows, bytes and times of last change."""
+        stats = [os.stat(path) for path in self.paths]
+        return [
+            [str(path), count, stat.st_size, stat.st_mtime_ns]
+            for path, count, stat in zip(self.paths, self.counts, stats, strict=True)
+        ]
+
+
+def open_source(data: Any, work: Path | None = None) -> Source:
+    """The source that ``data`` is: a path, a folder, a pattern, several of these, an array, or a Dask collection.
+
+    Arrays and Dask collections are written to the folder ``work`` first, as ``.npy`` files of one partition each.
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | os.PathLike):
+        data = [data]
+    if isinstance(data, Sequence) and data and all(isinstance(one, str | os.PathLike) for one in data):
+        return _of_files([path for one in data for path in _files(os.fspath(one))])
+    return _of_files(_put_down(data, work))
+
+
+def _files(name: str) -> list[str]:
+    """The files that ``name`` is, holds or matches, in the order of their names."""
+    path = Path(name)
+    if path.is_file():
+        return [str(path.absolute())]
+    inside = path.iterdir() if path.is_dir() else map(Path, glob.glob(name, recursive=True))
+    found = sorted(str(file.absolute()) for file in inside if file.is_file() and suffix_of(file) in READERS)
+    if not found:
+        known = ", ".join(READERS)
+        raise FileNotFoundError(
+            f"{name} must be a file, a folder or a pattern of files ending in one of {known}; nothing of the kind is "
+            "there."
+        )
+    return found
+
+
+def _of_files(paths: Sequence[str]) -> Source:
+    counts: list[int] = []
+    dims: dict[int, str] = {}
+    for path in paths:
+        count, dim = reader_of(path).shape(Path(path))
+        counts.append(count)
+        dims.setdefault(dim, path)
+    if len(dims) > 1:
+        listed = " and ".join(f"{dim} in {Path(path).name}" for dim, path in dims.items())
+        raise ValueError(f"all files must have as many coordinates; there are {listed}.")
+    if sum(counts) == 0:
+        raise ValueError(f"there must be at least one point; {Path(paths[0]).name} and the others hold none.")
+    return Source(tuple(paths), tuple(counts), next(iter(dims)))
+
+
+def _put_down(data: Any, work: Path | None) -> list[str]:
+    """``data`` as ``.npy`` files in ``work``, one of each partition."""
+    if work is None:
+        raise ValueError("arrays larger than memory are written to disk first; give a folder for that, work=…")
+    folder = work / "given"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, block in enumerate(_blocks(data)):
+        values = np.asarray(block, dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError(f"points must be rows of numbers, [n, d]; got shape {values.shape}.")
+        paths.append(str(folder / f"{number:06d}.npy"))
+        np.save(paths[-1], values)
+    return paths
+
+
+def _blocks(data: Any) -> Iterator[Any]:
+    """The partitions of a Dask collection, one after the other; anything else is one."""
+    if not hasattr(data, "__dask_graph__"):
+        yield data
+        return
+    if hasattr(data, "npartitions") and hasattr(data, "map_partitions"):
+        yield from (data.get_partition(i).compute() for i in range(data.npartitions))
+        return
+    whole = data.rechunk({1: -1})
+    yield from (whole.blocks[i].compute() for i in range(whole.numblocks[0]))

@@ -1,0 +1,180 @@
+"""`TilePlan`: space divided into boxes, each with the file of the observations whose *input* position lies in it.
+
+The boxes are halves of halves of one box whose corners are multiples of a power of two, so that their borders depend on
+the data only through its extent. Every observation is owned by one tile; `TilePlan.tile` adds those of a halo around
+it, in the order of their row numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._atomic import atomic_path
+from subbundle._types import FloatArray, IntArray
+
+_FILE = "plan.json"
+_VERSION = 1
+
+
+def record(dim: int) -> np.dtype[np.void]:
+    """An observation in a tile's file: its row number in the source and its coordinates."""
+    return np.dtype([("row", "<i8"), ("x", "<f8", (dim,))])
+
+
+@dataclass(frozen=True, slots=True)
+class TilePoints:
+    """The observations of a tile and of its halo, in the order of their rows.
+
+    Attributes
+    ----------
+    points : [n, d]
+    rows : [n]
+        Row number in the source.
+    owned : [n]
+        Whether the tile owns the observation; the others belong to its halo.
+    box : [2, d]
+        Corners of the tile, without halo.
+    """
+
+    points: FloatArray
+    rows: IntArray
+    owned: NDArray[np.bool_]
+    box: FloatArray
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    """Tiles of a cloud on disk.
+
+    Attributes
+    ----------
+    folder : str
+        Where the tiles lie.
+    boxes : [m, 2, d]
+        Lower and upper corners.
+    counts : tuple of int
+        Observations of each tile; none is empty.
+    checksums : tuple of int
+        CRC-32 of the tiles' files.
+    n_rows, n_left_out : int
+        Rows of the source, and those among them that are not finite or out of bounds, which no tile has.
+    made_of : str
+        Hash of source and options.
+    """
+
+    folder: str
+    boxes: FloatArray
+    counts: tuple[int, ...]
+    checksums: tuple[int, ...]
+    n_rows: int
+    n_left_out: int
+    made_of: str
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def dim(self) -> int:
+        """Coordinates of a point."""
+        return int(self.boxes.shape[2])
+
+    @property
+    def n_points(self) -> int:
+        """Observations of all tiles."""
+        return sum(self.counts)
+
+    @cached_property
+    def token(self) -> str:
+        """Hash of all tiles: the same points in the same tiles have the same."""
+        content = json.dumps([self.boxes.tolist(), self.checksums])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def describe(self, tile: int) -> str:
+        """Where a tile is and how many observations it has, for messages."""
+        low, high = self.boxes[tile]
+        place = " × ".join(f"{a:g}..{b:g}" for a, b in zip(low, high, strict=True))
+        return f"tile {tile} ({place}, {self.counts[tile]} points)"
+
+    def path(self, tile: int) -> Path:
+        """The file of a tile."""
+        return Path(self.folder) / "tiles" / f"{tile:06d}.npy"
+
+    def tile(self, tile: int, halo: float = 0.0) -> TilePoints:
+        """The observations of ``tile``, and those within ``halo`` of its box along every axis."""
+        low, high = self.boxes[tile]
+        found = [self._read(tile)]
+        n_own = len(found[0])
+        found += [self._within(other, low - halo, high + halo) for other in self.neighbours(tile, halo)]
+        records = np.concatenate(found)
+        order = np.argsort(records["row"], kind="stable")
+        return TilePoints(
+            np.ascontiguousarray(records["x"][order]), records["row"][order], order < n_own, self.boxes[tile]
+        )
+
+    def neighbours(self, tile: int, halo: float) -> list[int]:
+        """Tiles that have a place within ``halo`` of the box of ``tile`` along every axis."""
+        low, high = self.boxes[tile]
+        return [other for other in self.meeting(low - halo, high + halo) if other != tile]
+
+    def meeting(self, low: FloatArray, high: FloatArray) -> list[int]:
+        """Tiles whose boxes meet the box from ``low`` to ``high`` [d]."""
+        touching = (self.boxes[:, 0] <= high).all(axis=1) & (self.boxes[:, 1] >= low).all(axis=1)
+        return [int(tile) for tile in np.flatnonzero(touching)]
+
+    def _within(self, tile: int, low: FloatArray, high: FloatArray) -> NDArray[np.void]:
+        records = self._read(tile)
+        points = records["x"]
+        return records[((points >= low) & (points <= high)).all(axis=1)]
+
+    def _read(self, tile: int) -> NDArray[np.void]:
+        """The records of a tile; raises where they are not those that were written."""
+        path = self.path(tile)
+        try:
+            records: NDArray[np.void] = np.load(path, allow_pickle=False)
+            whole = checksum(records) == self.checksums[tile]
+        except (OSError, ValueError, EOFError):
+            whole = False
+        if not whole:
+            raise ValueError(
+                f"the file of tile {tile}, {path}, is damaged or gone: it is not what was written. Remove the work "
+                "folder and begin anew, without --resume"
+            )
+        return records
+
+    def save(self) -> None:
+        """Write the plan beside its tiles; it is the last that is written."""
+        content = {
+            "version": _VERSION, "made_of": self.made_of, "n_rows": self.n_rows, "n_left_out": self.n_left_out,
+            "boxes": self.boxes.tolist(), "counts": self.counts, "checksums": self.checksums,
+        }  # fmt: skip
+        with atomic_path(Path(self.folder) / _FILE) as temporary:
+            temporary.write_text(json.dumps(content))
+
+    @staticmethod
+    def open(folder: str | Path) -> TilePlan:
+        """The plan that `save` left in ``folder``."""
+        content: dict[str, Any] = json.loads((Path(folder) / _FILE).read_text())
+        return TilePlan(
+            str(folder), np.array(content["boxes"]), tuple(content["counts"]), tuple(content["checksums"]),
+            content["n_rows"], content["n_left_out"], content["made_of"],
+        )  # fmt: skip
+
+    @staticmethod
+    def exists(folder: str | Path, made_of: str) -> bool:
+        """Whether a complete plan of this source and these options is there."""
+        path = Path(folder) / _FILE
+        return path.is_file() and json.loads(path.read_text()).get("made_of") == made_of
+
+
+def checksum(records: NDArray[np.void]) -> int:
+    """CRC-32 of the content."""
+    return zlib.crc32(np.ascontiguousarray(records).view(np.uint8).data)

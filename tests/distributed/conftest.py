@@ -1,0 +1,13 @@
+"""One cluster of two processes for all tests of a module."""
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    from subbundle.distributed import cluster
+
+    assert distributed
+    with cluster(workers=2, memory="4GB") as made:
+        yield made
