@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.surface import implicit, openings
+from subbundle.surface import implicit, openings, outliers
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, directions
@@ -167,6 +167,34 @@ def test_outliers_beside_an_exact_surface_are_named_and_make_no_flaps():
     assert set(np.flatnonzero(height > 0.03)) <= set(mesh.summary.outliers)
     assert height[mesh.summary.outliers].min() > 0.003
     assert any(line.startswith("outliers:") for line in mesh.report())
+
+
+def test_a_piece_that_observations_fill_is_no_surface():
+    rng = np.random.default_rng(0)
+    unit = sb.datasets.sphere(2000, seed=0).points
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    mesh = sb.reconstruct(unit)
+    shift = np.array([10.0, 0.0, 0.0])
+    vertices = np.concatenate([3.0 * mesh.vertices, mesh.vertices + shift, mesh.vertices - shift])
+    faces = np.concatenate([mesh.faces + i * len(mesh.vertices) for i in range(3)])
+    # Beside the large sphere, a ball and a sphere of the same radius: by volume and by area.
+    ball = unit * rng.uniform(size=(len(unit), 1)) ** (1.0 / 3.0)
+    noisy = unit + 0.1 * rng.standard_normal(unit.shape)
+    cloud = np.concatenate([3.0 * unit, ball + shift, noisy - shift])
+    kept = outliers.without_bodies(cloud, vertices, faces, 0.25)
+    assert np.array_equal(np.unique(kept // len(mesh.vertices)), [0, 2])
+    # With windows as wide as the radius nothing can be deeper.
+    assert len(outliers.without_bodies(cloud, vertices, faces, 1.0)) == len(faces)
+
+
+def test_the_noise_of_a_place_is_not_that_of_a_clump_beside_it():
+    flat, _ = grid_mesh(41)
+    rng = np.random.default_rng(0)
+    sheet = np.column_stack([rng.uniform(-1.0, 1.0, (4000, 2)), 0.01 * rng.standard_normal(4000)])
+    clump = [0.0, 0.0, 0.4] + 0.05 * rng.standard_normal((500, 3))
+    named = outliers.flagged(np.concatenate([sheet, clump]), flat, np.tile([0.0, 0.0, 1.0], (len(flat), 1)), 0.05, 0.1)
+    # Five noise levels: one observation in two million of the sheet; the clump is six of its own away.
+    assert np.array_equal(named, np.arange(4000, 4500))
 
 
 def test_standard_errors_are_those_of_the_vertices():

@@ -211,7 +211,7 @@ def test_noise_and_spacing_are_estimated(torus):
 def test_the_report_says_what_came_out(torus):
     _, mesh = torus
     text = "\n".join(mesh.report())
-    for words in ("8000 given", "noise 0.0", "Euler characteristic 0", "closed", "1 connected part"):
+    for words in ("8000 given", "noise 0.0", "Euler characteristic 0", "closed", "1 connected component"):
         assert words in text
 
 

@@ -55,7 +55,7 @@ def crumbled(mesh: Mesh, *, closed: bool) -> None:
     if borders > _MANY_BORDERS:
         signs.append(f"{borders} borders")
     if components > _MANY_COMPONENTS:
-        signs.append(f"{components} connected parts")
+        signs.append(f"{components} connected components")
     if handles > _MANY_HANDLES:
         signs.append(f"{handles} handles")
     if signs:

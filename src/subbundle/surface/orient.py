@@ -10,7 +10,7 @@ largest in absolute value, turned over where the sum is negative (Borůvka's alg
 borders is what makes it robust: one wrong normal is outvoted. The last word has every seed itself, by the votes of its
 neighbours. What then still contradicts, with strong votes, is counted: on a Möbius band a whole seam does.
 
-Each connected part is turned outward: by the seeds furthest in 26 directions, which lie on its hull.
+Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Orientation:
     signs : [n]
         1 or −1: multiply the normals by it.
     parts : [n]
-        Number of the connected part each seed belongs to.
+        Number of the connected component each seed belongs to.
     orientable : bool
         Whether the strong votes leave no seam.
     seam : [m, 2]

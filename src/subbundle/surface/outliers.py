@@ -1,16 +1,23 @@
-"""Which observations do not belong to the surface that was found.
+"""Which observations do not belong to the surface that was found, and which pieces of it are no surface.
 
 An observation is judged by the sheet beside it: by its height over the plane of the nearest vertex of the mesh, against
 the noise of the observations around that vertex. Where these are exact, a small height is enough.
+
+A clump of outliers is a body: observations fill it. What is found around it, if anything, is a closed piece with a good
+part of its observations deep inside, where a surface has none: of a full ball of radius r the fraction (1 − a/r)³ lies
+deeper than the window a, of a sheet one in a hundred.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface.repair import vertex_normals
 from subbundle.surface.voxels import voxel_keys
+from subbundle.triangles.topology import border_edges, parts_of
 
 # Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
 # cells, and never below this fraction of a cell, by which the planes of the vertices are off.
@@ -19,26 +26,51 @@ _LEVELS, _VOXEL, _FLOOR = 5.0, 5.0, 0.05
 _MEDIAN = 0.6745
 # Sideways distance from the nearest vertex, in cells, beyond which there is no surface.
 _ASIDE = 3.0
+# Fraction of the observations of a closed piece deeper than a window from which on it is a body: of a full ball two
+# windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
+_BODY = 0.12
 
 
-def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell: float) -> IntArray:
-    """Rows of ``points`` [n, 3] that are outliers of the mesh with ``vertices``, ``normals`` [m, 3]."""
+def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, window: float) -> IntArray:
+    """The ``faces`` [m, 3] without closed pieces that ``points`` [n, 3] fill; the largest piece stays."""
+    piece = parts_of(faces, len(vertices))
+    count = np.bincount(piece[faces[:, 0]], minlength=int(piece.max()) + 1)
+    doubtful = count > 0
+    doubtful[piece[border_edges(faces).ravel()]] = False
+    doubtful[np.argmax(count)] = False
+    if not doubtful.any():
+        return faces
+    used = np.unique(faces)
+    nearest = used[cKDTree(vertices[used]).query(points)[1]]
+    depth = np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1)
+    beside = np.bincount(piece[nearest], minlength=len(count))
+    deep = np.bincount(piece[nearest], depth > window, minlength=len(count))
+    return faces[~(doubtful & (deep > _BODY * beside))[piece[faces[:, 0]]]]
+
+
+def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell: float, window: float) -> IntArray:
+    """Rows of ``points`` [n, 3] that are outliers of the mesh with ``vertices``, ``normals`` [m, 3].
+
+    The noise of a place is that of the observations within a ``window`` of the surface: beside a clump most are not.
+    """
     nearest = cKDTree(vertices).query(points)[1]
     away = points - vertices[nearest]
     height = np.abs(np.sum(away * normals[nearest], axis=1))
     aside = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))
     # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
-    noise = np.maximum(_local_median(vertices[nearest], height, _VOXEL * cell) / _MEDIAN, _FLOOR * cell)
-    rows: IntArray = np.flatnonzero((height > _LEVELS * noise) | (aside > _ASIDE * cell))
+    noise = _local_median(vertices[nearest], height, height <= window, _VOXEL * cell) / _MEDIAN
+    far = height > _LEVELS * np.maximum(noise, _FLOOR * cell)
+    rows: IntArray = np.flatnonzero(far | (aside > _ASIDE * cell))
     return rows
 
 
-def _local_median(points: FloatArray, values: FloatArray, side: float) -> FloatArray:
-    """The median [n] of ``values`` [n] in the voxel of every point."""
+def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bool_], side: float) -> FloatArray:
+    """The median [n] of the ``values`` [n] that are ``counted`` [n] in the voxel of every point; 0 where none is."""
     keys = voxel_keys(points, points.min(axis=0), side)
-    order = np.lexsort((values, keys))
+    order = np.lexsort((np.where(counted, values, np.inf), keys))
     first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    count = np.diff(np.append(first, len(order)))
+    inside = np.add.reduceat(counted[order].astype(np.int64), first)
+    middle = np.where(inside > 0, values[order[first + inside // 2]], 0.0)
     medians: FloatArray = np.empty(len(values))
-    medians[order] = np.repeat(values[order[first + count // 2]], count)
+    medians[order] = np.repeat(middle, np.diff(np.append(first, len(order))))
     return medians

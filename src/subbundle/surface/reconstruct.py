@@ -146,13 +146,11 @@ def reconstruct(
     clock.stage("borders and small parts")
     if closed:
         concerns.invented_area(settled, found.faces, found.unseen)
-    vertices, faces, error = trim(
-        settled, found.faces, cloud, scan.window, scan.pilot.noise, skin.DEFECT * grid.cell, closed=closed
-    )
+    vertices, faces, error = trim(settled, found.faces, cloud, scan, skin.DEFECT * grid.cell, closed=closed)
     side = repair.vertex_normals(vertices, faces, turned.orientable)
     carried = carrying.carry(rows, given, vertices, 0.5 * scan.window)
     carried.setdefault("standard_error", error)
-    away = outliers.flagged(rows, vertices, side, grid.cell)
+    away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
     mesh = Mesh(vertices, faces, side, carried)
     concerns.crumbled(mesh, closed=closed)
     summary = Summary(
@@ -182,7 +180,7 @@ def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
     turned = orient(seeds, cell)
     if scan.facing is None:
         return turned
-    # Most seeds know which side their connected part turned out to have.
+    # Most seeds know which side their connected component turned out to have.
     inward = float(np.mean(turned.signs)) < 0.0
     return replace(turned, signs=np.full(len(seeds.points), -1.0 if inward else 1.0), orientable=True)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.triangles.finish import SMALLEST_PART
 from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
 
-# Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
-SMALLEST_PART = 0.004
+# Fraction of a part that must count.
 _REAL = 0.25
 _ROUNDS = 3
 

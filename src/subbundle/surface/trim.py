@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import border, repair
+from subbundle.surface import border, outliers, repair
 from subbundle.surface.local import WeightedCloud
+from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import Settled
 
 # Fraction of the typical density from which on a vertex counts as seen by the scan.
@@ -16,24 +17,26 @@ _NARROW = 2.0
 
 
 def trim(
-    settled: Settled, faces: IntArray, cloud: WeightedCloud, window: float, noise: float, defect: float, *, closed: bool
+    settled: Settled, faces: IntArray, cloud: WeightedCloud, scan: Prepared, defect: float, *, closed: bool
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Vertices, faces and standard errors of the mesh; where it is not ``closed``, cut where the ``cloud`` ends."""
     vertices, error = settled.points, settled.error
     supported = settled.support > SUPPORT
     if not closed:
-        outside = border.outer_region(faces, border.excess_near_border(cloud, vertices, faces, window, noise))
+        beyond = border.excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
+        outside = border.outer_region(faces, beyond)
         faces, edges, t = border.cut(faces, outside)
         start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
         vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
         supported = np.concatenate([supported, supported[edges[:, 0]]])
         error = np.concatenate([error, error[edges].max(axis=1)])
     faces = repair.keep_large_parts(vertices, faces, supported)
-    widest = np.inf if closed else max(defect, _NARROW * window)
+    widest = np.inf if closed else max(defect, _NARROW * scan.window)
     vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])
     error = np.concatenate([error[rows], np.full(new, np.inf)])
     faces = repair.keep_large_parts(vertices, faces, supported)
+    faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
     return border.smoothed(vertices[old], faces), faces, error[old]

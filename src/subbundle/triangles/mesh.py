@@ -173,7 +173,7 @@ class Mesh:
 
     @property
     def n_components(self) -> int:
-        """Number of connected parts."""
+        """Number of connected components."""
         used = np.unique(self.faces)
         return len(np.unique(parts_of(self.faces, len(self.vertices))[used]))
 
@@ -213,7 +213,7 @@ class Mesh:
         lines = [
             f"mesh{'' if self.ambient_dim == 3 else f' in R^{self.ambient_dim}'}: {len(self.vertices)} vertices, "
             f"{len(self.faces)} faces, "
-            f"{_count(self.n_components, 'connected part')}",
+            f"{_count(self.n_components, 'connected component')}",
             f"area {self.area:.4g}, border: {border}, Euler characteristic {self.euler_characteristic}",
         ]
         if self.summary is not None:

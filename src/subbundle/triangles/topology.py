@@ -52,7 +52,7 @@ def border_edges(faces: IntArray) -> IntArray:
 
 
 def parts_of(faces: IntArray, n: int) -> IntArray:
-    """The number of the connected part of each of ``n`` vertices; parts are numbered by their first vertex."""
+    """The number of the connected component of each of ``n`` vertices; parts are numbered by their first vertex."""
     ends = np.concatenate([faces[:, :2], faces[:, 1:]])
     graph = coo_array((np.ones(len(ends), dtype=np.int8), ends.T), shape=(n, n))
     labels: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
