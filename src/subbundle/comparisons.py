@@ -217,11 +217,11 @@ def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: flo
     return curves
 
 
-def ridge_point(bundle: RiemannianSubbundle, point: Any, *, max_steps: int = 100) -> FloatArray:
+def ridge_point(bundle: RiemannianSubbundle, point: Any) -> FloatArray:
     """Project ``point`` [*shape] to the ridge: p ← exp_p((I − P) log_p m(p)), until it converges."""
     space = bundle.space
     x = flattened(space, space.validate(point, "point"))[None]
-    for _ in range(max_steps):
+    for _ in range(100):
         frame = bundle.frame(x)
         if frame.status[0] != Status.OK:
             raise ValueError(

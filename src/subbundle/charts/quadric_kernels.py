@@ -169,26 +169,6 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
 
 
 @kernel
-def base_coordinates(bases, frames, forms, pairs, forward, backward):
-    """For pairs (c, e) of charts the normal coordinates of base e in chart c, and of base c in chart e, [P, k] each."""
-    dim, rank = frames.shape[1], frames.shape[2]
-    point, tau, v = np.empty(dim), np.empty(rank), np.empty(rank)
-    mixed, square, offset, small = np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
-    for p in range(len(pairs)):
-        for way in range(2):
-            c, e = pairs[p, way], pairs[p, 1 - way]
-            for j in range(dim):
-                point[j] = bases[e, j]
-            foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
-            normal_from_tangent(mixed, square, tau, v)
-            for a in range(rank):
-                if way == 0:
-                    forward[p, a] = v[a]
-                else:
-                    backward[p, a] = v[a]
-
-
-@kernel
 def locate_rows(points, base, frame, form, coordinates, projections, residuals):
     """Normal coordinates [n, k] of the points of one chart nearest to ``points`` [n, D], these points, and distances.
 
