@@ -19,7 +19,7 @@ LAYERS = (
     ("formats",),
     ("_parallel", "io"),
     ("triangles",),
-    ("kernels", "_closest", "_scene", "_head"),
+    ("kernels", "_jacobi", "_closest", "_scene", "_head"),
     ("cloud",),
     ("spaces",),
     ("local",),
