@@ -134,10 +134,6 @@ def test_the_order_of_the_layers_names_no_module_twice():
 # Private modules that another folder still imports. The list may only shrink.
 STILL_SHARED = {
     "bundles._pointwise",
-    "bundles._riemannian_checks",
-    "bundles._riemannian_geometry",
-    "estimators._state",
-    "selection.gap",
 }
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_positive
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
 
 # The iteration for the Fréchet mean ends at steps shorter than this fraction of the spread of the data.
 _SETTLED = 1e-11

@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
-from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.kernels import gaussian_reach
-from subbundle.spaces.base import Space, one_array
+from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, shaped
 
 # Observations whose distances to all others are looked at for advice.
 _LOOKED_AT = 64
-# Violation up to which an observation is a point of the space but for rounding, and is left as it is.
-_ROUNDING = 1e-9
-
-
-def check_space(space: Any) -> None:
-    """Raise when ``space`` is not a manifold that observations can lie on."""
-    if not isinstance(space, Space):
-        hint = (
-            "Write space=sb.spaces.from_geomstats(space)."
-            if type(space).__module__.startswith("geomstats")
-            else "Pass for example space=sb.spaces.Sphere(2)."
-        )
-        raise TypeError(f"space must be a manifold of sb.spaces; got {space!r}. {hint}")
-
-
-def as_observations(points: Any, space: Any) -> FloatArray:
-    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it, or an error in words."""
-    check_space(space)
-    array = one_array(points, "points", space.shape)
-    axes = 1 + len(space.shape)
-    if axes > 2 and array.ndim == 2 and array.shape[1] == space.ambient_dim:
-        array = array.reshape(-1, *space.shape)
-    valid = space.validate(array, "points")
-    if valid.ndim != axes:
-        wanted = ", ".join(map(str, space.shape))
-        raise ValueError(f"points must hold observations of {space!r}, shape (N, {wanted}); got shape {valid.shape}.")
-    loose = space.violation(valid) > _ROUNDING
-    if loose.any():
-        valid = valid.copy()
-        valid[loose] = space.projection(valid[loose])
-    return np.ascontiguousarray(flattened(space, valid))
 
 
 def aligned(space: Space, rows: FloatArray) -> FloatArray:

@@ -15,19 +15,19 @@ import numpy as np
 
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.bundles._riemannian_geometry import (
-    flattened,
-    orthonormal_bases,
-    shaped,
-    tangent_rows,
-    vertical_rows,
-)
 from subbundle.bundles._riemannian_local import Local, concatenate, judge
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
 from subbundle.spaces.base import BoolArray, Space
 from subbundle.spaces.linalg import eigh
+from subbundle.spaces.rows import (
+    flattened,
+    orthonormal_bases,
+    shaped,
+    tangent_rows,
+    vertical_rows,
+)
 
 # Neighbours stand this many bandwidths away, where the errors of the difference, ε² H‴/6 and 1e-16 H/ε, are balanced.
 _SPACING = 1e-5

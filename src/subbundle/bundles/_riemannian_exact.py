@@ -9,11 +9,11 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _riemannian_constant as kernels
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles._riemannian_local import Local
 from subbundle.local.settings import Settings
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
 
 
 def curvature_of(space: Space) -> int | None:

@@ -21,11 +21,11 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_integer, as_points, as_positive, as_real
-from subbundle.bundles._ridge_frames import rest_by_frames, surrounding_dim
+from subbundle.bundles._ridge_frames import rest_by_frames
 from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.surroundings import surroundings_of
+from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach
 from subbundle.local.model import LocalModel, spread_form

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, retract, shaped
 from subbundle.spaces import Euclidean, Sphere
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, orthonormal_bases, retract, shaped
 
 # Half-width of the differences that carry vectors to and from a picture, relative to their length.
 _DIFFERENCE = 1e-5
@@ -228,3 +228,9 @@ def surroundings_of(bundle: Any) -> Surroundings:
     """The manifold that a bundle names as its ``space``, or R^D."""
     space = getattr(bundle, "space", None)
     return FLAT if space is None else Curved(space)
+
+
+def surrounding_dim(bundle: Any) -> int:
+    """Dimension of the manifold that the bundle lives on, or of R^d."""
+    space: Any = getattr(bundle, "space", None)
+    return int(bundle.ambient_dim if space is None else space.dim)

@@ -14,7 +14,7 @@ from subbundle.embedding.quality import Quality, quality
 from subbundle.estimators._atlas_fit import Learned
 from subbundle.estimators._atlas_input import DistanceCoordinates
 from subbundle.estimators._atlas_place import completed
-from subbundle.estimators._state import State, check_components
+from subbundle.estimators.state import State, check_components
 from subbundle.selection.components import Components
 
 _VALUES = (

@@ -23,8 +23,8 @@ from subbundle.estimators._atlas_state import describe, remember, restore_atlas,
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.estimators._state import State
 from subbundle.estimators.atlas_messages import fit_message, outside_message
+from subbundle.estimators.state import State
 from subbundle.selection.components import Components
 
 # Residuals are compared with the typical one of the training points, but never with less than this part of a radius.

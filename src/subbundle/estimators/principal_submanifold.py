@@ -11,29 +11,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
-from subbundle._validation import as_choice, as_points
+from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
 from subbundle.estimators._checks import checked_coordinates, explained
+from subbundle.estimators._first_chart import find_base_point, first_chart
 from subbundle.estimators._learn import checked_rows, learn
-from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
+from subbundle.estimators._on_manifold import kept_variance
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.estimators._state import State, learned_from, state_of
-from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points
+from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.spaces.base import Space
 
 # Names in a file: arrays of the chart, and those of the training points.
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
-# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
-# the noise, at half the time of the thousandth that `Chart` aims at. In higher ranks so many for each doubling.
-_RAYS, _RAYS_ABOVE = 256, 50
-# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
-# longer and thin data needs more of them, but not below a fraction.
-_FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
 # Part of the points that may lie outside the chart before it is worth a warning.
 _FEW = 0.02
 
@@ -152,8 +145,8 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
         rank = settled_rank(wanted, "n_components", X, self.space)
         learned = learn(self, X, rank, "n_components")
-        base = find_base_point(learned, self.base_point)
-        self._set(learned, _chart(learned, base, self.radius))
+        base = find_base_point(learned, self.base_point, self.space)
+        self._set(learned, first_chart(learned, base, self.radius, self.space))
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
         remarks = " ".join(filter(None, (learned.remark, self._outside_remark(located.status))))
@@ -271,39 +264,3 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
             "reports which. Where one chart does not cover the data, subbundle.AtlasEmbedding does with many; a larger "
             "bandwidth or another base_point may reach further."
         )
-
-
-def _chart(learned: Prepared, base: FloatArray, radius: float | str) -> Chart:
-    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide."""
-    bundle, rank = learned.bundle, learned.bundle.rank
-    fraction = (_FEW_COMPONENTS / learned.components.axes.shape[1]) ** 8
-    if isinstance(bundle, RiemannianSubbundle) or fraction >= 1.0 or rank == 1:
-        return Chart(bundle, base, radius, n_geodesics=_RAYS if rank == 2 else None)
-    full = _RAYS if rank == 2 else _RAYS_ABOVE * 2 ** (rank - 1)
-    rays = int(max(fraction, _LEAST_FRACTION) * full)
-    return Chart(bundle, base, radius, n_geodesics=rays, max_radius=bundle.cloud.size)
-
-
-def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:
-    """The base point [r] in the kept components, carried onto the ridge."""
-    bundle = learned.bundle
-    if isinstance(bundle, RiemannianSubbundle):
-        return find_base_point_on_manifold(bundle, base_point)
-    if isinstance(base_point, str):
-        learned_distance = as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned"
-        candidates = (
-            central_landmarks(bundle, CANDIDATES)[0] if learned_distance else central_points(bundle.cloud, CANDIDATES)
-        )
-        wanted = f"one of the {len(candidates)} most central observations"
-        hint = "Pass another bandwidth, or a base_point inside the data."
-    else:
-        given = as_points(base_point, "base_point", dim=len(learned.components.mean), ndim=1)
-        candidates, wanted = learned.components.enter(given[None]), "the given base_point"
-        hint = "Choose a point on the data, for instance one of its rows."
-    carried = carry_to_ridge(bundle, candidates)
-    good = np.flatnonzero(carried.status == Status.OK)
-    if good.size == 0:
-        reason = Status(int(carried.status[0])).words
-        raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
-    found: FloatArray = carried.points[good[0]]
-    return found

@@ -18,6 +18,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
+from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
 
@@ -83,16 +84,29 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     else:
         cloud = Cloud(bundle.rows)
         candidates, means = _central(cloud, CANDIDATES)
-    carried = carry_to_ridge(bundle, candidates)
-    good = np.flatnonzero(carried.status == Status.OK)
-    if not good.size:
-        reason = Status(int(carried.status[0])).words
-        raise ValueError(
-            f"one of the {len(candidates)} most central points must lie where the subspaces are defined; none does "
-            f"({reason}). Pass a base point inside the data, or take another bandwidth."
-        )
-    first = int(good[0])
-    return BasePointChoice(carried.points[first], float(means[first]), float(carried.shifts[first]), distance)
+    wanted = f"one of the {len(candidates)} most central points"
+    hint = "Pass a base point inside the data, or take another bandwidth."
+    first, point, shift = first_on_ridge(bundle, candidates, wanted, hint)
+    return BasePointChoice(point, float(means[first]), shift, distance)
+
+
+def first_on_ridge(
+    bundle: LearnedSubbundle, candidates: FloatArray, wanted: str, hint: str
+) -> tuple[int, FloatArray, float]:
+    """The first of ``candidates`` [n, d] that has a ridge: its place, where it is projected to, and how far that is.
+
+    A bundle that fills its space has the whole space for a ridge. Without one, an error says that ``wanted`` must have
+    one.
+    """
+    if bundle.rank == surrounding_dim(bundle):
+        return 0, np.asarray(candidates[0]), 0.0
+    for start in range(0, len(candidates), 4):
+        carried = carry_to_ridge(bundle, candidates[start : start + 4])
+        good = np.flatnonzero(carried.status == Status.OK)
+        if good.size:
+            return start + int(good[0]), np.asarray(carried.points[good[0]]), float(carried.shifts[good[0]])
+    reason = Status(int(carried.status[0])).words
+    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
