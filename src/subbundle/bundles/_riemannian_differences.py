@@ -59,7 +59,7 @@ class Differences:
             groups = [points[rows] for rows in self._groups(start, stop, 1)]
             found[start] = concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         return concatenate([found[start] for start in sorted(found)])
 
     def field(
@@ -81,7 +81,7 @@ class Differences:
                     velocity[which] = np.einsum("bkd,bk->bd", here.vectors[good], speeds)
                     force[which] = -self._gradient(settings, x[good], covectors[which], sight)
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
         return velocity, force, status
 
@@ -104,7 +104,7 @@ class Differences:
                 status[rows][self._cut(settings, x, self._observations, logs)] = Status.NOT_FINITE
                 mean[rows] = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), x)
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         return mean, log_mass, effective, status
 
     def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:

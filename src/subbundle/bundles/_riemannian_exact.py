@@ -94,9 +94,7 @@ class Exact:
             rows = (array[start:stop] for array in arrays)
             kernel(self._observations, self._curvature, numbers, *extra, *rows)
 
-        # 50 ns per observation, against 0.1 ms for starting a thread.
-        grain = 1 + 5000 // self._observations.shape[1]
-        run_rows(work, len(arrays[0]), self._n_jobs, grain=grain, calls_blas=False)
+        run_rows(work, len(arrays[0]), self._n_jobs, calls_blas=False)
 
 
 def _numbers(settings: Settings) -> tuple[float, int, int, float, float]:

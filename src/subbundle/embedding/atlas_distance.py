@@ -24,7 +24,6 @@ from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 _TREES = 64
 # Trust in the charts below which nothing is straightened: it would change a length by less than a hundredth.
 _NO_TRUST = 0.05
-_GRAIN = 16
 # Pairs of points on which lengths are compared.
 _PAIRS = 120
 
@@ -134,7 +133,7 @@ class AtlasDistance:
                 first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
             )  # fmt: skip
 
-        run_rows(work, len(chosen), self._jobs, grain=_GRAIN, calls_blas=False)
+        run_rows(work, len(chosen), self._jobs, calls_blas=False)
         return np.maximum(found, 1e-300)
 
 

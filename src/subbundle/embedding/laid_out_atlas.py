@@ -14,7 +14,6 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding._placing_kernels import place, unplace
 
-_GRAIN = 64
 # Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
 _ROUNDS = 4
 # Charts beyond twice the dimension that are asked about a point.
@@ -171,7 +170,7 @@ class LaidOutAtlas:
                 feet[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
             )  # fmt: skip
 
-        run_rows(work, count, resolve_jobs(self.n_jobs), grain=_GRAIN, calls_blas=False)
+        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
         return Placement(
             images, feet, coverage / self.typical, disagreement, distortion, nearest, self.labels[nearest], outside
         )
@@ -220,7 +219,7 @@ class LaidOutAtlas:
                 self.links, self.radii, self._sharp, coordinates[part], points[part], coverage[part],
             )  # fmt: skip
 
-        run_rows(work, count, resolve_jobs(self.n_jobs), grain=_GRAIN, calls_blas=False)
+        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
         return points, coverage / self.typical
 
     def _near(self, search: NearestNeighbors, queries: FloatArray) -> IntArray:
