@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._numbers import DIFFERENCE
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles._riemannian_local import Local, concatenate, judge
@@ -29,8 +30,6 @@ from subbundle.spaces.rows import (
     vertical_rows,
 )
 
-# Neighbours stand this many bandwidths away, where the errors of the difference, ε² H‴/6 and 1e-16 H/ε, are balanced.
-_SPACING = 1e-5
 # Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
 _CHUNK = 1 << 18
 
@@ -121,7 +120,7 @@ class Differences:
         distance = self._space.dist(shaped(self._space, self._observations)[None], shaped(self._space, points)[:, None])
         nearest = distance.min(axis=1)
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
-        margin = 10.0 * _SPACING * settings.bandwidth
+        margin = 10.0 * DIFFERENCE * settings.bandwidth
         here = self._observations[(distance <= (np.hypot(nearest, reach) + margin)[:, None]).any(axis=0)]
         if settings.centering != RECENTRED:
             return _Sight(here, here)
@@ -170,7 +169,7 @@ class Differences:
         size = space.inner_product(shaped(space, horizontal), shaped(space, horizontal), x)
         length = np.concatenate([np.sqrt(size), np.ones(vertical.shape[:2])], axis=1)
         directions = np.concatenate([horizontal, vertical], axis=1)
-        spacing = _SPACING * settings.bandwidth / length
+        spacing = DIFFERENCE * settings.bandwidth / length
         steps = spacing[:, :, None] * directions
         both = np.stack([steps, -steps], axis=1)
         neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._html import card, dots
+from subbundle._memory import blocks
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
@@ -26,8 +27,6 @@ from subbundle.spaces.rows import as_observations, flattened, retract, shaped, t
 
 # Distance²/a² up to which an observation counts as the point itself.
 _SAME = 1e-20
-# Numbers in the tangent bases that are held at once.
-_CHUNK = 1 << 20
 
 
 class RiemannianSubbundle(Remembers):
@@ -203,9 +202,7 @@ class RiemannianSubbundle(Remembers):
         along the orbit must vanish. The flow calls this at the start and after each step.
         """
         landed, tangent = np.empty_like(points), np.empty_like(covectors)
-        size = max(1, _CHUNK // (self.space.dim * self.ambient_dim))
-        for first in range(0, len(points), size):
-            rows = slice(first, first + size)
+        for rows in blocks(len(points), self.space.dim * self.ambient_dim):
             landed[rows] = retract(self.space, points[rows])
             tangent[rows] = tangent_part(self.space, landed[rows], covectors[rows])
         return landed, tangent

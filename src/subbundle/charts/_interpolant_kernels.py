@@ -15,11 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts._levenberg_kernels import MOST_ROUNDS, hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 
-# Most iterations of Levenberg–Marquardt.
-_ROUNDS = 100
 # Positions in a cell this near to its corners are left to the next cell, whose border may be another.
 _CORNER = 1e-6
 # Near the smallest numbers there are: a chart of a radius of that size has a place, and no derivatives.
@@ -110,7 +108,7 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(table, step, v, point, jacobian)
         value, damping = squared_distance(point, target), 0.0
-        for _ in range(_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(table, step, tried, tried_point, tried_jacobian)
             value, damping, resting[i] = judge(

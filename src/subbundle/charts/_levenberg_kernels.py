@@ -12,6 +12,8 @@ from subbundle._compiled import kernel
 from subbundle.charts.tuning import CONVERGED_STEP, ROUNDING_STEP
 from subbundle.local.regression import factorise, solve
 
+MOST_ROUNDS = 100
+
 
 @kernel
 def hermite(t):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._numbers import LARGEST
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding._placing_kernels import place, unplace
@@ -20,8 +21,6 @@ _ROUNDS = 4
 _MORE = 6
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
 _EVEN, _SHARPEST = 0.02, 1e-3
-# The square of a coordinate must not overflow.
-_LARGEST = 1e150
 ARRAYS = (
     "origins",
     "bases",
@@ -150,8 +149,8 @@ class LaidOutAtlas:
         ordered = starts[0] == 0 and starts[-1] == self.links.size and (np.diff(starts) >= 0).all()
         if not ordered or not within(self.links, count) or not within(self.labels, count):
             raise ValueError("links and labels must be numbers of charts")
-        if not all((np.abs(getattr(self, name)) < _LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
-            raise ValueError(f"all numbers of an atlas must be below {_LARGEST:g}, and radii positive")
+        if not all((np.abs(getattr(self, name)) < LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
+            raise ValueError(f"all numbers of an atlas must be below {LARGEST:g}, and radii positive")
 
     def place(self, points: FloatArray) -> Placement:
         """Coordinates of ``points`` [n, D]; every point gets some, `Placement.coverage` tells on what grounds."""

@@ -18,7 +18,8 @@ from scipy.spatial.distance import cdist
 from subbundle._types import FloatArray
 from subbundle.embedding.prediction import prediction_error
 
-_ROWS, _NEAR = 1000, 10
+# Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
+ROWS, _NEAR = 1000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Quality:
 def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("nan")) -> Quality:
     """Compare ``coordinates`` [n, k] of ``points`` [n, D] with these and with their principal components."""
     count, rank = coordinates.shape
-    few = (np.arange(min(_ROWS, count)) * count) // min(_ROWS, count)
+    few = (np.arange(min(ROWS, count)) * count) // min(ROWS, count)
     points, coordinates = points[few], coordinates[few]
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)

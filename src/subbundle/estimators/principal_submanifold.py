@@ -15,7 +15,7 @@ from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
-from subbundle.estimators._checks import checked_coordinates, explained
+from subbundle.estimators._checks import FEW, checked_coordinates, explained
 from subbundle.estimators._first_chart import find_base_point, first_chart
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import kept_variance
@@ -27,8 +27,6 @@ from subbundle.spaces.base import Space
 
 # Names in a file: arrays of the chart, and those of the training points.
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
-# Part of the points that may lie outside the chart before it is worth a warning.
-_FEW = 0.02
 
 
 class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -255,7 +253,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
     def _outside_remark(self, status: StatusArray) -> str:
         """A sentence where more points than a few have no place in the chart; empty otherwise."""
         outside = status[status != Status.OK]
-        if outside.size <= (_FEW if self.outside == "nearest" else 0.0) * status.size:
+        if outside.size <= (FEW if self.outside == "nearest" else 0.0) * status.size:
             return ""
         reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
         given = "the nearest point on the border" if self.outside == "nearest" else "NaN"

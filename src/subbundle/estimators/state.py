@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._numbers import LARGEST
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
@@ -49,7 +50,7 @@ def state_of(learned: Prepared) -> State:
 
 def check_components(mean: NDArray[Any], axes: NDArray[Any]) -> None:
     """Raise when squares of ``mean`` would overflow, or ``axes`` are longer than unit vectors up to rounding."""
-    if not (np.abs(mean) < 1e150).all() or not (np.abs(axes) < 1.001).all():
+    if not (np.abs(mean) < LARGEST).all() or not (np.abs(axes) < 1.001).all():
         raise ValueError("mean must be finite and axes unit vectors")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice
 from subbundle.bundles.base import LearnedSubbundle
@@ -21,12 +22,10 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
+from subbundle.selection._tuning import PLACES
 
 # Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
 _JUDGES = 1000
-# The same for shortest paths, which cost more.
-_PATH_JUDGES = 200
-_CHUNK = 2_000_000
 # Candidates tried, the most central first, until one lies where the bundle is defined.
 CANDIDATES = 32
 
@@ -126,7 +125,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
     """
     graph = path_graph(bundle)
     total = len(graph.points)
-    judges = (np.arange(min(_PATH_JUDGES, total)) * total) // min(_PATH_JUDGES, total)
+    judges = (np.arange(min(PLACES, total)) * total) // min(PLACES, total)
     lengths = dijkstra(graph.graph, directed=False, indices=judges)
     reached = np.isfinite(lengths)
     means = np.where(reached, lengths, 0.0).sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
@@ -137,9 +136,8 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
     judges = cloud.at(cloud.sample(_JUDGES))
-    rows = max(1, _CHUNK // len(judges))
     mean = np.concatenate(
-        [cdist(candidates[start : start + rows], judges).mean(axis=1) for start in range(0, len(candidates), rows)]
+        [cdist(candidates[rows], judges).mean(axis=1) for rows in blocks(len(candidates), len(judges))]
     )
     chosen = np.argsort(mean, kind="stable")[:count]
     return np.asarray(candidates[chosen] + cloud.centre), np.asarray(mean[chosen])

@@ -31,10 +31,9 @@ from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.selection._growth import growth
-from subbundle.selection._tuning import RATIO
+from subbundle.selection._tuning import PLACES, RATIO
 from subbundle.selection.components import principal_components
 
-_PLACES = 200
 # Observations in use: the finest scale of more would only be finer.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
 _WIDEST = 0.25
@@ -118,14 +117,14 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
     # Copies of one observation are no neighbours.
     distinct = observations[np.sort(np.unique(observations, axis=0, return_index=True)[1])]
     some = _spread(distinct, int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))
-    places = _spread(some, _PLACES)
+    places = _spread(some, PLACES)
     scales, counts, contrasts, scores = _climb(places, some, highest)
     common, grown = _commonest(counts), growth(some, noise)
     rung = _plateau(common, scores, grown.bound)
     if rung is not None:
         seen = np.isfinite(contrasts[rung])
         rank, where = int(common[rung]), places[seen]
-        votes = np.minimum(counts[rung], grown.bounds[_rows(len(some), _PLACES)])[seen]
+        votes = np.minimum(counts[rung], grown.bounds[_rows(len(some), PLACES)])[seen]
         method, scale, contrast, doubt = "covariances", float(scales[rung]), float(scores[rung]), 0.0
     else:
         full = grown.bound >= dim

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray
 from subbundle.spaces import Euclidean, Kendall, Sphere
 from subbundle.spaces.base import Space, one_array
 
 # Spaces whose metric is that of R^D on their tangent arrays, and whose projection is orthogonal.
 _AMBIENT = (Euclidean, Kendall, Sphere)
-# Relative size of x − p, or of its tangent part, below which it is rounding.
-_ROUNDING = 1e-14
 # Violation up to which an observation is a point of the space but for rounding, and is left as it is.
 _LOOSE = 1e-9
 
@@ -123,7 +122,7 @@ def retract(space: Space, points: FloatArray) -> FloatArray:
     if isinstance(space, _AMBIENT):
         return near
     offset = points - near
-    away = np.abs(offset).max(axis=1) > _ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
+    away = np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
     # Rows with NaN compare false and stay NaN.
     rows = np.flatnonzero(away)
     if rows.size:
@@ -137,7 +136,7 @@ def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
     step = np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, offset))
     size = np.abs(step).max(axis=1)
     moved = flattened(space, space.exp(shaped(space, step), shaped(space, near)))
-    rounding = size <= _ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
+    rounding = size <= ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
     return np.where(rounding[:, None], near, moved)
 
 
