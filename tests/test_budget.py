@@ -18,36 +18,34 @@ TOP = "the top"
 LONGEST_FILE = 300
 # Files longer than that, with their lines.
 STILL_LONG = {
-    "charts/chart.py": 308,
     "geodesics/_fans.py": 314,
-    "local/many.py": 314,
 }
 # folder: lines, module-level constants with a number in their value. Lines are rounded up to the next 20 (a sentence
 # more in a docstring is no change of size), and folders with work under way have room for it.
 BUDGET = {
-    "atlas": (980, 28),
-    "bundles": (3800, 23),
-    "charts": (2800, 47),
+    "atlas": (980, 27),
+    "bundles": (3780, 18),
+    "charts": (2800, 39),
     "cloud": (420, 6),
     "commands": (2360, 14),
-    "diagnostics": (900, 38),
+    "diagnostics": (880, 37),
     "distributed": (2000, 23),
-    "embedding": (2460, 73),
-    "estimators": (1880, 24),
+    "embedding": (2460, 69),
+    "estimators": (1900, 23),
     "experiments": (1620, 44),
-    "flow": (920, 13),
-    "formats": (980, 16),
-    "geodesics": (2400, 33),
+    "flow": (920, 12),
+    "formats": (980, 15),
+    "geodesics": (2400, 32),
     "graph": (320, 6),
-    "local": (3640, 59),
+    "local": (3640, 40),
     "plot": (540, 4),
-    "selection": (1800, 75),
-    "spaces": (2460, 12),
+    "selection": (1780, 70),
+    "spaces": (2460, 11),
     "surface": (3540, 152),
     "testing": (420, 2),
-    "the top": (3680, 37),
+    "the top": (3720, 42),
     "triangles": (1720, 13),
-    "viewer": (1940, 23),
+    "viewer": (1940, 17),
 }
 # What a new folder may have until it stands in the table.
 NEW_FOLDER = (1500, 8)

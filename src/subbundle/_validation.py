@@ -48,6 +48,14 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     return array
 
 
+def as_batch(value: Any, name: str, dim: int) -> tuple[FloatArray, bool]:
+    """Return one point [dim] or several as rows [batch, dim] of finite numbers, and whether it was one; or raise."""
+    given = as_points(value, name, dim=dim, ndim=None)
+    if given.ndim > 2:
+        raise ValueError(f"{name} must be one point or a 2-D array of points; got shape {given.shape}.")
+    return np.atleast_2d(given), given.ndim == 1
+
+
 def as_real(value: Any, name: str) -> FloatArray:
     """Return ``value`` as a C-ordered float64 array of any shape, NaN and infinities allowed, or raise."""
     if np.ma.is_masked(value):

@@ -15,12 +15,12 @@ import numpy as np
 
 from subbundle._numbers import DIFFERENCE
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles._riemannian_local import Local, concatenate, judge
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
-from subbundle.spaces.base import BoolArray, Space
+from subbundle.spaces.base import Space
 from subbundle.spaces.linalg import eigh
 from subbundle.spaces.rows import (
     flattened,

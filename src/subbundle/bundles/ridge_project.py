@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_integer, as_points, as_positive, as_real
+from subbundle._validation import as_batch, as_integer, as_positive, as_real
 from subbundle.bundles._ridge_frames import rest_by_frames
 from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
@@ -93,9 +93,7 @@ def ridge_project(
     >>> bool(np.abs(np.linalg.norm(ridge.points, axis=1) - 1.0).mean() < 0.01)
     True
     """
-    start = np.atleast_2d(as_points(points, "points", dim=bundle.ambient_dim, ndim=None))
-    if start.ndim > 2:
-        raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
+    start, _ = as_batch(points, "points", bundle.ambient_dim)
     ladder, wanted = _continuation(continuation, bundle)
     plan = Plan(
         kernel=GAUSSIAN,

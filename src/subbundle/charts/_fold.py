@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts._fan_derivatives import jacobi_fields
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle.charts.fan import Fan
 
 # Smallest spread of neighbouring geodesics, relative to the flat one: its inverse amplifies noise in coordinates.
 _LEAST_SPREAD = 0.1

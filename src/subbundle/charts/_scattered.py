@@ -14,10 +14,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.fan import BoolArray
 from subbundle.charts.tuning import BORDER_SLACK
 
 # Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.

@@ -7,9 +7,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.charts._fold import folds, shortcuts
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle.charts.fan import Fan
 
 # The border between two geodesics that end at different distances is straight, but rises no more than this (in length
 # scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the

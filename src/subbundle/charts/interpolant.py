@@ -15,11 +15,10 @@ from scipy.spatial import cKDTree
 
 from subbundle._elementwise import arctan2
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts._interpolant_table import build_table
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.fan import BoolArray
 from subbundle.charts.tuning import BORDER_SLACK
 
 # Positions on each cell of the border where the search for the nearest border point may start.

@@ -15,8 +15,8 @@ from typing import Any, final
 
 import numpy as np
 
-from subbundle._types import FloatArray
-from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray
+from subbundle._types import BoolArray, FloatArray
+from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace
 
 _RUNGS = 16
 

@@ -15,10 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_points
-
-BoolArray = NDArray[np.bool_]
 
 CUT_TOLERANCE = 1e-12
 """Angle (radians) from the cut locus below which a log counts as undefined: its direction has four digits at best."""

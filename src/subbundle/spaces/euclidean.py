@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.base import BaseSpace
 from subbundle.spaces.linalg import dot
 
 

@@ -19,9 +19,9 @@ from typing import final
 import numpy as np
 
 from subbundle._elementwise import arcsinh, cosh, sinh
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.base import BaseSpace
 from subbundle.spaces.linalg import complement, dot, ratio
 
 

@@ -17,10 +17,10 @@ from typing import final
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
 from subbundle.spaces._shape_transport import transport_general, transport_planar
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import eigh, frobenius, nearest_rotation, ratio, transpose
 from subbundle.spaces.sphere import Sphere
 

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._elementwise import arctan, arctan2, sin
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import (
     dot,
     eigh,
