@@ -10,12 +10,13 @@ Neighbourhoods and predictions are judged on at most a thousand rows spread even
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray
 from subbundle.embedding.prediction import prediction_error
 
 # Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
@@ -51,21 +52,36 @@ class Quality:
         beside = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
         return f"{', '.join(beside)}, stress {self.stress:.3f} (in brackets: PCA)"
 
-    def as_dict(self) -> dict[str, float]:
-        """The figures by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    def as_dict(self) -> dict[str, float | None]:
+        """The figures by name, None where there is none, as JSON knows it."""
+        return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def unknown(cls) -> Quality:
+        """No figures."""
+        return cls(*(float("nan") for _ in fields(cls)))
+
+    @classmethod
+    def from_dict(cls, figures: Mapping[str, float | None]) -> Quality:
+        """What `as_dict` gave."""
+        return cls(**{name: float("nan") if value is None else float(value) for name, value in figures.items()})
 
 
 def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("nan")) -> Quality:
     """Compare ``coordinates`` [n, k] of ``points`` [n, D] with these and with their principal components."""
     count, rank = coordinates.shape
-    few = (np.arange(min(ROWS, count)) * count) // min(ROWS, count)
+    few = judged(count)
     points, coordinates = points[few], coordinates[few]
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     linear = left[:, :rank] * values[:rank]
     ours, theirs = neighborhoods_kept(points, coordinates), neighborhoods_kept(points, linear)
     return Quality(*ours, stress, prediction_error(points, coordinates), *theirs, prediction_error(points, linear))
+
+
+def judged(count: int) -> IntArray:
+    """The rows of ``count`` that are judged: a thousand, spread evenly, or all."""
+    return np.asarray((np.arange(min(ROWS, count)) * count) // min(ROWS, count), dtype=np.int64)
 
 
 def neighborhoods_kept(points: FloatArray, coordinates: FloatArray) -> tuple[float, float]:

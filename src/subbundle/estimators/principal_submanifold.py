@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, all_finite, count_statuses
 from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
+from subbundle.embedding.quality import Quality, judged, quality
 from subbundle.estimators._checks import FEW, checked_coordinates, explained
 from subbundle.estimators._first_chart import find_base_point, first_chart
 from subbundle.estimators._learn import checked_rows, learn
@@ -89,6 +90,9 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         `subbundle.Status` of each: OK inside the chart, LEFT_SUPPORT beyond its border.
     residuals_ : [n_samples]
         Distance of each from its reconstruction.
+    quality_ : subbundle.embedding.quality.Quality
+        Trustworthiness, continuity and cross-validated prediction error, beside those of principal components; without
+        stress, for which distances along the shape would be needed. NaN in files of earlier versions.
     chart_ : subbundle.Chart
         The map itself, in the kept components.
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
@@ -108,6 +112,8 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
     >>> model.transform(data.points).shape
     (1500, 2)
     """
+
+    _quality: Quality | None
 
     def __init__(
         self,
@@ -147,6 +153,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         self._set(learned, first_chart(learned, base, self.radius, self.space))
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
+        self._judge(X)
         remarks = " ".join(filter(None, (learned.remark, self._outside_remark(located.status))))
         if remarks:
             warnings.warn(remarks, SubbundleWarning, stacklevel=2)
@@ -198,11 +205,28 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return explained(X, np.linalg.norm(X - kept, axis=1))
 
     @property
+    def quality_(self) -> Quality:
+        """Trustworthiness, continuity and cross-validated prediction error, beside those of principal components."""
+        check_is_fitted(self)
+        if self._quality is None:
+            self._quality = quality(*self._judged)
+        return self._quality
+
+    def _judge(self, X: FloatArray) -> None:
+        """Keep the rows of ``X``, in the kept components, that `quality_` compares with their coordinates."""
+        # In an order that does not depend on how the rows came; those without coordinates, NaN, are left out.
+        order = np.lexsort(self.embedding_.T)[: np.count_nonzero(all_finite(self.embedding_))]
+        few = order[judged(len(order))]
+        self._judged = self._components.enter(X[few]), self.embedding_[few]
+        self._quality = None if len(few) > 2 else Quality.unknown()
+
+    @property
     def _n_features_out(self) -> int:
         return self.chart_.rank
 
     def _state(self) -> State:
         values, arrays = state_of(self._learned)
+        values["quality"] = self.quality_.as_dict()
         arrays |= {_CHART + key: value for key, value in self.chart_.to_arrays().items()}
         return values, arrays | {name: getattr(self, name) for name in _OWN}
 
@@ -212,6 +236,9 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         self._set(learned, Chart.from_arrays(chart, learned.bundle))
         for name in _OWN:
             setattr(self, name, arrays[name])
+        # Files of earlier versions hold no figures, and not the rows to take them from.
+        figures = values.get("quality")
+        self._quality = Quality.from_dict(figures) if figures else Quality.unknown()
 
     def _set(self, learned: Prepared, chart: Chart) -> None:
         """Everything that `transform` and its inverse need."""

@@ -46,12 +46,12 @@ def new_figure(n_panels: int = 1, *, size: float = 4.6) -> tuple[Any, list[Any]]
 
 
 def new_axes(ax: Any = None) -> Any:
-    """``ax``, or the axes of a new figure; frameless above and to the right."""
+    """``ax``, or the axes of a new figure of pyplot, which notebooks show; frameless above and to the right."""
     require_matplotlib()
     if ax is None:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot
 
-        ax = Figure(figsize=(6.0, 4.8), facecolor="white", layout="constrained").add_subplot()
+        ax = pyplot.figure(figsize=(6.0, 4.8), facecolor="white", layout="constrained").add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
     return ax
 
