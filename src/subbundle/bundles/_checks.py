@@ -13,13 +13,13 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.local.settings import Settings
 
-# Eigenvalues below this part of the largest are directions the data does not have.
+# Eigenvalues below this fraction of the largest are directions the data does not have.
 _FLAT = 1e-10
 
 # Points in the middle of the cloud at which the gap is looked at; every one costs an eigenproblem.
 _FEW = 32
 
-# A bandwidth below this part of the diagonal of the cloud is below the rounding of most coordinates.
+# A bandwidth below this fraction of the diagonal of the cloud is below the rounding of most coordinates.
 _COMPARABLE = 1e-12
 
 

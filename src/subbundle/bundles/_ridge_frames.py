@@ -28,7 +28,7 @@ _DIFFERENCE = 1e-2
 
 
 def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Carry ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
+    """Project ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
     n, dim, k = *points.shape, bundle.rank
     around = surroundings_of(bundle)
     codimension = max(surrounding_dim(bundle) - k, 1)

@@ -55,9 +55,9 @@ class PrincipalSubbundle(Remembers):
     kernel : {"auto", "compact", "gaussian"}
         ``"auto"``: compact in up to 16 dimensions of data, Gaussian above. See `subbundle.kernels`.
     min_density : float
-        Part of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT). On a
-        straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02. With 0 the bundle
-        is defined wherever an observation is in reach, the data is not looked at beforehand, and `typical_mass` is 1.
+        Fraction of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT).
+        On a straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02. With 0 the
+        bundle is defined wherever an observation is in reach, and `typical_mass` is 1.
     min_gap : float
         (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed (status GAP_CLOSED).
     n_jobs : int or None
@@ -243,7 +243,7 @@ class PrincipalSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
-        """The local model at ``points`` [batch, d], carried onto the ridge; see `subbundle.ridge_project`.
+        """The local model at ``points`` [batch, d], projected onto the ridge; see `subbundle.ridge_project`.
 
         The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
         relative to the typical one.
@@ -294,6 +294,6 @@ class PrincipalSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def _middle(self, points: FloatArray) -> Seen:
-        """Observations (working coordinates) carried into the middle of the cloud, with log masses and neighbours."""
+        """Observations (working coordinates) moved into the middle of the cloud, with log masses and neighbours."""
         mass, settings = self._evaluator.mass, self._settings
         return middle_from(mass(settings, points, 0.0), lambda rows: mass(settings, rows, -1.0))

@@ -1,7 +1,7 @@
-"""Carrying points onto the ridge: where they come to rest, to any tolerance.
+"""Projecting points onto the ridge: where they come to rest, to any tolerance.
 
 The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` says what it is and what the cloud is
-like there. Geodesics keep the offset from the ridge with which they start, so a base point should be carried onto it
+like there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
 first.
 """
 
@@ -57,7 +57,7 @@ def carry_to_ridge(
     order : {1, 2}
         1 for the ridge itself; 2 corrects it for the curvature of the cloud.
     tol : float
-        Steps shorter than this part of ``bundle.length_scale`` end the iteration.
+        Steps shorter than this fraction of ``bundle.length_scale`` end the iteration.
     max_steps : int
         Rounds allowed; rows still moving then have the status NOT_CONVERGED.
 

@@ -33,11 +33,11 @@ from subbundle.local.settings import Plan
 
 __all__ = ["Ridge", "ridge_project"]
 
-# Part of the kernel that is left out.
+# Fraction of the kernel that is left out.
 _SPARED = 2e-3
 # Factors of the bandwidth at which a lonely point looks around, each a fifth narrower than the one before.
 _LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
-# Noise below this part of the length scale is none.
+# Noise below this fraction of the length scale is none.
 _FAINTEST = 1e-6
 
 
@@ -62,7 +62,7 @@ def ridge_project(
     order : {1, 2}
         2 corrects the ridge for the curvature of the cloud.
     tol : float
-        Steps shorter than this part of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
+        Steps shorter than this fraction of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
         steps shrink fast. Noise moves the ridge by more.
     max_steps : int
         Steps allowed; rows still moving then have the status NOT_CONVERGED and hold the last position.
@@ -113,7 +113,7 @@ def ridge_project(
 
 
 def rest(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Carry ``points`` [batch, d] onto the ridge, the fast way where there is one."""
+    """Project ``points`` [batch, d] onto the ridge, the fast way where there is one."""
     if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
         return bundle.rest(points, plan)
     return rest_by_frames(bundle, points, plan)

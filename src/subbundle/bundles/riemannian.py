@@ -61,8 +61,8 @@ class RiemannianSubbundle(Remembers):
         The manifold: one of `subbundle.spaces`, or `subbundle.spaces.from_geomstats` of a geomstats space.
     centering : {"recentred", "local", "none"}
     min_density, min_gap : float
-        As in `PrincipalSubbundle`: part of the typical kernel mass below which a point is off the support, and relative
-        gap at or below which the subspace is undefined.
+        As in `PrincipalSubbundle`: fraction of the typical kernel mass below which a point is off the support, and
+        relative gap at or below which the subspace is undefined.
     n_jobs : int or None
         Threads; None for all cores. The results are the same to the bit.
 
@@ -247,7 +247,7 @@ class RiemannianSubbundle(Remembers):
         return np.asarray(self._rows[(places * len(self._rows)) // len(places)])
 
     def _middle(self, points: FloatArray) -> Seen:
-        """Observations carried into the middle of the cloud, with log masses and effective neighbours."""
+        """Observations moved into the middle of the cloud, with log masses and effective neighbours."""
         mass, settings = self._evaluator.mass, self._settings
         *first, status = mass(settings, points, _SAME)
         cut = np.flatnonzero(status)

@@ -44,7 +44,7 @@ def bend(forms, c, tau, mixed, square):
 
 
 @kernel
-def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
+def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small):
     """Project ``point`` to chart ``c``: write its tangent coordinates τ and return the squared distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
@@ -178,7 +178,7 @@ def locate_rows(points, base, frame, form, coordinates, projections, residuals):
     tau, small = np.empty(rank), np.empty((rank + 1, rank))
     mixed, square, offset = np.empty((rank, dim)), np.empty(dim), np.empty(dim)
     for n in range(len(points)):
-        residuals[n] = np.sqrt(foot(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
+        residuals[n] = np.sqrt(project_to_chart(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
         normal_from_tangent(mixed, square, tau, coordinates[n])
         for j in range(dim):
             projections[n, j] = points[n, j] - offset[j]

@@ -56,7 +56,7 @@ class AtlasDistance:
         if len(x) != len(y):
             raise ValueError(f"x and y must have as many rows; got {len(x)} and {len(y)}. Use pairwise for all pairs.")
         first, second = self._atlas.place(x), self._atlas.place(y)
-        return self._straight(first.feet, second.feet, first.nearest, second.nearest)
+        return self._straight(first.projections, second.projections, first.nearest, second.nearest)
 
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
@@ -68,13 +68,17 @@ class AtlasDistance:
         if y is None:
             rows, columns = np.triu_indices(len(x), 1)
             matrix = np.zeros((len(x), len(x)))
-            lengths = self._straight(here.feet[rows], here.feet[columns], here.nearest[rows], here.nearest[columns])
+            lengths = self._straight(
+                here.projections[rows], here.projections[columns], here.nearest[rows], here.nearest[columns]
+            )
             matrix[rows, columns] = matrix[columns, rows] = lengths
             return matrix
         there = self._atlas.place(as_points(y, "y", dim=self._atlas.bases.shape[1]))
-        rows, columns = (index.ravel() for index in np.indices((len(here.feet), len(there.feet))))
-        lengths = self._straight(here.feet[rows], there.feet[columns], here.nearest[rows], there.nearest[columns])
-        return lengths.reshape(len(here.feet), len(there.feet))
+        rows, columns = (index.ravel() for index in np.indices((len(here.projections), len(there.projections))))
+        lengths = self._straight(
+            here.projections[rows], there.projections[columns], here.nearest[rows], there.nearest[columns]
+        )
+        return lengths.reshape(len(here.projections), len(there.projections))
 
     def stress(self, points: FloatArray, coordinates: FloatArray) -> float:
         """Relative stress √(Σ (|z_i − z_j| − d_ij)²/Σ d_ij²) of ``coordinates`` [n, k] of ``points`` [n, D]."""

@@ -42,7 +42,7 @@ class Placement:
     Attributes
     ----------
     coordinates : [n, k]
-    feet : [n, D]
+    projections : [n, D]
         Nearest points of the atlas.
     coverage : [n]
         Charts that hold the point, relative to the middle of the data: about 1 inside, 0 beyond all charts.
@@ -59,7 +59,7 @@ class Placement:
     """
 
     coordinates: FloatArray
-    feet: FloatArray
+    projections: FloatArray
     coverage: FloatArray
     disagreement: FloatArray
     distortion: FloatArray
@@ -156,7 +156,7 @@ class LaidOutAtlas:
         """Coordinates of ``points`` [n, D]; every point gets some, `Placement.coverage` tells on what grounds."""
         points = np.ascontiguousarray(points)
         count, dim = points.shape
-        images, feet = np.empty((count, self.rank)), np.empty((count, dim))
+        images, projections = np.empty((count, self.rank)), np.empty((count, dim))
         coverage, disagreement, distortion, outside = (np.empty(count) for _ in range(4))
         nearest = np.empty(count, np.int64)
         near = self._near(self._search, points)
@@ -166,12 +166,19 @@ class LaidOutAtlas:
             place(
                 near[part], self.origins, self.bases, self.frames, self.forms, self.maps, self.shifts,
                 self.stretches, self.link_starts, self.links, self.radii, self._sharp, points[part], images[part],
-                feet[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
+                projections[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
             )  # fmt: skip
 
         run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
         return Placement(
-            images, feet, coverage / self.typical, disagreement, distortion, nearest, self.labels[nearest], outside
+            images,
+            projections,
+            coverage / self.typical,
+            disagreement,
+            distortion,
+            nearest,
+            self.labels[nearest],
+            outside,
         )
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,7 @@
 
 The steps are those of `_prepare`, on the manifold: the bandwidth is chosen in a picture of the data (offsets in R^D
 for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
-observations are carried along geodesics onto the ridge of their own bundle; and the bundle is built again from what
+observations are projected along geodesics onto the ridge of their own bundle; and the bundle is built again from what
 arrived there, at 0.67 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
 
 Points are rows [n, D], matrices one after the other.

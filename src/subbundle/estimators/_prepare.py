@@ -49,7 +49,7 @@ _WIDEST = 0.9
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
 _ENOUGH = 40.0
-# Steps of the ridge shorter than this part of the bandwidth change nothing that noise would not.
+# Steps of the ridge shorter than this fraction of the bandwidth change nothing that noise would not.
 _NEAR_ENOUGH, _STEPS = 1e-3, 10
 
 
@@ -115,7 +115,7 @@ def narrower(mass: float, rank: int, *, given: bool) -> float:
 
 
 def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] carried onto the second-order ridge; those without a ridge nearby, outliers, stay where they
+    """``points`` [n, r] projected onto the second-order ridge; those without a ridge nearby, outliers, stay where they
     are. A bundle that fills its space has the whole space for a ridge."""
     if bundle.rank == surrounding_dim(bundle):
         return points

@@ -15,7 +15,7 @@ from subbundle.selection.rank import choose_rank
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, shaped
 
-# Below this part of the places that agree, a choice is worth a warning.
+# Below this fraction of the places that agree, a choice is worth a warning.
 _UNSURE = 0.5
 
 

@@ -28,7 +28,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
     The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have
-    been carried into the middle of the cloud. It is infinite between parts of the cloud that do not hang together at
+    been projected to the ridge, the middle of the cloud. It is infinite between connected components of the cloud at
     the bandwidth.
 
     Parameters

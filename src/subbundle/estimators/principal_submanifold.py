@@ -49,13 +49,12 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         place, where that is estimated to be worth it, see `subbundle.selection.local_bandwidth`; not with ``space``.
     base_point : "frechet", "learned" or array [n_features]
         Where the coordinates start. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
-        others; ``"learned"``: the same with distances along the shape. All are carried into the middle of the cloud
-        first.
+        others; ``"learned"``: the same with distances along the shape. All are projected onto the ridge first.
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.67
-        times the bandwidth. False: the bundle of the observations as they are.
+        Project the observations onto the ridge, the middle of the cloud, first, and learn the subspaces again from
+        there, at 0.67 times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
         Work in the principal components above the noise floor, up to 10 of them (with more than 4 features;
         ``"auto"``), in all features (None, which takes minutes where they are hundreds), or in so many components.
@@ -193,7 +192,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return moved
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
+        """Fraction of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
         submanifold; with ``space``, distances there.
 
         On points that were not fitted it can be compared between settings of equal ``n_components``.

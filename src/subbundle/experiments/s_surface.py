@@ -58,7 +58,7 @@ class Unfolding:
     error_inside : float
         The same for the observations that the chart covers, on their own rigid motion.
     coverage : float
-        Part of the observations that the chart covers.
+        Fraction of the observations that the chart covers.
     """
 
     seed: int

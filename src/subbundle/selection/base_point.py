@@ -1,5 +1,5 @@
 """A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the
-others, carried onto the ridge.
+others, projected onto the ridge.
 
 Distances themselves and not their squares: a few observations far out then count for what they are. With Euclidean
 distances the middle of a rolled-up sheet is a point of the sheet near the axis of the roll; with learned ones, along
@@ -55,7 +55,7 @@ class BasePointChoice:
 def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") -> BasePointChoice:
     """Choose a base point for charts and submanifolds of ``bundle``.
 
-    Deterministic, and the same for any order of the rows. In several parts, the largest decides. On a manifold
+    Deterministic, and the same for any order of the rows. The largest connected component decides. On a manifold
     ``"euclidean"`` distances are those of the space that it is embedded in.
 
     Parameters
@@ -121,7 +121,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
     """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
 
     Distances are those of shortest paths between up to 4000 landmarks, to 200 of them. Those that reach the most come
-    first: the others belong to smaller parts.
+    first: the others belong to smaller components.
     """
     graph = path_graph(bundle)
     total = len(graph.points)

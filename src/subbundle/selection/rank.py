@@ -38,11 +38,11 @@ from subbundle.selection.components import principal_components
 _MOST, _MOST_ENTRIES = 10_000, 200_000
 _WIDEST = 0.25
 _SHIFTS = 2
-# Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36.
+# Below this fraction of a² an eigenvalue is attributed to noise. On a straight border one of them is 0.36.
 _PART = 0.6
 # Effective neighbours, at least, in all and per direction: with fewer the small eigenvalues say nothing.
 _FEWEST, _PER_DIRECTION = 6.0, 3.0
-# Weights below this part of the largest are left out.
+# Weights below this fraction of the largest are left out.
 _SPARED = 1e-4
 # Contrast that a plateau has by chance.
 _CHANCE = float(np.log(1.5))
@@ -214,7 +214,7 @@ def _climb(
 
 
 def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
-    """Count and contrast at every place, carried into the middle of the cloud first."""
+    """Count and contrast at every place, moved into the middle of the cloud first."""
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
     lengths = np.einsum("nd,nd->n", observations, observations)
     middle = places
