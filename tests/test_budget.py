@@ -40,7 +40,7 @@ BUDGET = {
     "local": (3640, 40),
     "plot": (540, 4),
     "selection": (1780, 70),
-    "spaces": (2460, 11),
+    "spaces": (2440, 11),
     "surface": (3540, 152),
     "testing": (420, 2),
     "the top": (3720, 42),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from subbundle._types import FloatArray, SubbundleWarning, all_finite
+from subbundle._types import FloatArray, all_finite
+from subbundle.bundles._checks import too_few, warn_wide
 from subbundle.kernels import gaussian_reach
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, shaped
@@ -45,17 +44,7 @@ def check_bandwidth(space: Space, bandwidth: float, rank: int, rows: FloatArray,
     some = rows[(np.arange(min(_LOOKED_AT, len(rows))) * len(rows)) // min(_LOOKED_AT, len(rows))]
     distance = np.sort([space.dist(shaped(space, rows), shaped(space, row)) for row in some], axis=1)
     if effective < rank + 1:
-        advice = float(np.median(distance[:, min(4 * (rank + 1), len(rows) - 1)]))
-        raise ValueError(
-            f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; "
-            f"bandwidth={bandwidth:g} gives {effective:.2g} effective neighbours. Try bandwidth={advice:.3g} or more."
-        )
+        raise too_few(bandwidth, rank, effective, float(np.median(distance[:, min(4 * (rank + 1), len(rows) - 1)])))
     size = float(distance[:, -1].max())
     if bandwidth > size:
-        warnings.warn(
-            f"bandwidth={bandwidth:g} is larger than the whole cloud (diameter {size:.3g}): every point sees all "
-            "observations alike, and the subspaces are those of one tangent PCA. Try a bandwidth below "
-            f"{0.1 * size:.3g}.",
-            SubbundleWarning,
-            stacklevel=4,
-        )
+        warn_wide(bandwidth, f"diameter {size:.3g}", "tangent", size)

@@ -128,12 +128,6 @@ class Kendall(BaseSpace):
         centred = x - x.mean(axis=-2, keepdims=True)
         return self._unflatten(self._sphere.projection(self._flatten(centred)))
 
-    def violation(self, point: FloatArray) -> FloatArray:
-        """Distance to the pre-shape sphere."""
-        x = self.coerce(point, "point")
-        off = x - self.projection(x)
-        return np.sqrt(frobenius(off, off))
-
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether more than one rotation is best."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")

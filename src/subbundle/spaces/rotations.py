@@ -113,12 +113,6 @@ class SO(BaseSpace):
         """The nearest rotation in the Frobenius norm."""
         return nearest_rotation(self.coerce(point, "point"))[0]
 
-    def violation(self, point: FloatArray) -> FloatArray:
-        """Frobenius distance to the nearest rotation; 2 for a reflection."""
-        x = self.coerce(point, "point")
-        off = x - self.projection(x)
-        return np.sqrt(frobenius(off, off))
-
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether xᵀy turns some plane by π."""
         y, x = self.coerce(point, "point"), self.coerce(base_point, "base_point")

@@ -165,10 +165,6 @@ class SPD(BaseSpace):
             )
         return array
 
-    def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
-        """Nowhere: the curvature is not positive."""
-        return np.zeros(self.batch(self.coerce(point, "point"), self.coerce(base_point, "base_point")), dtype=bool)
-
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """E_ii and (E_ij + E_ji)/√2."""
         rows, columns = np.triu_indices(self.n)
