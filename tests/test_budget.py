@@ -39,7 +39,7 @@ BUDGET = {
     "graph": (320, 6),
     "local": (3640, 40),
     "plot": (540, 4),
-    "selection": (1780, 70),
+    "selection": (1780, 69),
     "spaces": (2440, 11),
     "surface": (3540, 152),
     "testing": (420, 2),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import FloatArray, Status, StatusArray, evenly
 from subbundle._validation import as_integer, as_positive
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
@@ -87,7 +87,7 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
     observations.
     """
     points = space.validate(points)
-    some = points[(np.arange(min(64, len(points))) * len(points)) // min(64, len(points))]
+    some = points[evenly(len(points), 64)]
     mean: FloatArray = some[central_observation(some, space=space)]
     value, reach = float(np.mean(space.dist(points, mean) ** 2)), 1.0
     for _ in range(as_integer(max_iterations, "max_iterations", low=1)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle._types import FloatArray, all_finite
+from subbundle._types import FloatArray, all_finite, evenly
 from subbundle.bundles._checks import too_few, warn_wide
 from subbundle.kernels import gaussian_reach
 from subbundle.spaces.base import Space
@@ -41,7 +41,7 @@ def check_bandwidth(space: Space, bandwidth: float, rank: int, rows: FloatArray,
     """Raise when a typical point has too few neighbours; warn when the kernel spans the whole cloud."""
     if effective >= rank + 1 and effective < 0.5 * len(rows):
         return
-    some = rows[(np.arange(min(_LOOKED_AT, len(rows))) * len(rows)) // min(_LOOKED_AT, len(rows))]
+    some = rows[evenly(len(rows), _LOOKED_AT)]
     distance = np.sort([space.dist(shaped(space, rows), shaped(space, row)) for row in some], axis=1)
     if effective < rank + 1:
         raise too_few(bandwidth, rank, effective, float(np.median(distance[:, min(4 * (rank + 1), len(rows) - 1)])))

@@ -10,7 +10,7 @@ import numpy as np
 from subbundle._html import card, dots
 from subbundle._memory import blocks
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import check_rank
 from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
@@ -243,8 +243,7 @@ class RiemannianSubbundle(Remembers):
         self._settings = replace(self._settings, log_share=self._log_typical + float(np.log(self.min_density)))
 
     def _sample(self, count: int) -> FloatArray:
-        places = np.arange(min(as_integer(count, "count", low=1), len(self._rows)))
-        return np.asarray(self._rows[(places * len(self._rows)) // len(places)])
+        return np.asarray(self._rows[evenly(len(self._rows), as_integer(count, "count", low=1))])
 
     def _middle(self, points: FloatArray) -> Seen:
         """Observations moved into the middle of the cloud, with log masses and effective neighbours."""

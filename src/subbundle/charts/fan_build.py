@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._types import BoolArray, FloatArray
+from subbundle._types import BoolArray, FloatArray, evenly
 from subbundle.bundles.base import Subbundle
 from subbundle.charts._interpolant_table import continued
 from subbundle.charts._scattered import Scattered
@@ -148,5 +148,4 @@ def _check_directions(unit: FloatArray) -> FloatArray:
         return unit
     if rank > 2:
         return directions(rank, _CHECKS + 5)
-    rows = np.arange(min(_CHECKS, count)) * count // min(_CHECKS, count)
-    return np.asarray(_between(count)[rows])
+    return np.asarray(_between(count)[evenly(count, _CHECKS)])

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
 from subbundle._parallel import resolve_jobs, run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_points
 from subbundle.embedding._straighten_kernels import straighten
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
@@ -143,7 +143,7 @@ class AtlasDistance:
 
 def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
     """Rows spread evenly over ``count`` rows, and the same in another order."""
-    first = (np.arange(min(_PAIRS, count)) * count) // min(_PAIRS, count)
+    first = evenly(count, _PAIRS)
     return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, evenly
 from subbundle.embedding.prediction import prediction_error
 
 # Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
@@ -70,18 +70,13 @@ class Quality:
 def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("nan")) -> Quality:
     """Compare ``coordinates`` [n, k] of ``points`` [n, D] with these and with their principal components."""
     count, rank = coordinates.shape
-    few = judged(count)
+    few = evenly(count, ROWS)
     points, coordinates = points[few], coordinates[few]
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     linear = left[:, :rank] * values[:rank]
     ours, theirs = neighborhoods_kept(points, coordinates), neighborhoods_kept(points, linear)
     return Quality(*ours, stress, prediction_error(points, coordinates), *theirs, prediction_error(points, linear))
-
-
-def judged(count: int) -> IntArray:
-    """The rows of ``count`` that are judged: a thousand, spread evenly, or all."""
-    return np.asarray((np.arange(min(ROWS, count)) * count) // min(ROWS, count), dtype=np.int64)
 
 
 def neighborhoods_kept(points: FloatArray, coordinates: FloatArray) -> tuple[float, float]:

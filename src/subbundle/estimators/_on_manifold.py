@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, all_finite
+from subbundle._types import FloatArray, IntArray, all_finite, evenly
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import Curved
@@ -59,7 +59,7 @@ def central_rows(rows: FloatArray, space: Space) -> IntArray:
     The order of the rows does not matter: those compared with are every so-many-th in lexicographic order.
     """
     order = np.lexsort(rows.T[::-1])
-    judges = order[(np.arange(min(_JUDGES, len(rows))) * len(rows)) // min(_JUDGES, len(rows))]
+    judges = order[evenly(len(rows), _JUDGES)]
     points = shaped(space, rows)
     total = np.zeros(len(rows))
     for judge in judges:

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, all_finite, count_statuses
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, all_finite, count_statuses, evenly
 from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
-from subbundle.embedding.quality import Quality, judged, quality
+from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.estimators._checks import FEW, checked_coordinates, explained
 from subbundle.estimators._first_chart import find_base_point, first_chart
 from subbundle.estimators._learn import checked_rows, learn
@@ -215,7 +215,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         """Keep the rows of ``X``, in the kept components, that `quality_` compares with their coordinates."""
         # In an order that does not depend on how the rows came; those without coordinates, NaN, are left out.
         order = np.lexsort(self.embedding_.T)[: np.count_nonzero(all_finite(self.embedding_))]
-        few = order[judged(len(order))]
+        few = order[evenly(len(order), ROWS)]
         self._judged = self._components.enter(X[few]), self.embedding_[few]
         self._quality = None if len(few) > 2 else Quality.unknown()
 

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 from subbundle._memory import blocks
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
@@ -124,9 +124,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
     first: the others belong to smaller components.
     """
     graph = path_graph(bundle)
-    total = len(graph.points)
-    judges = (np.arange(min(PLACES, total)) * total) // min(PLACES, total)
-    lengths = dijkstra(graph.graph, directed=False, indices=judges)
+    lengths = dijkstra(graph.graph, directed=False, indices=evenly(len(graph.points), PLACES))
     reached = np.isfinite(lengths)
     means = np.where(reached, lengths, 0.0).sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
     chosen = np.lexsort([means, -reached.sum(axis=0)])[:count]

@@ -22,7 +22,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._compiled import kernel
 from subbundle._numbers import ROUNDING
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, evenly
 from subbundle.cloud import Cloud
 from subbundle.selection._tuning import PLACES
 
@@ -99,7 +99,7 @@ class Spectrum:
     def resolved(self, rank: int) -> int:
         """How many components tell a row from its k + 2 nearest: without the others squared distances are the same
         within 5 %."""
-        queries = self.rows[(np.arange(min(PLACES, len(self.rows))) * len(self.rows)) // min(PLACES, len(self.rows))]
+        queries = self.rows[evenly(len(self.rows), PLACES)]
         near = min(rank + 3, len(self.rows))
         squared = cKDTree(self.rows).query(queries, k=near)[0][:, -1] ** 2
         tail = self.values.sum() - np.cumsum(self.values)
