@@ -18,36 +18,34 @@ TOP = "the top"
 LONGEST_FILE = 300
 # Files longer than that, with their lines.
 STILL_LONG = {
-    "charts/chart.py": 308,
-    "estimators/principal_submanifold.py": 309,
     "geodesics/_fans.py": 314,
-    "local/many.py": 314,
 }
 # folder: lines, module-level constants with a number in their value. Lines are rounded up to the next 20 (a sentence
 # more in a docstring is no change of size), and folders with work under way have room for it.
 BUDGET = {
-    "atlas": (980, 11),
-    "bundles": (3940, 25),
-    "charts": (2860, 37),
-    "cloud": (420, 4),
-    "commands": (2360, 7),
-    "diagnostics": (900, 25),
-    "embedding": (2460, 41),
-    "estimators": (1920, 11),
-    "experiments": (1620, 21),
-    "flow": (920, 13),
-    "formats": (980, 9),
-    "geodesics": (2420, 25),
-    "graph": (320, 4),
-    "local": (3820, 38),
+    "atlas": (980, 27),
+    "bundles": (3780, 18),
+    "charts": (2800, 39),
+    "cloud": (420, 6),
+    "commands": (2360, 14),
+    "diagnostics": (900, 37),
+    "distributed": (2000, 23),
+    "embedding": (2480, 69),
+    "estimators": (1920, 23),
+    "experiments": (1620, 44),
+    "flow": (920, 12),
+    "formats": (980, 15),
+    "geodesics": (2400, 32),
+    "graph": (320, 6),
+    "local": (3640, 40),
     "plot": (540, 4),
-    "selection": (1780, 40),
-    "spaces": (2360, 10),
-    "surface": (3520, 64),
+    "selection": (1780, 69),
+    "spaces": (2440, 11),
+    "surface": (3540, 152),
     "testing": (420, 2),
-    "the top": (3640, 30),
-    "triangles": (1720, 9),
-    "viewer": (1940, 19),
+    "the top": (3720, 42),
+    "triangles": (1720, 13),
+    "viewer": (1940, 17),
 }
 # What a new folder may have until it stands in the table.
 NEW_FOLDER = (1500, 8)
@@ -56,20 +54,17 @@ NEW_FOLDER = (1500, 8)
 def named_numbers(source):
     """Names of the module-level constants with a number in their value, in arrays, records and expressions too."""
     for node in ast.parse(source).body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        for target in targets:
-            if (
-                isinstance(target, ast.Name)
-                and target.id.lstrip("_").isupper()
-                and node.value is not None
-                and has_number(node.value)
-            ):
-                yield target.id
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None or not has_number(node.value):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (name.id for name in names if isinstance(name, ast.Name) and name.id.lstrip("_").isupper())
 
 
 def has_number(value):
+    """Whether ``value`` has a number in it; codes that ``range`` gives out are none that anyone chose."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range":
+        return False
     return any(isinstance(node, ast.Constant) and type(node.value) in (int, float) for node in ast.walk(value))
 
 
@@ -109,10 +104,9 @@ def test_files_hold_one_idea():
 
 
 def test_numbers_are_counted_wherever_they_stand():
-    source = (
-        "A = 1\n_B: float = 2.0\nC, c = 'x', 1\nD = np.array([1.0])\nE = {'a': 3}\nF = 2 * A\nG = True\nH = A\nd = 5\n"
-    )
-    assert list(named_numbers(source)) == ["A", "_B", "D", "E", "F"]
+    lines = ("A = 1", "_B: float = 2.0", "C, _D, e = 2.0, 3.0, 1", "F = np.array([1.0])", "G = {'a': 3}", "H = 2 * A")
+    others = ("I = True", "J = A", "k = 5", "L = 'x'", "M, N = range(2)")
+    assert list(named_numbers("\n".join(lines + others))) == ["A", "_B", "C", "_D", "F", "G", "H"]
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ def test_there_are_examples():
     assert len(WITH_EXAMPLES) > 20
 
 
+# geomstats, where it is the first to be imported, warns of its own way of importing.
+@pytest.mark.filterwarnings("ignore:BackendImporter:ImportWarning")
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=module_name)
 def test_examples(path):
     module = importlib.import_module(module_name(path))

@@ -91,7 +91,7 @@ def test_an_interrupt_ends_all_threads_before_it_is_raised():
         done.append((start, stop))
 
     with pytest.raises(KeyboardInterrupt):
-        run_rows(work, 100_000, 3, grain=1)
+        run_rows(work, 100_000, 3)
     assert threading.active_count() == before
     assert sum(stop - start for start, stop in done) < 100_000
 
@@ -106,13 +106,13 @@ begun, go_on = threading.Event(), threading.Event()
 def hold(start, stop):
     begun.set()
     go_on.wait()
-thread = threading.Thread(target=run_rows, args=(hold, 1, 1), kwargs={"grain": 1})
+thread = threading.Thread(target=run_rows, args=(hold, 1, 1))
 thread.start()
 begun.wait()
 child = os.fork()
 if child == 0:
     rows = []
-    run_rows(lambda start, stop: rows.extend(range(start, stop)), 10, 2, grain=1)
+    run_rows(lambda start, stop: rows.extend(range(start, stop)), 10, 2)
     os._exit(0 if sorted(rows) == list(range(10)) else 1)
 print(os.waitpid(child, 0)[1])
 go_on.set()

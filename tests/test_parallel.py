@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -17,10 +18,9 @@ def blas_threads():
 
 
 @pytest.mark.parametrize("calls_blas", [True, False])
-@pytest.mark.parametrize("grain", [1, 7, 1000])
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 19, 100])
-def test_every_row_is_done_once(n_rows, n_jobs, grain, calls_blas):
+def test_every_row_is_done_once(n_rows, n_jobs, calls_blas):
     seen, chunks, lock = np.zeros(n_rows, int), [], threading.Lock()
 
     def work(start, stop):
@@ -28,22 +28,30 @@ def test_every_row_is_done_once(n_rows, n_jobs, grain, calls_blas):
         with lock:
             chunks.append(stop - start)
 
-    run_rows(work, n_rows, n_jobs, grain=grain, calls_blas=calls_blas)
+    run_rows(work, n_rows, n_jobs, calls_blas=calls_blas)
     np.testing.assert_array_equal(seen, 1)
     assert sum(chunks) == n_rows
-    assert not chunks or min(chunks) >= min(grain, n_rows)
 
 
 def test_rows_are_shared_out_over_threads():
     meet, names = threading.Barrier(3), set()
 
     def work(start, stop):
-        if 1 <= start < 4:  # the first row is done before threads are started
+        if start == 0:  # done before threads are started, and slow enough to be worth some
+            time.sleep(0.01)
+        elif start < 4:
             meet.wait(timeout=60)  # passes only if three threads are at work at the same time
         names.add(threading.current_thread().name)
 
-    run_rows(work, 12, 3, grain=1)
+    run_rows(work, 12, 3)
     assert len(names) == 3
+
+
+def test_rows_that_are_done_at_once_are_worth_no_thread():
+    names = set()
+    run_rows(lambda start, stop: names.add(threading.current_thread().name), 1000, 3)
+    # Chunks of at most 1000/12 rows, each of one call of set.add: a microsecond, against a hundred for a thread.
+    assert names == {threading.current_thread().name}
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -54,7 +62,7 @@ def test_a_failure_is_raised_and_nothing_hangs(n_jobs):
 
     before = blas_threads()
     with pytest.raises(ZeroDivisionError, match="row 5"):
-        run_rows(work, 10, n_jobs, grain=1)
+        run_rows(work, 10, n_jobs)
     assert blas_threads() == before
 
 
@@ -63,7 +71,7 @@ def test_blas_has_one_thread_inside_and_as_many_as_before_outside(n_jobs):
     inside = []
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        run_rows(lambda start, stop: inside.append(blas_threads()), 12, n_jobs, grain=1)
+        run_rows(lambda start, stop: inside.append(blas_threads()), 12, n_jobs)
         assert blas_threads() == before
     assert inside
     assert all(count == 1 for counts in inside for count in counts)
@@ -78,7 +86,7 @@ def test_callers_on_many_threads_do_not_spoil_each_others_limit():
 
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-    threads = [threading.Thread(target=lambda: run_rows(work, 4, 2, grain=1)) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: run_rows(work, 4, 2)) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,7 +98,7 @@ def test_callers_on_many_threads_do_not_spoil_each_others_limit():
 
 def test_a_call_from_within_a_row_does_not_wait_for_itself():
     done = []
-    run_rows(lambda *_: run_rows(lambda *rows: done.append(rows), 2, 1, grain=1), 1, 1, grain=1)
+    run_rows(lambda *_: run_rows(lambda *rows: done.append(rows), 2, 1), 1, 1)
     assert [row for start, stop in done for row in range(start, stop)] == [0, 1]
 
 

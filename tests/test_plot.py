@@ -149,7 +149,7 @@ def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
         plot.new_figure()
 
 
-def test_pyplot_is_never_loaded():
+def test_panels_of_our_own_load_no_pyplot():
     import subprocess
 
     script = (

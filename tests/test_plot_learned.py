@@ -6,12 +6,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import subbundle as sb
 from subbundle import plot
 
 RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
 
 
 @pytest.fixture
@@ -33,7 +40,10 @@ def test_axes_go_in_and_come_out():
     ):
         given = Figure().add_subplot()
         assert draw(ax=given) is given
-        assert draw().figure is not given.figure
+        assert not pyplot.get_fignums()
+        # A notebook shows the figures of pyplot when a cell ends.
+        assert draw().figure is pyplot.gcf()
+        pyplot.close()
 
 
 def test_numbers_get_a_scale_and_words_marks_that_differ_in_grey(ax):

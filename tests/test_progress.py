@@ -32,9 +32,9 @@ def test_a_terminal_sees_stages_and_the_rows_done(impatient):
     with silenced(False):
         progress = Progress(stream)
         progress.stage("counting")
-        run_rows(lambda start, stop: time.sleep(0.001 * (stop - start)), 300, 2, grain=10)
+        run_rows(lambda start, stop: time.sleep(0.001 * (stop - start)), 300, 2)
         assert progress._bar.n == progress._bar.total == 300
-        run_rows(lambda start, stop: None, 100, 1, grain=10)
+        run_rows(lambda start, stop: None, 100, 1)
         assert progress._bar.n == progress._bar.total == 400
         progress.stage("done")
     text = stream.getvalue()
@@ -48,7 +48,7 @@ def test_pipes_stay_clean_but_for_what_must_be_known():
     with silenced(False):
         progress = Progress(stream)
         progress.stage("counting")
-        run_rows(lambda start, stop: None, 300, 2, grain=10)
+        run_rows(lambda start, stop: None, 300, 2)
         progress.note("left out: 3 rows")
     assert stream.getvalue() == "left out: 3 rows\n"
 

@@ -1,4 +1,4 @@
-"""`require_memory`: a sentence before the system ends the process.
+"""`require_memory`: a sentence before the system ends the process; `blocks`: work that holds little at a time.
 
 Linux grants arrays that it has no room for and kills the process when they are filled. Where an array grows with the
 product of two sizes that the caller chose, its bytes are compared with the free ones first.
@@ -9,6 +9,15 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
+
+# Numbers held at a time by work that goes through rows in blocks: 32 MB.
+_BLOCK = 4_000_000
+
+
+def blocks(count: int, numbers_per_row: int) -> list[slice]:
+    """Slices that cover ``count`` rows, each of a size that holds memory at some 32 MB."""
+    size = max(1, _BLOCK // max(numbers_per_row, 1))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def require_memory(n_bytes: float, what: str, instead: str) -> None:

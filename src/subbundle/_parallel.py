@@ -26,6 +26,8 @@ _CHUNKS = 4
 _CHUNK_SECONDS = 0.2
 # A chunk is at most so many times as large as the one before, whose cost may have been that of the cheapest rows.
 _GROWTH = 8.0
+# Seconds that starting a thread takes.
+_START = 1e-4
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
@@ -36,21 +38,18 @@ def resolve_jobs(n_jobs: int | None) -> int:
     return as_integer(n_jobs, "n_jobs", low=1, why="or None for all cores")
 
 
-def run_rows(
-    work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, grain: int, calls_blas: bool = True
-) -> None:
+def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, calls_blas: bool = True) -> None:
     """Call ``work(start, stop)`` on chunks that cover ``0..n_rows``, on ``n_jobs`` threads.
 
-    The calling thread is one of them. Chunks have at least ``grain`` rows, so that starting a thread (0.1 ms) is never
-    the larger part of the work. Where the work ``calls_blas``, BLAS is held to one thread meanwhile; that takes 40 µs
-    and makes callers on other threads wait their turn.
+    The calling thread is one of them, and the only one until a chunk of rows took longer than starting another would.
+    Where the work ``calls_blas``, BLAS is held to one thread meanwhile; that takes 40 µs and makes callers on other
+    threads wait their turn.
     """
     if n_rows == 0:
         return
     with _announce_compiling(), _one_blas_thread() if calls_blas else nullcontext():
-        most = max(n_rows // (n_jobs * _CHUNKS) if n_jobs > 1 else n_rows, grain)
-        rows = _Rows(n_rows, grain, most, watcher_of(n_rows))
-        _share_out(rows, work, min(n_jobs, max(n_rows // grain, 1)))
+        most = max(n_rows // (n_jobs * _CHUNKS), 1) if n_jobs > 1 else n_rows
+        _share_out(_Rows(n_rows, most, watcher_of(n_rows)), work, min(n_jobs, n_rows))
 
 
 class _Rows:
@@ -59,24 +58,23 @@ class _Rows:
     Ctrl-C is seen between chunks, so none should take long; and what a row costs is known only when some are done.
     """
 
-    def __init__(self, n_rows: int, least: int, most: int, watcher: Progress | None = None) -> None:
-        self._next, self._end, self.least, self._most = 0, n_rows, least, most
+    def __init__(self, n_rows: int, most: int, watcher: Progress | None = None) -> None:
+        self._next, self._end, self._most = 0, n_rows, most
         self._watcher = watcher
         self._lock = threading.Lock()
+        self.seconds = 0.0
 
     def take(self, size: int) -> tuple[int, int]:
-        """The next ``size`` rows; all that are left where fewer than a grain would remain. Empty at the end."""
+        """The next ``size`` rows, or as many as are left."""
         with self._lock:
             start = self._next
-            left = self._end - start
-            self._next += left if left < size + self.least else size
+            self._next = min(start + size, self._end)
             return start, self._next
 
-    def do_all(self, work: Callable[[int, int], None], failures: list[BaseException]) -> None:
-        """Do rows until none is left or another thread has failed."""
-        size = self.least
+    def do_all(self, work: Callable[[int, int], None], size: int, failures: list[BaseException]) -> None:
+        """Do rows, ``size`` of them first, until none is left or another thread has failed."""
         while size and not failures:
-            size = self.do_some(work, size)
+            size = self.do_some(work, min(size, self._most))
 
     def do_some(self, work: Callable[[int, int], None], size: int) -> int:
         """Do the next ``size`` rows; how many should come after them, 0 at the end."""
@@ -88,23 +86,26 @@ class _Rows:
         if self._watcher is not None:
             self._watcher.advance(stop - start)
         seconds = max(time.perf_counter() - begin, 1e-9)
+        # What the last chunk took, or what is left if that is less.
+        self.seconds = seconds * min((self._end - stop) / (stop - start), 1.0)
         fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
-        return min(max(fitting, self.least), self._most)
+        return max(fitting, 1)
 
 
 def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) -> None:
     failures: list[BaseException] = []
-    if n_threads > 1:
-        # The first rows alone: if kernels must be compiled, an interrupt reaches the thread that compiles them.
-        rows.do_some(work, rows.least)
+    # The first row alone: if kernels must be compiled, an interrupt reaches the thread that compiles them.
+    size = rows.do_some(work, 1)
+    while size and rows.seconds < _START:
+        size = rows.do_some(work, size)
 
     def run() -> None:
         try:
-            rows.do_all(work, failures)
+            rows.do_all(work, size, failures)
         except BaseException as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=run) for _ in range(n_threads - 1)]
+    threads = [threading.Thread(target=run) for _ in range(n_threads - 1 if size else 0)]
     try:
         for thread in threads:
             thread.start()

@@ -65,6 +65,12 @@ def all_finite(rows: FloatArray) -> NDArray[np.bool_]:
     return finite
 
 
+def evenly(total: int, count: int) -> IntArray:
+    """At most ``count`` of ``total`` row numbers, evenly spread, the same on every call."""
+    count = min(count, total)
+    return np.asarray((np.arange(count, dtype=np.int64) * total) // count, dtype=np.int64)
+
+
 class SubbundleError(ValueError):
     """Base class of the errors of this package: the data do not determine the requested result."""
 

@@ -48,6 +48,14 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     return array
 
 
+def as_batch(value: Any, name: str, dim: int) -> tuple[FloatArray, bool]:
+    """Return one point [dim] or several as rows [batch, dim] of finite numbers, and whether it was one; or raise."""
+    given = as_points(value, name, dim=dim, ndim=None)
+    if given.ndim > 2:
+        raise ValueError(f"{name} must be one point or a 2-D array of points; got shape {given.shape}.")
+    return np.atleast_2d(given), given.ndim == 1
+
+
 def as_real(value: Any, name: str) -> FloatArray:
     """Return ``value`` as a C-ordered float64 array of any shape, NaN and infinities allowed, or raise."""
     if np.ma.is_masked(value):
@@ -120,21 +128,22 @@ def as_integer(value: Any, name: str, *, low: int, high: int | None = None, why:
 
 def as_positive(value: Any, name: str, *, hint: str = "") -> float:
     """Return ``value`` as a positive, finite float, or raise."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a positive number; got {value!r}.{' ' + hint if hint else ''}")
-    number = float(value)
-    if not (number > 0.0 and np.isfinite(number)):
-        raise ValueError(f"{name} must be positive and finite; got {number!r}.{' ' + hint if hint else ''}")
-    return number
+    return _as_number(value, name, ("a positive number", "positive and finite"), hint, zero=False)
 
 
 def as_nonnegative(value: Any, name: str, *, hint: str = "") -> float:
     """Return ``value`` as a finite float, 0 or more, or raise."""
+    return _as_number(value, name, ("0 or a positive number", "0 or a positive number"), hint, zero=True)
+
+
+def _as_number(value: Any, name: str, wanted: tuple[str, str], hint: str, *, zero: bool) -> float:
+    """``wanted``: what a value of another type, and a number out of range, must be instead."""
+    hint = " " + hint if hint else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be 0 or a positive number; got {value!r}.{' ' + hint if hint else ''}")
+        raise TypeError(f"{name} must be {wanted[0]}; got {value!r}.{hint}")
     number = float(value)
-    if not (number >= 0.0 and np.isfinite(number)):
-        raise ValueError(f"{name} must be 0 or a positive number; got {number!r}.{' ' + hint if hint else ''}")
+    if not np.isfinite(number) or number < 0.0 or (number == 0.0 and not zero):
+        raise ValueError(f"{name} must be {wanted[1]}; got {number!r}.{hint}")
     return number
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import FloatArray, Status, StatusArray, evenly
 from subbundle._validation import as_integer, as_positive
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
 
 # The iteration for the Fréchet mean ends at steps shorter than this fraction of the spread of the data.
 _SETTLED = 1e-11
@@ -87,7 +87,7 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
     observations.
     """
     points = space.validate(points)
-    some = points[(np.arange(min(64, len(points))) * len(points)) // min(64, len(points))]
+    some = points[evenly(len(points), 64)]
     mean: FloatArray = some[central_observation(some, space=space)]
     value, reach = float(np.mean(space.dist(points, mean) ** 2)), 1.0
     for _ in range(as_integer(max_iterations, "max_iterations", low=1)):
@@ -217,11 +217,11 @@ def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: flo
     return curves
 
 
-def ridge_point(bundle: RiemannianSubbundle, point: Any, *, max_steps: int = 100) -> FloatArray:
+def ridge_point(bundle: RiemannianSubbundle, point: Any) -> FloatArray:
     """Project ``point`` [*shape] to the ridge: p ← exp_p((I − P) log_p m(p)), until it converges."""
     space = bundle.space
     x = flattened(space, space.validate(point, "point"))[None]
-    for _ in range(max_steps):
+    for _ in range(100):
         frame = bundle.frame(x)
         if frame.status[0] != Status.OK:
             raise ValueError(

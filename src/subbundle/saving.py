@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from subbundle import estimators
 from subbundle._archives import DamagedError, read_arrays
-from subbundle.estimators._state import HasState
+from subbundle.estimators.state import HasState
 from subbundle.io import atomic_path
 from subbundle.spaces.base import Space
 from subbundle.spaces.description import describe, restore

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Space, Sphere
+from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
 
 EXACT = [Euclidean(3), Sphere(2), Hyperbolic(2)]
 GENERAL = [

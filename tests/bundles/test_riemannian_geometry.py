@@ -8,9 +8,9 @@ from manifold_clouds import BANDWIDTH, GENERAL, around, cloud, inside, middle
 
 import subbundle as sb
 from subbundle.bundles._riemannian_differences import Differences
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, retract, shaped
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
+from subbundle.spaces.rows import flattened, orthonormal_bases, retract, shaped
 
 CENTERINGS = ("recentred", "local", "none")
 SPACES = [Sphere(2), Hyperbolic(2), *GENERAL[:4]]

@@ -135,13 +135,13 @@ def test_lengths_along_a_circle_of_latitude(parallel):
 def test_distances_of_diagonal_matrices_are_those_of_the_plane(twins):
     flat, curved = twins
     points = sb.carry_to_ridge(flat, np.array([[-0.5, 0.1], [0.2, 0.0]])).points
-    # A target beside the curve: its foot is the nearest in the metric, not in the entries.
+    # A target beside the curve: its projection is the nearest in the metric, not in the entries.
     points = np.concatenate([points, [[0.4, 0.15]]])
     expected, found = (sb.pairwise_distance(bundle, x) for bundle, x in ((flat, points), (curved, diagonal(points))))
     # Fans measure off targets to second order, in a picture of the manifold: part of a bandwidth to the third power.
     np.testing.assert_allclose(found, expected, atol=2e-3)
     here, there = (sb.log(bundle, x[1], x[2], tol=1e-4) for bundle, x in ((flat, points), (curved, diagonal(points))))
-    # Geodesics and searches to 1e-4 bandwidths; the objective is flat around the foot of a target beside the curve.
+    # Geodesics and searches to 1e-4 bandwidths; the objective is flat where a target is projected to.
     np.testing.assert_allclose(there.lengths, here.lengths, atol=1e-3)
     np.testing.assert_allclose(there.residuals, here.residuals, atol=1e-4)
 

@@ -20,7 +20,7 @@ def words(report):
 
 def test_a_clean_surface_raises_no_warning(torus):
     assert torus.warnings == ()
-    assert (torus.rank, torus.n_parts, torus.dim, torus.n_points) == (2, 1, 3, 2000)
+    assert (torus.rank, torus.n_connected_components, torus.dim, torus.n_points) == (2, 1, 3, 2000)
     # Taken at 0.6 bandwidths, a third of the radius of the tube: bends of higher order add some per cent.
     assert torus.noise == pytest.approx(0.03, rel=0.15)
     assert torus.outliers < 0.01
@@ -66,7 +66,7 @@ def test_copies_parts_and_outliers_are_named():
     copies = np.repeat(datasets.torus(400, noise=0.02).points, 3, axis=0)
     assert "66.7% of the observations repeat another one exactly" in words(sb.diagnose(copies, 2))
     spheres = [datasets.sphere(800, noise=0.02, seed=seed).points + 6.0 * seed for seed in (0, 1)]
-    assert "falls into 2 parts" in words(sb.diagnose(np.concatenate(spheres), 2))
+    assert "has 2 connected components" in words(sb.diagnose(np.concatenate(spheres), 2))
     stray = np.random.default_rng(0).uniform(-1.6, 1.6, (100, 3))
     with_outliers = np.concatenate([datasets.torus(1500, noise=0.02).points, stray])
     assert "lie far from the ridge" in words(sb.diagnose(with_outliers, 2))
@@ -113,7 +113,7 @@ def test_numbers_against_the_truth():
     assert report.noise == pytest.approx(0.02, rel=0.15)
     # Both principal curvatures are 1: √Σ|II|² = √2, and the 90 % quantile lies a little above.
     assert report.bending == pytest.approx(np.sqrt(2.0) * report.bandwidth, rel=0.25)
-    assert report.n_parts == 1
+    assert report.n_connected_components == 1
     assert report.density_range < 3.0
     assert report.non_integrability < 0.0125
     assert report.bandwidth_choice.flatness > 1.0

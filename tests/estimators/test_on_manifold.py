@@ -9,15 +9,11 @@ import pytest
 
 import subbundle as sb
 from subbundle.bundles.surroundings import Logs
-from subbundle.estimators._on_manifold import (
-    as_rows,
-    central_rows,
-    find_base_point_on_manifold,
-    kept_variance,
-    prepare_on_manifold,
-)
+from subbundle.estimators._first_chart import find_base_point
+from subbundle.estimators._on_manifold import central_rows, kept_variance, prepare_on_manifold
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 from subbundle.spaces.description import describe, restore
+from subbundle.spaces.rows import as_observations
 
 
 def parallel(n=300, noise=0.03, seed=0):
@@ -31,7 +27,7 @@ def parallel(n=300, noise=0.03, seed=0):
 def test_coordinates_along_a_circle_of_latitude():
     points, longitude = parallel()
     learned = prepare_on_manifold(points, 1, space=Sphere(2))
-    base = find_base_point_on_manifold(learned.bundle)
+    base = find_base_point(learned, "frechet", Sphere(2))
     chart = sb.Chart(learned.bundle, base)
     located = chart.locate(points, outside="nearest")
     # The coordinate is the arc length 0.8 · longitude; noise along the curve is 0.03.
@@ -51,12 +47,12 @@ def test_matrices_may_be_flat_or_square():
     base = np.array([[2.0, 0.5], [0.5, 1.0]])
     pictures = np.column_stack([np.linspace(-0.6, 0.6, 40), *(0.05 * rng.normal(size=(2, 40)))])
     rows = Logs(SPD(2), base.ravel()).leave(pictures)
-    np.testing.assert_array_equal(as_rows(rows.reshape(-1, 2, 2), SPD(2)), as_rows(rows, SPD(2)))
+    np.testing.assert_array_equal(as_observations(rows.reshape(-1, 2, 2), SPD(2)), as_observations(rows, SPD(2)))
     learned = prepare_on_manifold(rows, 1, space=SPD(2), bandwidth=0.2, denoise=False)
     assert learned.bandwidth == learned.bundle.bandwidth == 0.2
     # 40 observations are few, and yet enough to compare bandwidths: between their spacing and their extent.
     assert 1.2 / 40 < prepare_on_manifold(rows, 1, space=SPD(2), denoise=False).bandwidth < 1.2
-    given = find_base_point_on_manifold(learned.bundle, rows[20].reshape(2, 2))
+    given = find_base_point(learned, rows[20].reshape(2, 2), SPD(2))
     # Carried onto the ridge, within the noise of three directions.
     assert SPD(2).dist(given.reshape(2, 2), rows[20].reshape(2, 2)) < 0.3
 
@@ -65,7 +61,7 @@ def test_full_rank_is_the_sphere_itself():
     rng = np.random.default_rng(2)
     points = Sphere(2).projection(rng.normal(size=(300, 3)) * 0.4 + [0.0, 0.0, 1.0])
     learned = prepare_on_manifold(points, 2, space=Sphere(2))
-    base = find_base_point_on_manifold(learned.bundle)
+    base = find_base_point(learned, "frechet", Sphere(2))
     assert np.abs(points - base).max(axis=1).min() == 0.0
     chart = sb.Chart(learned.bundle, base, 0.5)
     located = chart.locate(points)
@@ -96,9 +92,9 @@ def test_bad_input():
             estimator(1, space="sphere").fit(points)
     learned = prepare_on_manifold(points, 1, space=Sphere(2), bandwidth=0.2)
     with pytest.raises(ValueError, match="base_point must be one of 'frechet'"):
-        find_base_point_on_manifold(learned.bundle, "mean")
+        find_base_point(learned, "mean", Sphere(2))
     with pytest.raises(ValueError, match="the given base_point must lie where the subspaces are defined"):
-        find_base_point_on_manifold(learned.bundle, [0.0, 0.0, -1.0])
+        find_base_point(learned, [0.0, 0.0, -1.0], Sphere(2))
 
 
 @pytest.mark.parametrize(

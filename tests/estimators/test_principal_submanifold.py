@@ -24,6 +24,16 @@ class TestTruth:
         assert error < 0.125
         assert np.mean(fitted.status_ == Status.OK) > 0.95
 
+    def test_its_quality_is_that_of_scikit_learn(self, sheet, fitted):
+        from sklearn.manifold import trustworthiness
+
+        expected = trustworthiness(sheet.points, fitted.embedding_, n_neighbors=10)
+        # The same integers summed in another order.
+        assert fitted.quality_.trustworthiness == pytest.approx(expected, abs=1e-12)
+        # Coordinates predict a row up to its noise, which is 0.03 in three directions.
+        noise = 3.0 * 0.03**2 / np.var(sheet.points, axis=0).sum()
+        assert fitted.quality_.prediction_error < noise < fitted.quality_.pca_prediction_error
+
     def test_flat_data_is_only_moved(self):
         rng = np.random.default_rng(0)
         flat = rng.uniform(-1.0, 1.0, (400, 2))

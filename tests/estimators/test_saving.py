@@ -40,6 +40,12 @@ def test_a_submanifold_comes_back_to_the_bit(sheet, fitted, saved):
     for name in ("embedding_", "status_", "residuals_", "base_point_", "bandwidth_", "noise_", "n_features_in_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(fitted, name))
     assert model.score(new) == fitted.score(new)
+    assert model.quality_.as_dict() == fitted.quality_.as_dict()
+
+
+def test_files_without_figures_of_quality_are_read(saved):
+    rewritten(saved, quality=None)
+    assert np.isnan(load(saved).quality_.trustworthiness)
 
 
 @pytest.mark.parametrize(("name", "kernel"), [("gaussian", "gaussian"), ("compact", "quartic")])

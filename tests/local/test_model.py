@@ -43,6 +43,19 @@ def test_a_paraboloid_is_found_exactly(robust, dim):
     np.testing.assert_allclose(found.second_form[0], expected, atol=0.04)
 
 
+def test_the_error_on_a_sphere_falls_with_the_fourth_power():
+    points = sb.datasets.sphere(20000).points
+    cloud, widths = sb.Cloud(points), np.array([0.14, 0.185, 0.28])
+    fits = [fit_local(cloud, points[:200], width, 2, steps=6, errors="none") for width in widths]
+    errors = [np.abs(np.linalg.norm(fit.points, axis=1) - 1.0).mean() for fit in fits]
+    order = np.polyfit(np.log(widths), np.log(errors), 1)[0]
+    # Theory: 4. The finite sample adds a part that does not fall.
+    assert 3.2 < order < 4.8
+    # II(u, u) = −x |u|² on the unit sphere; the bias is a fraction a² of it.
+    expected = -np.einsum("ab,nd->nabd", np.eye(2), fits[0].points)
+    np.testing.assert_allclose(fits[0].second_form, expected, atol=3.0 * widths[0] ** 2)
+
+
 def test_order_0_is_mean_and_eigenvalues():
     points = plane(2000, 0.02, 0)
     found = fit_local(sb.Cloud(points), points[:5], 0.2, 2, order=0)

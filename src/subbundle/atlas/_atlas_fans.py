@@ -14,7 +14,7 @@ from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
 from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
-from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, max_residual_of
+from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
 from subbundle.flow import integrate
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
@@ -23,8 +23,6 @@ from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 _ACROSS, _FEWEST = 1.33, 24
 # Independent geodesics per chart that measure the error of its interpolant.
 _CHECKS = 4
-# Tolerance of the geodesics, relative to the bandwidth: a hundredth of the default tolerance of a chart.
-_TOL = 1e-5
 # Geodesics followed at a time: enough to keep the threads busy, few enough for their nodes to fit in memory.
 _ROWS = 65536
 
@@ -64,7 +62,7 @@ def _together(
     duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
-    run = integrate(bundle, np.repeat(bases, len(every), axis=0), covectors, times, unit_speed=True, tol=_TOL)
+    run = integrate(bundle, np.repeat(bases, len(every), axis=0), covectors, times, unit_speed=True, tol=0.01 * TOL)
     max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []
     for j, base in enumerate(bases):

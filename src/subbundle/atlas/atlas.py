@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
-from subbundle._validation import as_choice, as_points, as_positive
+from subbundle._validation import as_batch, as_choice, as_points, as_positive
 from subbundle.atlas import blending
 from subbundle.atlas._atlas_cover import cover, sites
 from subbundle.atlas._atlas_fans import charts_at
@@ -186,9 +186,7 @@ class Atlas:
 
     def project(self, points: Any) -> Blended:
         """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
-        given = np.atleast_2d(as_points(points, "points", dim=self.bundle.ambient_dim, ndim=None))
-        if given.ndim > 2:
-            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
+        given, _ = as_batch(points, "points", self.bundle.ambient_dim)
         rows, charts, coordinates, projections, radii = self._contributions(given)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)

@@ -19,12 +19,10 @@ blend jumps; the nearest in d̃_j is the same submanifold where radii are equal,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle._validation import as_choice
 
-BoolArray = NDArray[np.bool_]
 CLOSEST = ("rescaled", "geodesic")
 
 

@@ -10,9 +10,6 @@ from subbundle.bundles import _pointwise
 from subbundle.cloud import Cloud
 from subbundle.local.settings import Settings
 
-# A row takes some ten microseconds.
-_GRAIN = 16
-
 
 class Blocked:
     """Frame, field and mass at points in the cloud's centred coordinates."""
@@ -35,7 +32,7 @@ class Blocked:
                 points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
             )  # fmt: skip
 
-        run_rows(work, points.shape[0], self._n_jobs, grain=_GRAIN, calls_blas=False)
+        run_rows(work, points.shape[0], self._n_jobs, calls_blas=False)
         return velocity, force, status
 
     def frame(
@@ -53,7 +50,7 @@ class Blocked:
                 points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
             )  # fmt: skip
 
-        run_rows(work, n_rows, self._n_jobs, grain=_GRAIN, calls_blas=False)
+        run_rows(work, n_rows, self._n_jobs, calls_blas=False)
         return values, vectors, mean, log_mass, status
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -67,5 +64,5 @@ class Blocked:
                 self._tree, s.widths, s.kernel, s.reach, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
             )
 
-        run_rows(work, points.shape[0], self._n_jobs, grain=_GRAIN, calls_blas=False)
+        run_rows(work, points.shape[0], self._n_jobs, calls_blas=False)
         return mean, log_mass, effective

@@ -13,13 +13,13 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.local.settings import Settings
 
-# Eigenvalues below this part of the largest are directions the data does not have.
+# Eigenvalues below this fraction of the largest are directions the data does not have.
 _FLAT = 1e-10
 
 # Points in the middle of the cloud at which the gap is looked at; every one costs an eigenproblem.
 _FEW = 32
 
-# A bandwidth below this part of the diagonal of the cloud is below the rounding of most coordinates.
+# A bandwidth below this fraction of the diagonal of the cloud is below the rounding of most coordinates.
 _COMPARABLE = 1e-12
 
 
@@ -54,19 +54,27 @@ def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float)
     """Raise when a typical point has too few neighbours; warn when the kernel spans the whole cloud."""
     # A cloud of k + 1 observations has as many effective neighbours only where their weights are equal.
     if effective < min(rank + 1, 0.9 * cloud.n_points):
-        raise ValueError(
-            f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; "
-            f"bandwidth={bandwidth:g} gives {effective:.2g} effective neighbours. "
-            f"Try bandwidth={_wide_enough(cloud, rank):.3g} or more."
-        )
+        raise too_few(bandwidth, rank, effective, _wide_enough(cloud, rank))
     if bandwidth > cloud.size:
-        warnings.warn(
-            f"bandwidth={bandwidth:g} is larger than the whole cloud (diagonal {cloud.size:g}): every point sees all "
-            "observations alike, and the subspaces are those of one global PCA. "
-            f"Try a bandwidth below {0.1 * cloud.size:.3g}.",
-            SubbundleWarning,
-            stacklevel=4,
-        )
+        warn_wide(bandwidth, f"diagonal {cloud.size:g}", "global", cloud.size)
+
+
+def too_few(bandwidth: float, rank: int, effective: float, enough: float) -> ValueError:
+    """The error for a typical point with too few neighbours, where a bandwidth of ``enough`` would do."""
+    return ValueError(
+        f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; bandwidth={bandwidth:g} "
+        f"gives {effective:.2g} effective neighbours. Try bandwidth={enough:.3g} or more."
+    )
+
+
+def warn_wide(bandwidth: float, extent: str, which: str, size: float) -> None:
+    """Warn that the kernel spans the whole cloud, of this ``extent``: all subspaces are those of one PCA."""
+    warnings.warn(
+        f"bandwidth={bandwidth:g} is larger than the whole cloud ({extent}): every point sees all observations alike, "
+        f"and the subspaces are those of one {which} PCA. Try a bandwidth below {0.1 * size:.3g}.",
+        SubbundleWarning,
+        stacklevel=5,
+    )
 
 
 def _wide_enough(cloud: Cloud, rank: int) -> float:

@@ -63,7 +63,7 @@ class Dense:
                 for b in range(start, stop):
                     status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
 
-        run_rows(work, points.shape[0], self._n_jobs, grain=1)
+        run_rows(work, points.shape[0], self._n_jobs)
         return velocity, force, status
 
     def frame(
@@ -91,7 +91,7 @@ class Dense:
                 if status[b] == Status.OK:
                     status[b] = gap_verdict(values[b], settings.rank, settings.min_gap)
 
-        run_rows(work, n_rows, self._n_jobs, grain=1)
+        run_rows(work, n_rows, self._n_jobs)
         return values, vectors, mean, log_mass, status
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -108,7 +108,7 @@ class Dense:
                     mean[b] = points[b] + near.shift
                     effective[b] = near.mass**2 / float((near.phi**2).sum())
 
-        run_rows(work, points.shape[0], self._n_jobs, grain=1)
+        run_rows(work, points.shape[0], self._n_jobs)
         return mean, log_mass, effective
 
     def _field_at(

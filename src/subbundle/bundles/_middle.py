@@ -1,4 +1,4 @@
-"""Observations carried into the middle of the cloud: where its kernel mass is typical, and landmarks lie."""
+"""Observations moved into the middle of the cloud: where its kernel mass is typical, and landmarks lie."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from subbundle._types import FloatArray
 
 # Observations at which the typical kernel mass is taken; its median settles long before.
 SAMPLE = 512
-# Steps of the mean shift that carry them into the middle of the cloud first.
+# Steps of the mean shift that move them into the middle of the cloud first.
 _SHIFTS = 3
 # Points in the middle next to a landmark whose masses are typical there.
 _AROUND = 8
@@ -20,7 +20,7 @@ Seen = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
-    """Carry points into the middle of the cloud by a few steps of the mean shift.
+    """Move points into the middle of the cloud by a few steps of the mean shift.
 
     ``first`` is what ``look`` sees from observations that are left out themselves: in high dimension an observation
     stands alone on its own noise, and its kernel mass says nothing of the mass where geodesics run.

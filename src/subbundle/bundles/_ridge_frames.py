@@ -18,7 +18,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles.base import Frame, Subbundle
-from subbundle.bundles.surroundings import Surroundings, surroundings_of
+from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
 from subbundle.local.model import LocalModel
 from subbundle.local.settings import Plan, pairs
 from subbundle.local.standard_errors import widened
@@ -28,7 +28,7 @@ _DIFFERENCE = 1e-2
 
 
 def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Carry ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
+    """Project ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
     n, dim, k = *points.shape, bundle.rank
     around = surroundings_of(bundle)
     codimension = max(surrounding_dim(bundle) - k, 1)
@@ -108,12 +108,6 @@ def _across_there(
         moved = around.transport(np.ascontiguousarray(frame.vectors[:, :, b]), points, ends)
         carried.append(around.transport(_across(there, moved), ends, points))
     return np.stack(carried), there.status
-
-
-def surrounding_dim(bundle: Subbundle) -> int:
-    """Dimension of the manifold that the bundle lives on, or of R^d."""
-    space: Any = getattr(bundle, "space", None)
-    return int(bundle.ambient_dim if space is None else space.dim)
 
 
 def _along(frame: Frame, vectors: FloatArray) -> FloatArray:

@@ -13,24 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._numbers import DIFFERENCE
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.bundles._riemannian_geometry import (
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
+from subbundle.bundles._riemannian_local import Local, concatenate, judge
+from subbundle.bundles._riemannian_sums import tangent_moments
+from subbundle.kernels import gaussian_reach
+from subbundle.local.settings import LOCAL, RECENTRED, Settings
+from subbundle.spaces.base import Space
+from subbundle.spaces.linalg import eigh
+from subbundle.spaces.rows import (
     flattened,
     orthonormal_bases,
     shaped,
     tangent_rows,
     vertical_rows,
 )
-from subbundle.bundles._riemannian_local import Local, concatenate, judge
-from subbundle.bundles._riemannian_sums import tangent_moments
-from subbundle.kernels import gaussian_reach
-from subbundle.local.settings import LOCAL, RECENTRED, Settings
-from subbundle.spaces.base import BoolArray, Space
-from subbundle.spaces.linalg import eigh
 
-# Neighbours stand this many bandwidths away, where the errors of the difference, ε² H‴/6 and 1e-16 H/ε, are balanced.
-_SPACING = 1e-5
 # Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
 _CHUNK = 1 << 18
 
@@ -59,7 +58,7 @@ class Differences:
             groups = [points[rows] for rows in self._groups(start, stop, 1)]
             found[start] = concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         return concatenate([found[start] for start in sorted(found)])
 
     def field(
@@ -81,7 +80,7 @@ class Differences:
                     velocity[which] = np.einsum("bkd,bk->bd", here.vectors[good], speeds)
                     force[which] = -self._gradient(settings, x[good], covectors[which], sight)
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
         return velocity, force, status
 
@@ -104,7 +103,7 @@ class Differences:
                 status[rows][self._cut(settings, x, self._observations, logs)] = Status.NOT_FINITE
                 mean[rows] = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), x)
 
-        run_rows(work, len(points), self._n_jobs, grain=1)
+        run_rows(work, len(points), self._n_jobs)
         return mean, log_mass, effective, status
 
     def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:
@@ -121,7 +120,7 @@ class Differences:
         distance = self._space.dist(shaped(self._space, self._observations)[None], shaped(self._space, points)[:, None])
         nearest = distance.min(axis=1)
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
-        margin = 10.0 * _SPACING * settings.bandwidth
+        margin = 10.0 * DIFFERENCE * settings.bandwidth
         here = self._observations[(distance <= (np.hypot(nearest, reach) + margin)[:, None]).any(axis=0)]
         if settings.centering != RECENTRED:
             return _Sight(here, here)
@@ -170,7 +169,7 @@ class Differences:
         size = space.inner_product(shaped(space, horizontal), shaped(space, horizontal), x)
         length = np.concatenate([np.sqrt(size), np.ones(vertical.shape[:2])], axis=1)
         directions = np.concatenate([horizontal, vertical], axis=1)
-        spacing = _SPACING * settings.bandwidth / length
+        spacing = DIFFERENCE * settings.bandwidth / length
         steps = spacing[:, :, None] * directions
         both = np.stack([steps, -steps], axis=1)
         neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))

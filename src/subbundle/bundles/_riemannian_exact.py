@@ -9,11 +9,11 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _riemannian_constant as kernels
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, shaped
 from subbundle.bundles._riemannian_local import Local
 from subbundle.local.settings import Settings
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
 
 
 def curvature_of(space: Space) -> int | None:
@@ -94,9 +94,7 @@ class Exact:
             rows = (array[start:stop] for array in arrays)
             kernel(self._observations, self._curvature, numbers, *extra, *rows)
 
-        # 50 ns per observation, against 0.1 ms for starting a thread.
-        grain = 1 + 5000 // self._observations.shape[1]
-        run_rows(work, len(arrays[0]), self._n_jobs, grain=grain, calls_blas=False)
+        run_rows(work, len(arrays[0]), self._n_jobs, calls_blas=False)
 
 
 def _numbers(settings: Settings) -> tuple[float, int, int, float, float]:

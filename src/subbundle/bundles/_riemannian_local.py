@@ -7,10 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.local.settings import Settings
 from subbundle.local.verdicts import ROUNDING
-from subbundle.spaces.base import BoolArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.kernels import exp_minus, gaussian_reach
+from subbundle.spaces.base import CUT_TOLERANCE
 
 # |κ| θ² below which (1 − θ cot θ)/θ² is summed as a series, to 1e-13: the quotient would cancel.
 _SERIES = 0.05
-# Sine of the angle from the antipode below which a log counts as undefined, as in `subbundle.spaces`.
-_CUT = 1e-12
 
 
 @kernel
@@ -62,7 +61,7 @@ def look(observations, curvature, point, basis, bandwidth, apart, scratch):
         t = angle * angle * scale
         if t - nearest >= reach or (apart >= 0.0 and chords[n] < shortest):
             continue
-        if curvature == 1 and sine <= _CUT and angle > 1.0:
+        if curvature == 1 and sine <= CUT_TOLERANCE and angle > 1.0:
             lost = True
             continue
         stretch = angle / sine if sine > 0.0 else 1.0

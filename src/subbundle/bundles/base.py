@@ -120,6 +120,10 @@ class LearnedSubbundle(HasLandmarks, Protocol):
         """The observations as flat rows [N, dim], in the order in which they were given."""
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What it was made with beside the observations, by the names of its constructor."""
+
+    @property
     def bandwidth(self) -> float:
         """a; its median where it varies."""
 

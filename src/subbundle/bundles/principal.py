@@ -10,10 +10,11 @@ import numpy as np
 from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive, as_real
+from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
+from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
 from subbundle.bundles._middle import SAMPLE, Seen, middle_from, typical_around
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.bundles.base import Field, Frame, Remembers
@@ -54,9 +55,9 @@ class PrincipalSubbundle(Remembers):
     kernel : {"auto", "compact", "gaussian"}
         ``"auto"``: compact in up to 16 dimensions of data, Gaussian above. See `subbundle.kernels`.
     min_density : float
-        Part of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT). On a
-        straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02. With 0 the bundle
-        is defined wherever an observation is in reach, the data is not looked at beforehand, and `typical_mass` is 1.
+        Fraction of the typical kernel mass below which a point is off the support of the data (status LEFT_SUPPORT).
+        On a straight border the mass is 1/2, one bandwidth outside it 0.17, two bandwidths outside 0.02. With 0 the
+        bundle is defined wherever an observation is in reach, and `typical_mass` is 1.
     min_gap : float
         (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed (status GAP_CLOSED).
     n_jobs : int or None
@@ -175,6 +176,12 @@ class PrincipalSubbundle(Remembers):
         return self._length_scale
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What it was made with beside the observations, the kernel being the one in use."""
+        width = self.bandwidth if self.local_bandwidth is None else self.local_bandwidth
+        return {"rank": self.rank, "bandwidth": width, "centering": self.centering, "kernel": self.kernel}
+
+    @property
     def rows(self) -> FloatArray:
         """The observations [N, d] in the order they were given."""
         return self.cloud.points
@@ -204,19 +211,16 @@ class PrincipalSubbundle(Remembers):
         values, vectors, mean, log_mass, status = self._evaluator.frame(self._settings, working)
         k, dim = self.rank, self.ambient_dim
         leave = self._coordinates.leave
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gap = np.where(values[:, k - 1] > 0.0, 1.0 - values[:, k] / values[:, k - 1], 0.0)
         eigenvalues = np.zeros((points.shape[0], dim))
         shown = min(dim, values.shape[1])
         eigenvalues[:, :shown] = values[:, :shown]
         columns = np.stack([leave(vectors[:, :, i], directions) for i in range(k)], axis=2)
-        largest = np.take_along_axis(columns, np.abs(columns).argmax(axis=1, keepdims=True), axis=1)
         return Frame(
-            vectors=np.where(largest < 0.0, -columns, columns),
+            vectors=columns * sign_of_largest(columns),
             eigenvalues=eigenvalues,
             mean=leave(mean, directions) + self._coordinates.centre,
             density=np.exp(log_mass),
-            gap=gap,
+            gap=relative_gap(values, k),
             status=status,
         )
 
@@ -226,12 +230,7 @@ class PrincipalSubbundle(Remembers):
         Rows with a number that is not finite, or whose force overflows, get the status NOT_FINITE, so that an
         integrator can go on with the others.
         """
-        points, covectors = as_real(points, "points"), as_real(covectors, "covectors")
-        if points.ndim != 2 or points.shape[1] != self.ambient_dim or covectors.shape != points.shape:
-            raise ValueError(
-                f"points and covectors must both have shape (batch, {self.ambient_dim}); "
-                f"got {points.shape} and {covectors.shape}."
-            )
+        points, covectors = as_pair(points, covectors, self.ambient_dim)
         finite = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
         if not finite.all():
             return self._partial_field(points, covectors, finite)
@@ -244,7 +243,7 @@ class PrincipalSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
-        """The local model at ``points`` [batch, d], carried onto the ridge; see `subbundle.ridge_project`.
+        """The local model at ``points`` [batch, d], projected onto the ridge; see `subbundle.ridge_project`.
 
         The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
         relative to the typical one.
@@ -295,6 +294,6 @@ class PrincipalSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def _middle(self, points: FloatArray) -> Seen:
-        """Observations (working coordinates) carried into the middle of the cloud, with log masses and neighbours."""
+        """Observations (working coordinates) moved into the middle of the cloud, with log masses and neighbours."""
         mass, settings = self._evaluator.mass, self._settings
         return middle_from(mass(settings, points, 0.0), lambda rows: mass(settings, rows, -1.0))

@@ -1,7 +1,7 @@
-"""Carrying points onto the ridge: where they come to rest, to any tolerance.
+"""Projecting points onto the ridge: where they come to rest, to any tolerance.
 
 The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` says what it is and what the cloud is
-like there. Geodesics keep the offset from the ridge with which they start, so a base point should be carried onto it
+like there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
 first.
 """
 
@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from subbundle._types import FloatArray, Status, StatusArray
-from subbundle._validation import as_integer, as_points, as_positive
+from subbundle._validation import as_batch, as_integer, as_positive
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import codimension, full_reach, rest
 from subbundle.bundles.surroundings import surroundings_of
@@ -59,7 +57,7 @@ def carry_to_ridge(
     order : {1, 2}
         1 for the ridge itself; 2 corrects it for the curvature of the cloud.
     tol : float
-        Steps shorter than this part of ``bundle.length_scale`` end the iteration.
+        Steps shorter than this fraction of ``bundle.length_scale`` end the iteration.
     max_steps : int
         Rounds allowed; rows still moving then have the status NOT_CONVERGED.
 
@@ -76,9 +74,7 @@ def carry_to_ridge(
     >>> bool(abs((base**2).sum() - 1.0) < 0.05)
     True
     """
-    start = as_points(points, "points", dim=bundle.ambient_dim, ndim=None)
-    if start.ndim > 2:
-        raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
+    start, single = as_batch(points, "points", bundle.ambient_dim)
     start = surroundings_of(bundle).validate(start, "points")
     plan = Plan(
         kernel=GAUSSIAN,
@@ -90,8 +86,8 @@ def carry_to_ridge(
         relative=False,
         max_steps=as_integer(max_steps, "max_steps", low=1),
     )
-    found = rest(bundle, np.atleast_2d(start), plan)
-    shifts = surroundings_of(bundle).distance(np.atleast_2d(start), found.points)
-    if start.ndim == 1:
+    found = rest(bundle, start, plan)
+    shifts = surroundings_of(bundle).distance(start, found.points)
+    if single:
         return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]
     return Carried(found.points, shifts, found.offsets, found.status)

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_integer, as_points, as_positive, as_real
-from subbundle.bundles._ridge_frames import rest_by_frames, surrounding_dim
+from subbundle._validation import as_batch, as_integer, as_positive, as_real
+from subbundle.bundles._ridge_frames import rest_by_frames
 from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.surroundings import surroundings_of
+from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach
 from subbundle.local.model import LocalModel, spread_form
@@ -33,11 +33,11 @@ from subbundle.local.settings import Plan
 
 __all__ = ["Ridge", "ridge_project"]
 
-# Part of the kernel that is left out.
+# Fraction of the kernel that is left out.
 _SPARED = 2e-3
 # Factors of the bandwidth at which a lonely point looks around, each a fifth narrower than the one before.
 _LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
-# Noise below this part of the length scale is none.
+# Noise below this fraction of the length scale is none.
 _FAINTEST = 1e-6
 
 
@@ -62,7 +62,7 @@ def ridge_project(
     order : {1, 2}
         2 corrects the ridge for the curvature of the cloud.
     tol : float
-        Steps shorter than this part of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
+        Steps shorter than this fraction of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
         steps shrink fast. Noise moves the ridge by more.
     max_steps : int
         Steps allowed; rows still moving then have the status NOT_CONVERGED and hold the last position.
@@ -93,9 +93,7 @@ def ridge_project(
     >>> bool(np.abs(np.linalg.norm(ridge.points, axis=1) - 1.0).mean() < 0.01)
     True
     """
-    start = np.atleast_2d(as_points(points, "points", dim=bundle.ambient_dim, ndim=None))
-    if start.ndim > 2:
-        raise ValueError(f"points must be one point or a 2-D array of points; got shape {start.shape}.")
+    start, _ = as_batch(points, "points", bundle.ambient_dim)
     ladder, wanted = _continuation(continuation, bundle)
     plan = Plan(
         kernel=GAUSSIAN,
@@ -115,7 +113,7 @@ def ridge_project(
 
 
 def rest(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Carry ``points`` [batch, d] onto the ridge, the fast way where there is one."""
+    """Project ``points`` [batch, d] onto the ridge, the fast way where there is one."""
     if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
         return bundle.rest(points, plan)
     return rest_by_frames(bundle, points, plan)

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 
 from subbundle._html import card, dots
+from subbundle._memory import blocks
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import check_rank
+from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
 from subbundle.bundles._middle import SAMPLE, Seen, middle_from
-from subbundle.bundles._riemannian_checks import aligned, as_observations, check_bandwidth, check_cut_locus
+from subbundle.bundles._riemannian_checks import aligned, check_bandwidth, check_cut_locus
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
-from subbundle.bundles._riemannian_geometry import flattened, retract, shaped, tangent_part
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import as_observations, flattened, retract, shaped, tangent_part
 
 # Distance²/a² up to which an observation counts as the point itself.
 _SAME = 1e-20
-# Numbers in the tangent bases that are held at once.
-_CHUNK = 1 << 20
 
 
 class RiemannianSubbundle(Remembers):
@@ -61,8 +61,8 @@ class RiemannianSubbundle(Remembers):
         The manifold: one of `subbundle.spaces`, or `subbundle.spaces.from_geomstats` of a geomstats space.
     centering : {"recentred", "local", "none"}
     min_density, min_gap : float
-        As in `PrincipalSubbundle`: part of the typical kernel mass below which a point is off the support, and relative
-        gap at or below which the subspace is undefined.
+        As in `PrincipalSubbundle`: fraction of the typical kernel mass below which a point is off the support, and
+        relative gap at or below which the subspace is undefined.
     n_jobs : int or None
         Threads; None for all cores. The results are the same to the bit.
 
@@ -170,13 +170,13 @@ class RiemannianSubbundle(Remembers):
         good = np.flatnonzero(np.isfinite(points).all(axis=1))
         if good.size:
             found = self._evaluator.frame(self._settings, points[good])
-            sign = _sign_of_largest(found.vectors)
-            vectors[good] = np.swapaxes(found.vectors * sign, 1, 2)
-            duals[good] = np.swapaxes(found.duals * sign, 1, 2)
+            columns = np.swapaxes(found.vectors, 1, 2)
+            sign = sign_of_largest(columns)
+            vectors[good], duals[good] = columns * sign, np.swapaxes(found.duals, 1, 2) * sign
             eigenvalues[good, :dim] = found.values
             mean[good], status[good] = found.mean, found.status
             density[good] = np.exp(found.log_mass - self._log_typical)
-            gap[good] = _relative_gap(found.values, k)
+            gap[good] = relative_gap(found.values, k)
         return Frame(vectors, eigenvalues, mean, density, gap, status, duals)
 
     def field(self, points: Any, covectors: Any) -> Field:
@@ -185,13 +185,7 @@ class RiemannianSubbundle(Remembers):
         Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can go on with the
         others.
         """
-        points = np.ascontiguousarray(points, dtype=np.float64)
-        covectors = np.ascontiguousarray(covectors, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.ambient_dim or covectors.shape != points.shape:
-            raise ValueError(
-                f"points and covectors must both have shape (batch, {self.ambient_dim}); "
-                f"got {points.shape} and {covectors.shape}."
-            )
+        points, covectors = as_pair(points, covectors, self.ambient_dim)
         points = retract(self.space, points)
         velocity, force = np.full((2, *points.shape), np.nan)
         status = np.full(len(points), Status.NOT_FINITE, np.int8)
@@ -208,12 +202,15 @@ class RiemannianSubbundle(Remembers):
         along the orbit must vanish. The flow calls this at the start and after each step.
         """
         landed, tangent = np.empty_like(points), np.empty_like(covectors)
-        size = max(1, _CHUNK // (self.space.dim * self.ambient_dim))
-        for first in range(0, len(points), size):
-            rows = slice(first, first + size)
+        for rows in blocks(len(points), self.space.dim * self.ambient_dim):
             landed[rows] = retract(self.space, points[rows])
             tangent[rows] = tangent_part(self.space, landed[rows], covectors[rows])
         return landed, tangent
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it was made with beside the observations."""
+        return {"rank": self.rank, "bandwidth": self.bandwidth, "centering": self.centering, "space": self.space}
 
     @property
     def rows(self) -> FloatArray:
@@ -246,28 +243,13 @@ class RiemannianSubbundle(Remembers):
         self._settings = replace(self._settings, log_share=self._log_typical + float(np.log(self.min_density)))
 
     def _sample(self, count: int) -> FloatArray:
-        places = np.arange(min(as_integer(count, "count", low=1), len(self._rows)))
-        return np.asarray(self._rows[(places * len(self._rows)) // len(places)])
+        return np.asarray(self._rows[evenly(len(self._rows), as_integer(count, "count", low=1))])
 
     def _middle(self, points: FloatArray) -> Seen:
-        """Observations carried into the middle of the cloud, with log masses and effective neighbours."""
+        """Observations moved into the middle of the cloud, with log masses and effective neighbours."""
         mass, settings = self._evaluator.mass, self._settings
         *first, status = mass(settings, points, _SAME)
         cut = np.flatnonzero(status)
         if cut.size:
             check_cut_locus(self.space, self.bandwidth, self._rows, points[cut[0]])
         return middle_from((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])
-
-
-def _sign_of_largest(vectors: FloatArray) -> FloatArray:
-    """±1 [batch, k, 1] that makes the largest entry of each vector [batch, k, D] positive."""
-    largest = np.abs(vectors).argmax(axis=2)[:, :, None]
-    return np.where(np.take_along_axis(vectors, largest, axis=2) < 0.0, -1.0, 1.0)
-
-
-def _relative_gap(values: FloatArray, rank: int) -> FloatArray:
-    """(λ_k − λ_{k+1})/λ_k [batch]; 1 in full rank, where there is no further eigenvalue."""
-    if rank == values.shape[1]:
-        return np.ones(len(values))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(values[:, rank - 1] > 0.0, 1.0 - values[:, rank] / values[:, rank - 1], 0.0)

@@ -16,13 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray
-from subbundle.bundles._riemannian_geometry import flattened, orthonormal_bases, retract, shaped
 from subbundle.spaces import Euclidean, Sphere
 from subbundle.spaces.base import Space
-
-# Half-width of the differences that carry vectors to and from a picture, relative to their length.
-_DIFFERENCE = 1e-5
+from subbundle.spaces.rows import flattened, orthonormal_bases, retract, shaped
 
 
 class Picture(Protocol):
@@ -208,13 +206,13 @@ class Logs:
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         """See `Picture`; by central differences along geodesics."""
         move = Curved(self.space).move
-        ahead, behind = (self.enter(move(points, sign * _DIFFERENCE * vectors)) for sign in (1.0, -1.0))
-        return (ahead - behind) / (2.0 * _DIFFERENCE)
+        ahead, behind = (self.enter(move(points, sign * DIFFERENCE * vectors)) for sign in (1.0, -1.0))
+        return (ahead - behind) / (2.0 * DIFFERENCE)
 
     def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
         """See `Picture`; by central differences."""
-        ahead, behind = (self.leave(pictures + sign * _DIFFERENCE * vectors) for sign in (1.0, -1.0))
-        return (ahead - behind) / (2.0 * _DIFFERENCE)
+        ahead, behind = (self.leave(pictures + sign * DIFFERENCE * vectors) for sign in (1.0, -1.0))
+        return (ahead - behind) / (2.0 * DIFFERENCE)
 
     @property
     def _basis(self) -> Any:
@@ -228,3 +226,9 @@ def surroundings_of(bundle: Any) -> Surroundings:
     """The manifold that a bundle names as its ``space``, or R^D."""
     space = getattr(bundle, "space", None)
     return FLAT if space is None else Curved(space)
+
+
+def surrounding_dim(bundle: Any) -> int:
+    """Dimension of the manifold that the bundle lives on, or of R^d."""
+    space: Any = getattr(bundle, "space", None)
+    return int(bundle.ambient_dim if space is None else space.dim)

@@ -16,14 +16,12 @@ from subbundle.charts._scattered import n_coefficients
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan_build import Tracer, build, most_scattered
 from subbundle.charts.interpolant import Interpolant
-from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, max_residual_of
+from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
 from subbundle.flow.integrate import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import defined_frame
 
-# Error of a chart in length scales unless given; noise moves the ridge by more.
-_TOL = 1e-3
-# The same for k ≥ 3, where nodes are 1.5 times as far apart and directions are expensive.
+# `TOL` for k ≥ 3, where nodes are 1.5 times as far apart and directions are expensive.
 _TOL_SCATTERED = 1e-2
 # Most geodesics when a tolerance is given.
 _MOST_ASKED = 4096
@@ -51,7 +49,7 @@ def survey(
     count = _count(n_geodesics, rank)
     found = defined_frame(bundle, base[None])
     frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
-    finest = scale / NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or _TOL) / _TOL) ** 0.25)
+    finest = scale / NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or TOL) / TOL) ** 0.25)
     check_room(
         limit / finest * (count or MOST_GEODESICS) * bundle.ambient_dim,
         "The fan of a chart of this radius",
@@ -72,7 +70,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
     most = (_MOST_ASKED if refined else MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
-    wanted = tol if tol is not None and refined else (_TOL if rank <= 2 else _TOL_SCATTERED)
+    wanted = tol if tol is not None and refined else (TOL if rank <= 2 else _TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
     if refined and built.error > wanted * scale:
         warnings.warn(

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle._types import BoolArray, FloatArray
+from subbundle.charts.fan import Fan
 
 # Neighbours on either side of a node: differences of order 6.
 _SIDE = 3

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, Status
+from subbundle._types import BoolArray, FloatArray, Status
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.charts._nearest import Found
 from subbundle.charts._scattered import Scattered
-from subbundle.charts.fan import BoolArray
 from subbundle.flow import integrate
 from subbundle.geodesics.log import log
 from subbundle.geodesics.shooting import shoot

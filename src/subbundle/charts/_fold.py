@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts._fan_derivatives import jacobi_fields
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle.charts.fan import Fan
 
 # Smallest spread of neighbouring geodesics, relative to the flat one: its inverse amplifies noise in coordinates.
 _LEAST_SPREAD = 0.1
@@ -28,12 +28,9 @@ _NEAR = 0.75
 _LEAD = 0.2
 # Nodes nearby that are compared: more than one geodesic has within that distance.
 _NEIGHBOURS = 24
-# How far back, in length scales, the cut may be set from where it was noticed.
-_BACK = 1.0
 # Two nodes lie on different sheets of the fan when their coordinates are this many times further apart than they are,
 # and half a length scale more.
 _APART = 3.0
-_MORE = 0.5
 
 
 def folds(fan: Fan) -> FloatArray:
@@ -92,7 +89,8 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     lead = fan.distances[here[1]] - fan.distances[there[1]]
     lead -= np.einsum("nd,nd->n", gradient, fan.points[here] - fan.points[there])
     rate = 1.0 - np.einsum("nd,nd->n", gradient, fan.velocities[here])
-    back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, _BACK * scale)
+    # No further back than one length scale from where it was noticed.
+    back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, scale)
     late = lead > _LEAD * scale
     np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])
     return cut
@@ -100,7 +98,7 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
 
 def differ(between: FloatArray, apart: FloatArray, scale: float) -> BoolArray:
     """Whether pairs lie on different sheets: coordinates ``between`` [n] from each other, points ``apart`` [n]."""
-    return np.asarray(between > _APART * apart + _MORE * scale)
+    return np.asarray(between > _APART * apart + 0.5 * scale)
 
 
 def _at(index: tuple[IntArray, IntArray], kept: IntArray) -> tuple[IntArray, IntArray]:

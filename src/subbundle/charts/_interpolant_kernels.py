@@ -15,10 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts.tuning import CENTRE, CONVERGED_STEP, ROUNDING_STEP
+from subbundle.charts._levenberg_kernels import MOST_ROUNDS, hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts.tuning import CENTRE
 
-# Most iterations of Levenberg–Marquardt.
-_ROUNDS = 100
 # Positions in a cell this near to its corners are left to the next cell, whose border may be another.
 _CORNER = 1e-6
 # Near the smallest numbers there are: a chart of a radius of that size has a place, and no derivatives.
@@ -51,8 +50,8 @@ def evaluate(table, step, v, point, jacobian):
     r = max(r, CENTRE * step)
     node = min(int(r / step), n_nodes - 2)
     t = r / step - node
-    p1, q0, q1 = t * t * (3.0 - 2.0 * t), t * (1.0 - t) * (1.0 - t), t * t * (t - 1.0)
-    dp1, dq0, dq1 = 6.0 * t * (1.0 - t) / step, (1.0 - t) * (1.0 - 3.0 * t) / step, t * (3.0 * t - 2.0) / step
+    p1, q0, q1 = hermite(t)
+    dp1, dq0, dq1 = hermite_slopes(t, step)
     if v.size == 1:
         sign = 1.0 if ray == 0 else -1.0
         a, b = table[ray, node], table[ray, node + 1]
@@ -61,9 +60,8 @@ def evaluate(table, step, v, point, jacobian):
             jacobian[d, 0] = sign * (dp1 * (b[0, d] - a[0, d]) + dq0 * a[1, d] + dq1 * b[1, d])
         return
     after = ray + 1 if ray + 1 < n_rays else 0
-    o1, e0, e1 = s * s * (3.0 - 2.0 * s), s * (1.0 - s) * (1.0 - s), s * s * (s - 1.0)
-    width = max(2.0 * np.pi / n_rays * r, _TINY)
-    do1, de0, de1 = 6.0 * s * (1.0 - s) / width, (1.0 - s) * (1.0 - 3.0 * s) / width, s * (3.0 * s - 2.0) / width
+    o1, e0, e1 = hermite(s)
+    do1, de0, de1 = hermite_slopes(s, max(2.0 * np.pi / n_rays * r, _TINY))
     a, b, c, e = table[ray, node], table[ray, node + 1], table[after, node], table[after, node + 1]
     size = np.hypot(v[0], v[1])
     u0, u1 = (v[0] / size, v[1] / size) if size > 0.0 else (1.0, 0.0)
@@ -104,85 +102,21 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = table.shape[3], coordinates.shape[1]
     jacobian, tried_jacobian = np.empty((2, dim, rank))
-    tried_point, tried = np.empty(dim), np.empty(rank)
+    tried_point, tried, normal, change = np.empty(dim), np.empty(rank), np.empty((rank, rank)), np.empty((rank, 1))
     farthest = step * (table.shape[1] - 1)
     for i in range(targets.shape[0]):
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(table, step, v, point, jacobian)
-        value = _squared_distance(point, target)
-        damping = 0.0
-        resting[i] = False
-        for _ in range(_ROUNDS):
-            length = _step(jacobian, point, target, damping, scale, tried)
-            for m in range(rank):
-                tried[m] += v[m]
-            _keep_within(tried, farthest)
+        value, damping = squared_distance(point, target), 0.0
+        for _ in range(MOST_ROUNDS):
+            length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(table, step, tried, tried_point, tried_jacobian)
-            now = _squared_distance(tried_point, target)
-            if now <= value:
-                v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
-                value = now
-                damping = 0.1 * damping if damping > 1e-6 else 0.0
-                resting[i] = length <= CONVERGED_STEP * scale
-            else:
-                damping = max(10.0 * damping, 1e-3)
-                resting[i] = length <= ROUNDING_STEP * scale
+            value, damping, resting[i] = judge(
+                tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
+            )
             if resting[i]:
                 break
         residuals[i] = np.sqrt(value)
-
-
-@kernel
-def _squared_distance(a, b):
-    total = 0.0
-    for d in range(a.size):
-        total += (a[d] - b[d]) ** 2
-    return total
-
-
-@kernel
-def _keep_within(v, farthest):
-    size = 0.0
-    for m in range(v.size):
-        size += v[m] * v[m]
-    size = np.sqrt(size)
-    if size > farthest:
-        for m in range(v.size):
-            v[m] *= farthest / size
-
-
-@kernel
-def _step(jacobian, point, target, damping, longest, step):
-    """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
-    dim, rank = jacobian.shape
-    n00 = n01 = n11 = g0 = g1 = 0.0
-    for d in range(dim):
-        miss = target[d] - point[d]
-        n00 += jacobian[d, 0] * jacobian[d, 0]
-        g0 += jacobian[d, 0] * miss
-        if rank == 2:
-            n01 += jacobian[d, 0] * jacobian[d, 1]
-            n11 += jacobian[d, 1] * jacobian[d, 1]
-            g1 += jacobian[d, 1] * miss
-    ridge = (damping + 1e-14) * max(n00, n11)
-    n00, n11 = n00 + ridge + 1e-300, n11 + ridge
-    if rank == 1:
-        step[0] = g0 / n00
-        length = abs(step[0])
-    else:
-        determinant = n00 * n11 - n01 * n01
-        if determinant > 1e-300:
-            step[0] = (n11 * g0 - n01 * g1) / determinant
-            step[1] = (n00 * g1 - n01 * g0) / determinant
-        else:
-            # A chart so small, or so flat, that its Jacobian vanishes: down the slope.
-            step[0], step[1] = g0 / max(n00, n11), g1 / max(n00, n11)
-        length = np.hypot(step[0], step[1])
-    if length > longest:
-        for m in range(rank):
-            step[m] *= longest / length
-        length = longest
-    return length
 
 
 @kernel
@@ -232,4 +166,4 @@ def border_coordinates(border, ray, s, v):
 def _border_distance(table, step, border, target, ray, s, v, point, jacobian):
     border_coordinates(border, ray, s, v)
     evaluate(table, step, v, point, jacobian)
-    return _squared_distance(point, target)
+    return squared_distance(point, target)

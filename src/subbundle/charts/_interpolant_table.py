@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts._fan_derivatives import angular
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle.charts.fan import Fan
 
 
 def continued(fan: Fan, n_nodes: int) -> tuple[FloatArray, FloatArray]:

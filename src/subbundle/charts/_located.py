@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from subbundle._types import FloatArray, StatusArray
+from subbundle._types import FloatArray, Status, StatusArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +28,8 @@ class Located:
     points: FloatArray
     residuals: FloatArray
     status: StatusArray
+
+    def first(self) -> Located:
+        """The record of the first row alone."""
+        status = Status(int(self.status[0]))
+        return Located(self.coordinates[0], self.points[0], self.residuals[0], status)  # type: ignore[arg-type]

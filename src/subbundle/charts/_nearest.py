@@ -7,9 +7,8 @@ from typing import Protocol
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle.charts._fold import differ
-from subbundle.charts.fan import BoolArray
 from subbundle.geodesics.tuning import START_NODES
 
 Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]

@@ -14,14 +14,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.fan import BoolArray
 from subbundle.charts.tuning import BORDER_SLACK
 
-# Rows of a call per thread at least, so that starting it pays; every row is a least-squares fit.
-_GRAIN = 50
 # Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
 _PER_COEFFICIENT = 2.5
 
@@ -106,7 +103,7 @@ class Scattered:
                 directions, nodes, ends, self.step, self.scale, reach, coordinates[i:j], points[i:j], jacobians[i:j]
             )
 
-        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        run_rows(work, n, self.n_jobs)
         return points, jacobians
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
@@ -144,7 +141,7 @@ class Scattered:
                 targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j],
             )  # fmt: skip
 
-        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        run_rows(work, n, self.n_jobs)
         return coordinates, points, residuals, resting
 
     def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts.tuning import CENTRE, CONVERGED_STEP, ROUNDING_STEP
+from subbundle.charts._levenberg_kernels import MOST_ROUNDS, hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts.tuning import CENTRE
+from subbundle.local.regression import factorise, solve
 
-# Most iterations of Levenberg–Marquardt: fewer than over a table, since each is a least-squares fit.
-_ROUNDS = 60
 # Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
 _LEAST = 1e-4
 
@@ -35,18 +35,18 @@ def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
     n_terms = 1 + (rank - 1) + (rank - 1) * rank // 2
     r, basis = _basis(v, step)
     near, terms, weights = _near(directions, ends, scale, reach, r, basis, n_terms)
-    columns = _solve(terms, weights, rank)
+    columns = _inverse_columns(terms, weights, rank)
     place = min(int(r / step), nodes.shape[1] - 2)
     t = r / step - place
-    p1, q0, q1 = t * t * (3.0 - 2.0 * t), t * (1.0 - t) * (1.0 - t), t * t * (t - 1.0)
-    dp1, dq0, dq1 = 6.0 * t * (1.0 - t) / step, (1.0 - t) * (1.0 - 3.0 * t) / step, t * (3.0 * t - 2.0) / step
+    p1, q0, q1 = hermite(t)
+    dp1, dq0, dq1 = hermite_slopes(t, step)
     slopes = np.zeros((rank, dim))
     point[:] = 0.0
     for i in range(near.size):
         coefficient = np.zeros(rank)
         for c in range(rank):
             for m in range(n_terms):
-                coefficient[c] += terms[i, m] * columns[c, m]
+                coefficient[c] += terms[i, m] * columns[m, c]
             coefficient[c] *= weights[i]
         a, b = nodes[near[i], place], nodes[near[i], place + 1]
         for d in range(dim):
@@ -119,35 +119,18 @@ def _near(directions, ends, scale, reach, r, basis, n_terms):
 
 
 @kernel
-def _solve(terms, weights, n_columns):
-    """The first ``n_columns`` columns of (Aᵀ w A)⁻¹, as rows, by Cholesky."""
+def _inverse_columns(terms, weights, n_columns):
+    """The first ``n_columns`` columns of (Aᵀ w A)⁻¹ [p, n_columns]."""
     n, p = terms.shape
-    lower = np.zeros((p, p))
+    gram, columns = np.zeros((p, p)), np.zeros((p, n_columns))
     for i in range(n):
         for a in range(p):
             for b in range(a + 1):
-                lower[a, b] += weights[i] * terms[i, a] * terms[i, b]
-    trace = 0.0
-    for a in range(p):
-        trace += lower[a, a]
-    for a in range(p):
-        lower[a, a] += 1e-13 * trace
-        for b in range(a + 1):
-            for m in range(b):
-                lower[a, b] -= lower[a, m] * lower[b, m]
-            lower[a, b] = np.sqrt(max(lower[a, a], 1e-300)) if a == b else lower[a, b] / lower[b, b]
-    columns = np.zeros((n_columns, p))
+                gram[a, b] += weights[i] * terms[i, a] * terms[i, b]
     for c in range(n_columns):
-        x = columns[c]
-        for a in range(p):
-            x[a] = 1.0 if a == c else 0.0
-            for m in range(a):
-                x[a] -= lower[a, m] * x[m]
-            x[a] /= lower[a, a]
-        for a in range(p - 1, -1, -1):
-            for m in range(a + 1, p):
-                x[a] -= lower[m, a] * x[m]
-            x[a] /= lower[a, a]
+        columns[c, c] = 1.0
+    factorise(gram, 0.0, p)
+    solve(gram, columns)
     return columns
 
 
@@ -163,61 +146,18 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = nodes.shape[3], coordinates.shape[1]
     jacobian, tried_jacobian = np.empty((2, dim, rank))
-    tried_point, tried = np.empty(dim), np.empty(rank)
+    tried_point, tried, normal, change = np.empty(dim), np.empty(rank), np.empty((rank, rank)), np.empty((rank, 1))
     farthest = step * (nodes.shape[1] - 1)
     for i in range(targets.shape[0]):
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian)
-        value = ((point - target) ** 2).sum()
-        damping = 0.0
-        resting[i] = False
-        for _ in range(_ROUNDS):
-            length = _step(jacobian, point, target, damping, scale, tried)
-            tried += v
-            size = np.sqrt((tried**2).sum())
-            if size > farthest:
-                tried *= farthest / size
+        value, damping = squared_distance(point, target), 0.0
+        for _ in range(MOST_ROUNDS):
+            length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
-            now = ((tried_point - target) ** 2).sum()
-            if now <= value:
-                v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
-                value = now
-                damping = 0.1 * damping if damping > 1e-6 else 0.0
-                resting[i] = length <= CONVERGED_STEP * scale
-            else:
-                damping = max(10.0 * damping, 1e-3)
-                resting[i] = length <= ROUNDING_STEP * scale
+            value, damping, resting[i] = judge(
+                tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
+            )
             if resting[i]:
                 break
         residuals[i] = np.sqrt(value)
-
-
-@kernel
-def _step(jacobian, point, target, damping, longest, step):
-    """Write the damped Gauss–Newton step, at most ``longest`` long, and return its length."""
-    dim, rank = jacobian.shape
-    miss = target - point
-    size = 0.0
-    for m in range(rank):
-        diagonal = 0.0
-        for d in range(dim):
-            diagonal += jacobian[d, m] * jacobian[d, m]
-        size = max(size, diagonal)
-    # The damping as further rows of the least-squares problem, so that one solver serves both.
-    rows, ones = np.zeros((dim + rank, rank)), np.ones(dim + rank)
-    rows[:dim] = jacobian
-    for m in range(rank):
-        rows[dim + m, m] = np.sqrt((damping + 1e-14) * size)
-    inverse = _solve(rows, ones, rank)
-    for m in range(rank):
-        step[m] = 0.0
-        for c in range(rank):
-            gradient = 0.0
-            for d in range(dim):
-                gradient += jacobian[d, c] * miss[d]
-            step[m] += inverse[c, m] * gradient
-    length = np.sqrt((step**2).sum())
-    if length > longest:
-        step *= longest / length
-        length = longest
-    return length

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.surroundings import Picture, Surroundings
 from subbundle.charts.chart_data import Model
 
 # Most Gauss–Newton steps: the start, nearest in the picture, is close.
 _ROUNDS = 8
-# Half-width of the differences and length of the last step, in units of the chart's radius.
-_DIFFERENCE, _SETTLED = 1e-5, 1e-9
+# Length of the last step, in units of the chart's radius.
+_SETTLED = 1e-9
 
 
 def settle(
@@ -41,8 +42,8 @@ def settle(
         v = coordinates[rows]
         miss, slopes = seen(rows, v), []
         for unit in np.eye(v.shape[1]):
-            slopes.append(seen(rows, v + _DIFFERENCE * size * unit) - seen(rows, v - _DIFFERENCE * size * unit))
-        jacobian = np.stack(slopes, axis=2) / (2.0 * _DIFFERENCE * size)
+            slopes.append(seen(rows, v + DIFFERENCE * size * unit) - seen(rows, v - DIFFERENCE * size * unit))
+        jacobian = np.stack(slopes, axis=2) / (2.0 * DIFFERENCE * size)
         normal = np.einsum("nmi,nmj->nij", jacobian, jacobian)
         # A singular or undefined one gives no step.
         sound = np.isfinite(normal).all(axis=(1, 2)) & all_finite(miss)

@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._html import card, dots
-from subbundle._types import FloatArray, Status, all_finite
-from subbundle._validation import as_choice, as_points
+from subbundle._types import BoolArray, FloatArray, Status, all_finite
+from subbundle._validation import as_batch, as_choice
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.charts import chart_data
 from subbundle.charts._chart_survey import survey
 from subbundle.charts._located import Located
+from subbundle.charts._on_domain import OnDomain
 from subbundle.charts._settle import settle
-from subbundle.charts.fan import BoolArray
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
 
 
-class Chart:
+class Chart(OnDomain):
     """Normal coordinates around ``base_point`` [dim], in both directions.
 
     Parameters
@@ -204,10 +204,8 @@ class Chart:
             Points that the chart does not cover get NaN, or the nearest point on its border. Their status is not OK.
         """
         outside = as_choice(outside, "outside", ("nan", "nearest"))
-        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
-        if given.ndim > 2:
-            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
-        points = self._around.validate(np.atleast_2d(given), "points")
+        rows, single = as_batch(points, "points", len(self.base_point))
+        points = self._around.validate(rows, "points")
         targets = self._picture.enter(points)
         unseen = ~all_finite(targets)
         targets[unseen] = 0.0
@@ -225,13 +223,8 @@ class Chart:
         bad = unseen if outside == "nearest" else status != Status.OK
         status[unseen] = Status.LEFT_SUPPORT
         coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
-        if given.ndim == 1:
-            return Located(coordinates[0], found[0], residuals[0], Status(int(status[0])))  # type: ignore[arg-type]
-        return Located(coordinates, found, residuals, status)
-
-    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
-        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
-        return self.locate(points, outside=outside).coordinates
+        located = Located(coordinates, found, residuals, status)
+        return located.first() if single else located
 
     def project(
         self, points: Any, *, method: str = "continuous", outside: str = "nearest"
@@ -248,22 +241,16 @@ class Chart:
         if as_choice(method, "method", ("continuous", "discrete")) == "continuous":
             located = self.locate(points, outside=outside)
             return located.points, located.residuals
-        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
-        points = np.atleast_2d(given)
+        points, single = as_batch(points, "points", len(self.base_point))
         targets = self._picture.enter(points)
         near = self._picture.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
         near[~all_finite(targets)] = np.nan
         residuals = self._around.distance(points, near)
-        return (near[0], residuals[0]) if given.ndim == 1 else (near, residuals)
+        return (near[0], residuals[0]) if single else (near, residuals)
 
     def residual(self, points: Any, *, outside: str = "nearest") -> FloatArray:
         """Distances [batch] of ``points`` [batch, dim] from the chart; see `locate`."""
         return self.locate(points, outside=outside).residuals
-
-    def inside(self, coordinates: Any) -> BoolArray:
-        """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
-        held = self._held(coordinates)[1]
-        return held if np.ndim(coordinates) == 2 else held[0]
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
@@ -277,32 +264,19 @@ class Chart:
         result[known] = self._model.extent(given[known])
         return result
 
-    def inverse_transform(self, coordinates: Any) -> FloatArray:
-        """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
-        given, held = self._held(coordinates)
-        result = np.full((len(given), len(self.base_point)), np.nan)
-        result[held] = self._picture.leave(self._model.evaluate(given[held]))
-        return result if np.ndim(coordinates) == 2 else result[0]
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.base_point), self.rank
 
-    def jacobian(self, coordinates: Any) -> FloatArray:
-        """∂exp/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
-        given, held = self._held(coordinates)
-        result = np.full((len(given), len(self.base_point), self.rank), np.nan)
-        jacobians = self._model.jacobians(given[held])
-        if self._around is not FLAT:
-            at = self._model.evaluate(given[held])
-            jacobians = np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)
-        result[held] = jacobians
-        return result if np.ndim(coordinates) == 2 else result[0]
+    def _holds(self, coordinates: FloatArray) -> BoolArray:
+        return self._model.inside(coordinates)
 
-    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
-        """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
-        given = np.array(coordinates, dtype=np.float64, ndmin=2)
-        if given.ndim != 2 or given.shape[1] != self.rank:
-            raise ValueError(
-                f"coordinates must have shape (batch, {self.rank}), one column per coordinate; got shape "
-                f"{np.shape(coordinates)}."
-            )
-        held = np.asarray(np.isfinite(given).all(axis=1))
-        held[held] = self._model.inside(given[held])
-        return given, held
+    def _points_at(self, coordinates: FloatArray) -> FloatArray:
+        return self._picture.leave(self._model.evaluate(coordinates))
+
+    def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
+        jacobians = self._model.jacobians(coordinates)
+        if self._around is FLAT:
+            return jacobians
+        at = self._model.evaluate(coordinates)
+        return np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._numbers import LARGEST
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle.bundles.base import Subbundle
@@ -19,8 +20,6 @@ from subbundle.charts.interpolant import Interpolant
 
 Model = Interpolant | Scattered | Searched
 
-# The square of a coordinate must not overflow.
-_LARGEST = 1e150
 _AXES = {
     "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmp",
     "velocities": "lmp", "counts": "l", "border": "l2",
@@ -137,5 +136,5 @@ def _check_numbers(data: ChartData) -> None:
             raise ValueError(f"arrays[{name!r}] must be positive; got {getattr(data, name)}. The arrays are damaged.")
     reached = np.arange(nodes) < data.counts[:, None]
     parts = [data.base_point, data.frame, data.directions, data.extents, data.border]
-    if not all((np.abs(part) < _LARGEST).all() for part in (*parts, data.points[reached], data.velocities[reached])):
-        raise ValueError(f"arrays must hold numbers below {_LARGEST:g} wherever rays reached. The arrays are damaged.")
+    if not all((np.abs(part) < LARGEST).all() for part in (*parts, data.points[reached], data.velocities[reached])):
+        raise ValueError(f"arrays must hold numbers below {LARGEST:g} wherever rays reached. The arrays are damaged.")

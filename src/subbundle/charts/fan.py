@@ -13,15 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics.start import covectors_from_coordinates
-
-BoolArray = NDArray[np.bool_]
 
 # Steps of the integrator per length scale, on average over a stage, after which a geodesic is given up: most take 5 to
 # 15. One that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray, evenly
 from subbundle.bundles.base import Subbundle
 from subbundle.charts._interpolant_table import continued
 from subbundle.charts._scattered import Scattered
-from subbundle.charts.fan import BoolArray, Fan, interleave, trace
+from subbundle.charts.fan import Fan, interleave, trace
 from subbundle.charts.fan_domain import Domain, domain_of
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.tuning import ERROR_QUANTILE
@@ -148,5 +148,4 @@ def _check_directions(unit: FloatArray) -> FloatArray:
         return unit
     if rank > 2:
         return directions(rank, _CHECKS + 5)
-    rows = np.arange(min(_CHECKS, count)) * count // min(_CHECKS, count)
-    return np.asarray(_between(count)[rows])
+    return np.asarray(_between(count)[evenly(count, _CHECKS)])

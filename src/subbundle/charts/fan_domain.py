@@ -7,16 +7,14 @@ from enum import IntEnum
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.charts._fold import folds, shortcuts
-from subbundle.charts.fan import BoolArray, Fan
+from subbundle.charts.fan import Fan
 
 # The border between two geodesics that end at different distances is straight, but rises no more than this (in length
 # scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
 # next geodesics may go another way, and beside a fold the shorter one decides.
-_RISE = 4.0
-_RISE_AT_CUT = 0.5
-_RISE_AT_FOLD = 0.0
+_RISE, _RISE_AT_CUT = 4.0, 0.5
 
 
 class Ending(IntEnum):
@@ -60,7 +58,7 @@ class Domain:
         """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions; of a line, ρ twice."""
         if len(self.extents) == 2:
             return np.repeat(self.extents[:, None], 2, axis=1)
-        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, _RISE_AT_FOLD, _RISE_AT_CUT), _RISE) * scale
+        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, 0.0, _RISE_AT_CUT), _RISE) * scale
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
         rise = np.minimum(rise, np.roll(rise, -1))[:, None]
         return np.asarray(np.minimum(ends, ends.min(axis=1, keepdims=True) + rise))

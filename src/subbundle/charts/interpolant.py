@@ -15,15 +15,12 @@ from scipy.spatial import cKDTree
 
 from subbundle._elementwise import arctan2
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts._interpolant_table import build_table
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.fan import BoolArray
 from subbundle.charts.tuning import BORDER_SLACK
 
-# Rows of a call per thread at least, so that starting it pays.
-_GRAIN = 2000
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
 
@@ -109,7 +106,7 @@ class Interpolant:
         def work(i: int, j: int) -> None:
             kernels.evaluate_batch(table, self.step, coordinates[i:j], points[i:j], jacobians[i:j])
 
-        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        run_rows(work, n, self.n_jobs)
         return points, jacobians
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
@@ -141,7 +138,7 @@ class Interpolant:
                 table, self.step, self.scale, targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j]
             )
 
-        run_rows(work, n, self.n_jobs, grain=_GRAIN)
+        run_rows(work, n, self.n_jobs)
         return coordinates, points, residuals, resting
 
     def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_points, as_positive
+from subbundle._types import BoolArray, FloatArray, Status
+from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._located import Located
+from subbundle.charts._on_domain import OnDomain
 from subbundle.charts.quadric_kernels import evaluate_rows, locate_rows
 from subbundle.geodesics.directions import directions
 
-BoolArray = NDArray[np.bool_]
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")
 # Circles of points on which the domain is sampled, and directions on each per dimension of the chart.
 _RINGS, _SPOKES = 8, 12
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticChart:
+class QuadraticChart(OnDomain):
     """Normal coordinates to third order around a point of a submanifold.
 
     Parameters
@@ -103,10 +103,7 @@ class QuadraticChart:
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart; ``outside`` as in `Chart.locate`."""
         outside = as_choice(outside, "outside", ("nan", "nearest"))
-        given = as_points(points, "points", dim=len(self.base_point), ndim=None)
-        if given.ndim > 2:
-            raise ValueError(f"points must be one point or a 2-D array of points; got shape {given.shape}.")
-        rows = np.ascontiguousarray(np.atleast_2d(given))
+        rows, single = as_batch(points, "points", len(self.base_point))
         coordinates, found, residuals = np.empty((len(rows), self.rank)), np.empty_like(rows), np.empty(len(rows))
         locate_rows(rows, *self._tables, coordinates, found, residuals)
         beyond = ~self.inside(coordinates)
@@ -119,32 +116,8 @@ class QuadraticChart:
         status = np.where(far, Status.LEFT_SUPPORT, Status.OK).astype(np.int8)
         if outside == "nan":
             coordinates[far], found[far], residuals[far] = np.nan, np.nan, np.nan
-        if given.ndim == 1:
-            return Located(coordinates[0], found[0], residuals[0], Status(int(status[0])))  # type: ignore[arg-type]
-        return Located(coordinates, found, residuals, status)
-
-    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
-        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
-        return self.locate(points, outside=outside).coordinates
-
-    def inverse_transform(self, coordinates: Any) -> FloatArray:
-        """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
-        given, held = self._held(coordinates)
-        result = np.full((len(given), len(self.base_point)), np.nan)
-        result[held] = self._expand(given[held])[0]
-        return result if np.ndim(coordinates) == 2 else result[0]
-
-    def jacobian(self, coordinates: Any) -> FloatArray:
-        """∂x/∂v [batch, dim, rank]; NaN outside the domain."""
-        given, held = self._held(coordinates)
-        result = np.full((len(given), *self.frame.shape), np.nan)
-        result[held] = self._expand(given[held])[1]
-        return result if np.ndim(coordinates) == 2 else result[0]
-
-    def inside(self, coordinates: Any) -> BoolArray:
-        """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
-        held = self._held(coordinates)[1]
-        return held if np.ndim(coordinates) == 2 else held[0]
+        located = Located(coordinates, found, residuals, status)
+        return located.first() if single else located
 
     def extent_along(self, coordinates: Any) -> FloatArray:
         """ρ for every row of ``coordinates`` [batch, rank]; NaN for NaN."""
@@ -163,12 +136,16 @@ class QuadraticChart:
         evaluate_rows(np.ascontiguousarray(coordinates), *self._tables, points, jacobians)
         return points, jacobians
 
-    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
-        """Coordinates [batch, rank], and which rows lie in the domain, up to rounding."""
-        given = np.array(coordinates, dtype=np.float64, ndmin=2)
-        if given.ndim != 2 or given.shape[1] != self.rank:
-            raise ValueError(
-                f"coordinates must have shape (batch, {self.rank}), one column per coordinate; got shape "
-                f"{np.shape(coordinates)}."
-            )
-        return given, np.asarray(np.linalg.norm(given, axis=1) <= self.radius * (1.0 + 1e-12))
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.base_point), self.rank
+
+    def _holds(self, coordinates: FloatArray) -> BoolArray:
+        # Up to rounding.
+        return np.asarray(np.linalg.norm(coordinates, axis=1) <= self.radius * (1.0 + 1e-12))
+
+    def _points_at(self, coordinates: FloatArray) -> FloatArray:
+        return self._expand(coordinates)[0]
+
+    def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
+        return self._expand(coordinates)[1]

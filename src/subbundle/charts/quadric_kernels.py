@@ -44,7 +44,7 @@ def bend(forms, c, tau, mixed, square):
 
 
 @kernel
-def foot(point, bases, frames, forms, c, tau, mixed, square, offset, small):
+def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small):
     """Project ``point`` to chart ``c``: write its tangent coordinates τ and return the squared distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
@@ -169,26 +169,6 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
 
 
 @kernel
-def base_coordinates(bases, frames, forms, pairs, forward, backward):
-    """For pairs (c, e) of charts the normal coordinates of base e in chart c, and of base c in chart e, [P, k] each."""
-    dim, rank = frames.shape[1], frames.shape[2]
-    point, tau, v = np.empty(dim), np.empty(rank), np.empty(rank)
-    mixed, square, offset, small = np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
-    for p in range(len(pairs)):
-        for way in range(2):
-            c, e = pairs[p, way], pairs[p, 1 - way]
-            for j in range(dim):
-                point[j] = bases[e, j]
-            foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
-            normal_from_tangent(mixed, square, tau, v)
-            for a in range(rank):
-                if way == 0:
-                    forward[p, a] = v[a]
-                else:
-                    backward[p, a] = v[a]
-
-
-@kernel
 def locate_rows(points, base, frame, form, coordinates, projections, residuals):
     """Normal coordinates [n, k] of the points of one chart nearest to ``points`` [n, D], these points, and distances.
 
@@ -198,7 +178,7 @@ def locate_rows(points, base, frame, form, coordinates, projections, residuals):
     tau, small = np.empty(rank), np.empty((rank + 1, rank))
     mixed, square, offset = np.empty((rank, dim)), np.empty(dim), np.empty(dim)
     for n in range(len(points)):
-        residuals[n] = np.sqrt(foot(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
+        residuals[n] = np.sqrt(project_to_chart(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
         normal_from_tangent(mixed, square, tau, coordinates[n])
         for j in range(dim):
             projections[n, j] = points[n, j] - offset[j]

@@ -6,6 +6,8 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
+# Error of a chart in length scales unless given; noise moves the ridge by more.
+TOL = 1e-3
 # Nodes of a geodesic per length scale: cubic Hermite interpolation is of fourth order, and with three nodes its error
 # is ten times below the default tolerance of a chart.
 NODES_PER_LENGTH = 3.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_points, as_real
 from subbundle.cloud.build import LEAF, blocks_of, build, corners_of
 
@@ -101,9 +101,7 @@ class Cloud:
 
     def sample(self, count: int) -> IntArray:
         """Places in leaf order of ``count`` observations spread evenly over the tree, the same on every call."""
-        places = np.arange(min(count, self.n_points), dtype=np.int64)
-        spread: IntArray = (places * self.n_points) // places.size
-        return spread
+        return evenly(self.n_points, count)
 
     def at(self, places: IntArray) -> FloatArray:
         """Centred coordinates [len(places), d] of the observations at these places of the leaf order."""

@@ -21,7 +21,7 @@ from subbundle._types import FloatArray, IntArray
 
 # Root of the summed squared sines of the angles to the mean, above which a subspace is left out.
 _TURNED = 0.7
-# Part of the points that must be left, and points for every coefficient of the fit.
+# Fraction of the points that must be left, and points for every coefficient of the fit.
 _LEFT, _PER_COEFFICIENT = 0.4, 4
 # Least eigenvalue of the second moments of (1, u/R): below, the points lie on a line.
 _THIN = 0.02

@@ -6,17 +6,14 @@ import numpy as np
 
 from subbundle.cloud import Cloud
 from subbundle.embedding.atlas_distance import AtlasDistance
-from subbundle.embedding.quality import Quality, quality
+from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
-
-# Observations that are laid out: more would cost seconds and change the figures in the third digit.
-_ROWS = 1000
 
 
 def layout_quality(cloud: Cloud, rank: int, n_jobs: int | None = None) -> Quality:
     """Figures of the layout of some observations of ``cloud`` in R^rank, principal components beside it."""
     # In the order of their first appearance in the tree, so that nothing depends on the order they came in.
-    rows = cloud.at(cloud.sample(_ROWS))
+    rows = cloud.at(cloud.sample(ROWS))
     rows = rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
     layout = lay_out_table(
         rows, np.ones(len(rows)), rank, metric="auto", n_neighbors=None, bandwidth="auto", n_jobs=n_jobs

@@ -51,7 +51,7 @@ def summary(report: Report) -> list[tuple[str, str]]:
         ("noise", f"{report.noise:.3g} ({report.noise / report.bandwidth:.2f} bandwidths)"),
         ("bending", f"{report.bending:.2f} (curvature times bandwidth)"),
         ("non-integrability", f"{report.non_integrability:.3f} (a surface stays below {NOT_A_SURFACE:g})"),
-        ("connected parts", f"{report.n_parts}"),
+        ("connected components", f"{report.n_connected_components}"),
         ("density", f"varies {report.density_range:.1f} : 1"),
         ("outliers", f"{report.outliers:.1%}"),
         (f"laid out in R^{report.rank}", report.quality.sentence()),
@@ -136,17 +136,15 @@ def _about_the_shape(report: Report) -> Iterator[str]:
 
 
 def _about_the_sample(report: Report) -> Iterator[str]:
-    if report.n_parts > 1:
+    if report.n_connected_components > 1:
         yield (
-            f"The cloud falls into {report.n_parts} parts at this bandwidth: distances between them are "
-            "infinite. Treat "
-            "them one by one."
+            f"The cloud has {report.n_connected_components} connected components at this bandwidth: distances between "
+            "them are infinite. Treat them one by one."
         )
     if report.density_range > UNEVEN:
         yield (
-            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse "
-            "regions will be "
-            "noisy, dense ones smoother than they need be."
+            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse regions "
+            "will be noisy, dense ones smoother than they need be."
         )
     if report.outliers > OUTLYING:
         yield (

@@ -31,18 +31,18 @@ from subbundle.selection.rank import RankChoice, choose_rank
 _QUERIES = 500
 # Principal components of more than 16 coordinates at most.
 _MOST_COMPONENTS = 12
-# Part of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
+# Fraction of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
 _NARROWER = 0.6
 # Outliers move further than this many standard deviations of the noise.
 _FAR = 4.0
-# Parts smaller than this part of the cloud are outliers, not parts.
+# Components smaller than this fraction of the cloud are outliers, not components.
 _PART = 0.01
 # What is reported of a cloud without a ridge.
 _UNKNOWN: dict[str, Any] = {
     "noise": np.nan,
     "bending": np.nan,
     "non_integrability": np.nan,
-    "n_parts": 1,
+    "n_connected_components": 1,
     "density_range": np.nan,
     "outliers": np.nan,
     "shifts": np.empty(0),
@@ -79,14 +79,14 @@ class Report:
     non_integrability : float
         Angle by which the subspaces fail to close up, at the scale where they are most distinct; see
         `subbundle.diagnostics.integrability`.
-    n_parts : int
-        Connected parts with at least one per cent of the observations each.
+    n_connected_components : int
+        Connected components with at least one per cent of the observations each.
     density_range : float
         Kernel mass on the ridge, 95 % quantile over 5 % quantile.
     outliers : float
-        Part of the observations further from the ridge than four times the noise, or without a ridge.
+        Fraction of the observations further from the ridge than four times the noise, or without a ridge.
     duplicates : float
-        Part of the observations that repeat another one exactly.
+        Fraction of the observations that repeat another one exactly.
     quality : subbundle.embedding.quality.Quality
         Of a layout of up to a thousand observations in ``rank`` coordinates: trustworthiness, continuity, stress and
         cross-validated prediction error, beside those of principal components.
@@ -110,7 +110,7 @@ class Report:
     noise: float
     bending: float
     non_integrability: float
-    n_parts: int
+    n_connected_components: int
     density_range: float
     outliers: float
     duplicates: float
@@ -118,6 +118,11 @@ class Report:
     shifts: FloatArray
     noise_scores: FloatArray
     warnings: tuple[str, ...] = ()
+
+    @property
+    def n_parts(self) -> int:
+        """Former name of ``n_connected_components``."""
+        return self.n_connected_components
 
     def __str__(self) -> str:
         return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
@@ -176,7 +181,7 @@ def diagnose(
     --------
     >>> import subbundle as sb
     >>> report = sb.diagnose(sb.datasets.torus(2000, noise=0.03).points)
-    >>> report.rank, report.n_parts, report.warnings
+    >>> report.rank, report.n_connected_components, report.warnings
     (2, 1, ())
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
@@ -231,7 +236,7 @@ def _report(
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))
-        seen["n_parts"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
+        seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
@@ -258,7 +263,7 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
         "noise": noise,
         "bending": float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
         "non_integrability": float("nan"),
-        "n_parts": 1,
+        "n_connected_components": 1,
         "density_range": float(high / low),
         "outliers": float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),
         "shifts": shifts,

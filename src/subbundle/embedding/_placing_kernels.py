@@ -15,13 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts.quadric_kernels import exp_chart, foot, normal_from_tangent
+from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
 
 
 @kernel
 def place(
     near, origins, bases, frames, forms, maps, shifts, stretches, link_starts, links, radii, sharp, points, images,
-    feet, coverage, disagreement, distortion, nearest, outside,
+    projections, coverage, disagreement, distortion, nearest, outside,
 ):  # fmt: skip
     """Write for ``points`` [B, D] with candidate charts ``near`` [B, K] their images [B, k] and nearest points of the
     atlas; ``coverage`` is 0 beyond all discs, ``disagreement`` the weighted standard deviation of the images,
@@ -36,15 +36,15 @@ def place(
         for j in range(dim):
             point[j] = points[b, j]
         span = _distances(near, b, origins, point, squares)
-        best, home, excess = np.inf, 0, 0.0
+        best, closest, excess = np.inf, 0, 0.0
         for i in range(candidates):
             c = near[b, i]
-            left = foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
+            left = project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small)
             length = np.sqrt(normal_from_tangent(mixed, square, tau, v))
             beyond = max(length - radii[c], 0.0)
             score = left + beyond * beyond + (1.0 - sharp) * squares[i]
             if score < best:
-                best, home, excess = score, i, beyond
+                best, closest, excess = score, i, beyond
             weights[i] = _weight(squares[i], span, squares[i] / radii[c] ** 2, sharp)
             covers[i] = max(1.0 - (length / radii[c]) ** 2, 0.0) ** 3
             for j in range(dim):
@@ -54,12 +54,12 @@ def place(
                 for e in range(rank):
                     total += v[e] * maps[c, e, a]
                 votes[i, a] = total
-        total = _keep_linked(near, b, home, link_starts, links, weights)
+        total = _keep_linked(near, b, closest, link_starts, links, weights)
         cover, stretch, spread = 0.0, 0.0, 0.0
         for a in range(rank):
             images[b, a] = 0.0
         for j in range(dim):
-            feet[b, j] = 0.0
+            projections[b, j] = 0.0
         for i in range(candidates):
             w = weights[i] / total
             if w > 0.0:
@@ -68,12 +68,12 @@ def place(
                 for a in range(rank):
                     images[b, a] += w * votes[i, a]
                 for j in range(dim):
-                    feet[b, j] += w * spots[i, j]
+                    projections[b, j] += w * spots[i, j]
         for i in range(candidates):
             for a in range(rank):
                 spread += weights[i] / total * (votes[i, a] - images[b, a]) ** 2
         coverage[b], distortion[b], disagreement[b] = cover, stretch, np.sqrt(spread)
-        nearest[b], outside[b] = near[b, home], excess
+        nearest[b], outside[b] = near[b, closest], excess
 
 
 @kernel
@@ -89,7 +89,7 @@ def unplace(near, bases, frames, forms, inverses, shifts, link_starts, links, ra
         for a in range(rank):
             z[a] = images[b, a]
         span = _distances(near, b, shifts, z, squares)
-        best, home = np.inf, 0
+        best, closest = np.inf, 0
         for i in range(candidates):
             c = near[b, i]
             lengths[i] = 0.0
@@ -101,9 +101,9 @@ def unplace(near, bases, frames, forms, inverses, shifts, link_starts, links, ra
                 lengths[i] += total * total
             lengths[i] = np.sqrt(lengths[i])
             if lengths[i] < best:
-                best, home = lengths[i], i
+                best, closest = lengths[i], i
             weights[i] = _weight(squares[i], span, (lengths[i] / radii[c]) ** 2, sharp)
-        total = _keep_linked(near, b, home, link_starts, links, weights)
+        total = _keep_linked(near, b, closest, link_starts, links, weights)
         cover = 0.0
         for j in range(dim):
             points[b, j] = 0.0
@@ -138,27 +138,27 @@ def _weight(squared, span, relative, sharp):
 
 
 @kernel
-def _keep_linked(near, b, home, link_starts, links, weights):
+def _keep_linked(near, b, closest, link_starts, links, weights):
     """Give charts that are not linked to the nearest one no weight; returns the sum of the weights, never zero."""
-    total, chart = 0.0, near[b, home]
+    total, chart = 0.0, near[b, closest]
     for i in range(near.shape[1]):
-        if i != home and not _linked(chart, near[b, i], link_starts, links):
+        if i != closest and not _linked(chart, near[b, i], link_starts, links):
             weights[i] = 0.0
         total += weights[i]
     if total <= 0.0:
-        weights[home] = 1.0
+        weights[closest] = 1.0
         return 1.0
     return total
 
 
 @kernel
-def _linked(home, c, link_starts, links):
-    """Whether chart ``c`` is linked to ``home``; the links of a chart are listed in rising order."""
-    low, high = link_starts[home], link_starts[home + 1]
+def _linked(closest, c, link_starts, links):
+    """Whether chart ``c`` is linked to ``closest``; the links of a chart are listed in rising order."""
+    low, high = link_starts[closest], link_starts[closest + 1]
     while low < high:
         middle = (low + high) // 2
         if links[middle] < c:
             low = middle + 1
         else:
             high = middle
-    return low < link_starts[home + 1] and links[low] == c
+    return low < link_starts[closest + 1] and links[low] == c

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts.quadric_kernels import exp_chart, foot, normal_from_tangent
+from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
 
 _SWEEPS = 80
 # A path has settled when no point moves by more than this fraction of a radius.
@@ -135,7 +135,7 @@ def _log(nodes, i, bases, frames, forms, c, scratch, v):
     point, tau, mixed, square, offset, small = scratch
     for j in range(point.size):
         point[j] = nodes[i, j]
-    foot(point, bases, frames, forms, c, tau, mixed, square, offset, small)
+    project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small)
     normal_from_tangent(mixed, square, tau, v)
 
 

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
 from subbundle._parallel import resolve_jobs, run_rows
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_points
 from subbundle.embedding._straighten_kernels import straighten
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
@@ -24,7 +24,6 @@ from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 _TREES = 64
 # Trust in the charts below which nothing is straightened: it would change a length by less than a hundredth.
 _NO_TRUST = 0.05
-_GRAIN = 16
 # Pairs of points on which lengths are compared.
 _PAIRS = 120
 
@@ -57,7 +56,7 @@ class AtlasDistance:
         if len(x) != len(y):
             raise ValueError(f"x and y must have as many rows; got {len(x)} and {len(y)}. Use pairwise for all pairs.")
         first, second = self._atlas.place(x), self._atlas.place(y)
-        return self._straight(first.feet, second.feet, first.nearest, second.nearest)
+        return self._straight(first.projections, second.projections, first.nearest, second.nearest)
 
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
@@ -69,13 +68,17 @@ class AtlasDistance:
         if y is None:
             rows, columns = np.triu_indices(len(x), 1)
             matrix = np.zeros((len(x), len(x)))
-            lengths = self._straight(here.feet[rows], here.feet[columns], here.nearest[rows], here.nearest[columns])
+            lengths = self._straight(
+                here.projections[rows], here.projections[columns], here.nearest[rows], here.nearest[columns]
+            )
             matrix[rows, columns] = matrix[columns, rows] = lengths
             return matrix
         there = self._atlas.place(as_points(y, "y", dim=self._atlas.bases.shape[1]))
-        rows, columns = (index.ravel() for index in np.indices((len(here.feet), len(there.feet))))
-        lengths = self._straight(here.feet[rows], there.feet[columns], here.nearest[rows], there.nearest[columns])
-        return lengths.reshape(len(here.feet), len(there.feet))
+        rows, columns = (index.ravel() for index in np.indices((len(here.projections), len(there.projections))))
+        lengths = self._straight(
+            here.projections[rows], there.projections[columns], here.nearest[rows], there.nearest[columns]
+        )
+        return lengths.reshape(len(here.projections), len(there.projections))
 
     def stress(self, points: FloatArray, coordinates: FloatArray) -> float:
         """Relative stress √(Σ (|z_i − z_j| − d_ij)²/Σ d_ij²) of ``coordinates`` [n, k] of ``points`` [n, D]."""
@@ -134,13 +137,13 @@ class AtlasDistance:
                 first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
             )  # fmt: skip
 
-        run_rows(work, len(chosen), self._jobs, grain=_GRAIN, calls_blas=False)
+        run_rows(work, len(chosen), self._jobs, calls_blas=False)
         return np.maximum(found, 1e-300)
 
 
 def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
     """Rows spread evenly over ``count`` rows, and the same in another order."""
-    first = (np.arange(min(_PAIRS, count)) * count) // min(_PAIRS, count)
+    first = evenly(count, _PAIRS)
     return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
 
 

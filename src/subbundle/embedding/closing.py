@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, evenly
 from subbundle.graph.neighborhoods import Neighborhoods
 
 _APART = 3.0
@@ -45,7 +45,7 @@ def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
 def unrolled(edges: Neighborhoods, lengths: csr_array) -> FloatArray:
     """Positions [n, k] when the charts are unrolled along the shortest paths from a central node."""
     count, rank = len(edges.neighbors), edges.frames.shape[1]
-    probes = (np.arange(min(_PROBES, count)) * count) // min(_PROBES, count)
+    probes = evenly(count, _PROBES)
     centre = int(np.argmin(dijkstra(lengths, directed=False, indices=probes).max(axis=0)))
     distance, before = dijkstra(lengths, directed=False, indices=centre, return_predecessors=True)
     order = np.argsort(distance, kind="stable")[1:]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding._tour_kernels import shortest_tour
 
 # Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between the two kinds.
@@ -65,7 +65,7 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     distances = cdist(points, points)
     order = np.empty(count, np.int64)
     number = min(_MOST_STARTS, _ALL_STARTS // count)
-    starts = (np.arange(number) * count) // number
+    starts = evenly(count, number)
     for few, sweeps, wanted in ((1, 2, _CURVE - _WORTHWHILE), (number, _SWEEPS, _CURVE)):
         shortest_tour(distances, starts[:few], sweeps, order)
         followed = _followed(distances, order, 2, 1)

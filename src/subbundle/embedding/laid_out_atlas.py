@@ -10,19 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._numbers import LARGEST
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding._placing_kernels import place, unplace
 
-_GRAIN = 64
 # Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
 _ROUNDS = 4
 # Charts beyond twice the dimension that are asked about a point.
 _MORE = 6
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
 _EVEN, _SHARPEST = 0.02, 1e-3
-# The square of a coordinate must not overflow.
-_LARGEST = 1e150
 ARRAYS = (
     "origins",
     "bases",
@@ -44,7 +42,7 @@ class Placement:
     Attributes
     ----------
     coordinates : [n, k]
-    feet : [n, D]
+    projections : [n, D]
         Nearest points of the atlas.
     coverage : [n]
         Charts that hold the point, relative to the middle of the data: about 1 inside, 0 beyond all charts.
@@ -61,7 +59,7 @@ class Placement:
     """
 
     coordinates: FloatArray
-    feet: FloatArray
+    projections: FloatArray
     coverage: FloatArray
     disagreement: FloatArray
     distortion: FloatArray
@@ -151,14 +149,14 @@ class LaidOutAtlas:
         ordered = starts[0] == 0 and starts[-1] == self.links.size and (np.diff(starts) >= 0).all()
         if not ordered or not within(self.links, count) or not within(self.labels, count):
             raise ValueError("links and labels must be numbers of charts")
-        if not all((np.abs(getattr(self, name)) < _LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
-            raise ValueError(f"all numbers of an atlas must be below {_LARGEST:g}, and radii positive")
+        if not all((np.abs(getattr(self, name)) < LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
+            raise ValueError(f"all numbers of an atlas must be below {LARGEST:g}, and radii positive")
 
     def place(self, points: FloatArray) -> Placement:
         """Coordinates of ``points`` [n, D]; every point gets some, `Placement.coverage` tells on what grounds."""
         points = np.ascontiguousarray(points)
         count, dim = points.shape
-        images, feet = np.empty((count, self.rank)), np.empty((count, dim))
+        images, projections = np.empty((count, self.rank)), np.empty((count, dim))
         coverage, disagreement, distortion, outside = (np.empty(count) for _ in range(4))
         nearest = np.empty(count, np.int64)
         near = self._near(self._search, points)
@@ -168,12 +166,19 @@ class LaidOutAtlas:
             place(
                 near[part], self.origins, self.bases, self.frames, self.forms, self.maps, self.shifts,
                 self.stretches, self.link_starts, self.links, self.radii, self._sharp, points[part], images[part],
-                feet[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
+                projections[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
             )  # fmt: skip
 
-        run_rows(work, count, resolve_jobs(self.n_jobs), grain=_GRAIN, calls_blas=False)
+        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
         return Placement(
-            images, feet, coverage / self.typical, disagreement, distortion, nearest, self.labels[nearest], outside
+            images,
+            projections,
+            coverage / self.typical,
+            disagreement,
+            distortion,
+            nearest,
+            self.labels[nearest],
+            outside,
         )
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -220,7 +225,7 @@ class LaidOutAtlas:
                 self.links, self.radii, self._sharp, coordinates[part], points[part], coverage[part],
             )  # fmt: skip
 
-        run_rows(work, count, resolve_jobs(self.n_jobs), grain=_GRAIN, calls_blas=False)
+        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
         return points, coverage / self.typical
 
     def _near(self, search: NearestNeighbors, queries: FloatArray) -> IntArray:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 
 _QUERIES, _MOST_NEIGHBORS = 300, 400
@@ -108,7 +108,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
 def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:
     """Fits over rows within √(k + 4) bandwidths: weights 1 − (d/R)² in k dimensions have the variance R²/(k + 4)."""
     count = len(points)
-    some = points[(np.arange(min(_QUERIES, count)) * count) // min(_QUERIES, count)]
+    some = points[evenly(count, _QUERIES)]
     reach = bandwidth * np.sqrt(rank + 4.0)
     inside = NearestNeighbors().fit(points).radius_neighbors(some, reach, return_distance=False)
     size = int(np.median([len(rows) for rows in inside])) - 1
@@ -132,7 +132,7 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
 def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Rung]:
     """Neighbourhoods of rising size and what the two halves make of them."""
     count = len(points)
-    chosen = (np.arange(min(_QUERIES, count)) * count) // min(_QUERIES, count)
+    chosen = evenly(count, _QUERIES)
     splits = int(np.clip(_ALL_QUERIES // count, 1, _MOST_SPLITS))
     queries = np.tile(points[chosen], (splits, 1))
     most = min(_MOST_NEIGHBORS, count // 3)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray
-from subbundle.local.neighbor_frames import blocks
 
 # Slopes are held to zero by this fraction of the weights: nearest rows on a line give no slope across it.
 _HELD = 1e-3

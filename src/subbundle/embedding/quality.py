@@ -10,15 +10,17 @@ Neighbourhoods and predictions are judged on at most a thousand rows spread even
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, evenly
 from subbundle.embedding.prediction import prediction_error
 
-_ROWS, _NEAR = 1000, 10
+# Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
+ROWS, _NEAR = 1000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,25 @@ class Quality:
         beside = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
         return f"{', '.join(beside)}, stress {self.stress:.3f} (in brackets: PCA)"
 
-    def as_dict(self) -> dict[str, float]:
-        """The figures by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    def as_dict(self) -> dict[str, float | None]:
+        """The figures by name, None where there is none, as JSON knows it."""
+        return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def unknown(cls) -> Quality:
+        """No figures."""
+        return cls(*(float("nan") for _ in fields(cls)))
+
+    @classmethod
+    def from_dict(cls, figures: Mapping[str, float | None]) -> Quality:
+        """What `as_dict` gave."""
+        return cls(**{name: float("nan") if value is None else float(value) for name, value in figures.items()})
 
 
 def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("nan")) -> Quality:
     """Compare ``coordinates`` [n, k] of ``points`` [n, D] with these and with their principal components."""
     count, rank = coordinates.shape
-    few = (np.arange(min(_ROWS, count)) * count) // min(_ROWS, count)
+    few = evenly(count, ROWS)
     points, coordinates = points[few], coordinates[few]
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)

@@ -15,12 +15,12 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer
-from subbundle.selection.components import Components, all_components, first_components
+from subbundle.selection.components import MARGIN, Components, all_components, first_components
 
 # Up to so many features nothing is left out: a floor of noise cannot be seen in so few.
 _FEW_FEATURES = 8
-# Margins of the edge and of the two moments, and the fraction of the variance that may go in any case.
-_EDGE, _MOMENT, _TRACE = 1.05, 0.1, 1e-5
+# Margin of the two moments, and the fraction of the variance that may go in any case.
+_MOMENT, _TRACE = 0.1, 1e-5
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
@@ -52,7 +52,7 @@ def _telling(points: FloatArray) -> int:
     for kept in range(1, len(values) // 2 + 1):
         size, ratio = dim - kept, (dim - kept) / count
         floor = left[kept] / size
-        if values[kept] <= _EDGE * floor * (1.0 + np.sqrt(ratio)) ** 2:
+        if values[kept] <= MARGIN * floor * (1.0 + np.sqrt(ratio)) ** 2:
             second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
             flat = abs(second / (1.0 + ratio) - 1.0) < _MOMENT
             flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < _MOMENT

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding.prediction import prediction_error
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.graph.neighbor_graph import graph_of
@@ -67,8 +67,7 @@ def ladder(rank: int, count: int) -> list[int]:
 
 def landmarks_among(count: int) -> IntArray:
     """Rows spread evenly over ``count`` rows, as many as a table of distances may hold."""
-    few = min(count, max(_FEWEST_LANDMARKS, _TABLE // count))
-    return np.asarray((np.arange(few) * count) // few, np.int64)
+    return evenly(count, max(_FEWEST_LANDMARKS, _TABLE // count))
 
 
 def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged: bool) -> Skeleton:

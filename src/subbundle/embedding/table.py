@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding.arrangement import side_by_side
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.curves import curve_through
@@ -89,7 +89,7 @@ def lay_out_table(
     wanted = min(count, _MOST_NODES)
     if how.n_neighbors:
         wanted = min(wanted, max(-(-_PER_FIT * count // how.n_neighbors), 4 * _PER_FIT))
-    kept = (np.arange(wanted) * count) // wanted
+    kept = evenly(count, wanted)
     chosen = rows[kept]
 
     def laid_out(how: Denoising) -> TableLayout:

@@ -42,7 +42,7 @@ class Placed:
 def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas, outside: str) -> Placed:
     """Place ``rows`` [n, d] without missing values; beyond all charts they get NaN if ``outside`` is ``"nan"``."""
     placed = atlas.place(components.enter(rows))
-    offsets = rows - components.leave(placed.feet)
+    offsets = rows - components.leave(placed.projections)
     residuals = np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
     status = np.where(placed.coverage > 0.0, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
     shown = placed.coordinates
@@ -59,6 +59,6 @@ def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> 
     filled = filled_from(rows, components.leave(atlas.bases))
     some = ~known.all(axis=1)
     for _ in range(_FILLINGS):
-        feet = components.leave(atlas.place(components.enter(filled[some])).feet)
-        filled[some] = np.where(known[some], rows[some], feet)
+        projections = components.leave(atlas.place(components.enter(filled[some])).projections)
+        filled[some] = np.where(known[some], rows[some], projections)
     return filled

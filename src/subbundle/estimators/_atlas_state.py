@@ -14,7 +14,7 @@ from subbundle.embedding.quality import Quality, quality
 from subbundle.estimators._atlas_fit import Learned
 from subbundle.estimators._atlas_input import DistanceCoordinates
 from subbundle.estimators._atlas_place import completed
-from subbundle.estimators._state import State, check_components
+from subbundle.estimators.state import State, check_components
 from subbundle.selection.components import Components
 
 _VALUES = (
@@ -61,7 +61,7 @@ def state_of_atlas(model: Any) -> State:
     """Values that JSON can hold, and arrays."""
     values: dict[str, Any] = {name: getattr(model, name) for name in _VALUES}
     values |= {"layout": 2, "tie": min(model._tie, 1e300), "contradiction": model.atlas_.contradiction}
-    values["quality"] = {name: None if np.isnan(v) else v for name, v in model.quality_.as_dict().items()}
+    values["quality"] = model.quality_.as_dict()
     arrays = {name: getattr(model, name) for name in _OWN if hasattr(model, name)}
     lengths = model._lengths
     arrays |= {
@@ -95,7 +95,7 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
     model._distances = None
     if _DISTANCES + "points" in arrays:
         model._distances = DistanceCoordinates(*(arrays[_DISTANCES + name] for name in ("points", "means", "axes")))
-    model.quality_ = Quality(**{name: float("nan") if v is None else float(v) for name, v in values["quality"].items()})
+    model.quality_ = Quality.from_dict(values["quality"])
     model.n_components_ = model.atlas_.rank
 
 

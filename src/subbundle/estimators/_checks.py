@@ -11,6 +11,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import readable
 
+# Fraction of the points that may lie outside all charts before it is worth a warning.
+FEW = 0.02
+
 
 def check_rank(rank: int, name: str, X: FloatArray) -> None:
     """Raise when the features of ``X`` [n, d] have no room for ``rank`` dimensions; warn when they have no more than

@@ -9,11 +9,11 @@ from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
 from subbundle._validation import readable
-from subbundle.bundles._riemannian_checks import check_space
 from subbundle.estimators._checks import check_rank
-from subbundle.estimators._on_manifold import as_rows, prepare_on_manifold
+from subbundle.estimators._on_manifold import prepare_on_manifold
 from subbundle.estimators._prepare import Prepared, prepare
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import as_observations, check_space
 
 
 def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -> FloatArray:
@@ -23,7 +23,7 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
         if np.ndim(X) == 1 + len(space.shape) > 2:
             X = np.reshape(X, (len(X), -1))
     rows: FloatArray = validate_data(estimator, readable(X, "X"), dtype=np.float64, **settings)
-    return rows if space is None else as_rows(rows, space)
+    return rows if space is None else as_observations(rows, space)
 
 
 def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:

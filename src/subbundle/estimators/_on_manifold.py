@@ -1,8 +1,8 @@
-"""From observations on a known manifold to a subbundle that is fit for long geodesics, and a base point on it.
+"""From observations on a known manifold to a subbundle that is fit for long geodesics.
 
 The steps are those of `_prepare`, on the manifold: the bandwidth is chosen in a picture of the data (offsets in R^D
 for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
-observations are carried along geodesics onto the ridge of their own bundle; and the bundle is built again from what
+observations are projected along geodesics onto the ridge of their own bundle; and the bundle is built again from what
 arrived there, at 0.67 of the bandwidth. In full rank there is nothing to carry: the bundle is the manifold itself.
 
 Points are rows [n, D], matrices one after the other.
@@ -15,28 +15,19 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, Status, all_finite
+from subbundle._types import FloatArray, IntArray, all_finite, evenly
 from subbundle._validation import as_choice, as_integer, as_positive
-from subbundle.bundles._riemannian_checks import as_observations
-from subbundle.bundles._riemannian_geometry import flattened, shaped
-from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import Curved
 from subbundle.charts.chart import Chart
-from subbundle.estimators._prepare import Prepared, guess_remark, narrower
+from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower
 from subbundle.selection.bandwidth import compare_bandwidths
-from subbundle.selection.base_point import central_landmarks
 from subbundle.selection.components import all_components
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import as_observations, shaped
 
-_NEAR_ENOUGH, _STEPS = 1e-3, 10
-# Observations that a sum of squared distances is taken over, and base points that are tried.
-_JUDGES, _CANDIDATES = 300, 32
-
-
-def as_rows(X: Any, space: Space) -> FloatArray:
-    """Observations [n, *shape] or [n, D] as rows [n, D] on ``space``, or an error in words."""
-    return as_observations(X, space)
+# Observations that a sum of squared distances is taken over.
+_JUDGES = 300
 
 
 def prepare_on_manifold(
@@ -50,41 +41,16 @@ def prepare_on_manifold(
     n_jobs: int | None = None,
 ) -> Prepared:
     """Learn the bundle of the given ``rank`` from ``points`` [N, *shape] or [N, D] on ``space``."""
-    rows = as_rows(points, space)
+    rows = as_observations(points, space)
     why = f"dimensions of {space!r}; rank = dim is the manifold itself"
     rank = as_integer(rank, "n_components", low=1, high=space.dim, why=why)
     width, remark = _bandwidth(rows, rank, space, bandwidth, n_jobs)
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
-        carried = denoised_on_manifold(bundle, rows)
+        carried = denoised(bundle, rows)
         narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
         bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
     return Prepared(all_components(rows), width, bundle, remark=remark)
-
-
-def find_base_point_on_manifold(bundle: RiemannianSubbundle, base_point: Any = "frechet") -> FloatArray:
-    """The within-sample Fréchet mean, or a given point [*shape] or [D], carried onto the ridge: [D]."""
-    space = bundle.space
-    if isinstance(base_point, str):
-        if as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned":
-            candidates = central_landmarks(bundle, _CANDIDATES)[0]
-        else:
-            rows = flattened(space, bundle.observations)
-            candidates = rows[central_rows(rows, space)[:_CANDIDATES]]
-        wanted = f"one of the {len(candidates)} most central observations"
-        hint = "Pass another bandwidth, or a base_point inside the data."
-    else:
-        candidates = as_rows(np.asarray(base_point)[None], space)
-        wanted, hint = "the given base_point", "Choose a point on the data, for instance one of its rows."
-    if bundle.rank == space.dim:
-        return np.asarray(candidates[0])
-    for first in range(0, len(candidates), 4):
-        carried = carry_to_ridge(bundle, candidates[first : first + 4])
-        good = np.flatnonzero(carried.status == Status.OK)
-        if good.size:
-            return np.asarray(carried.points[good[0]])
-    reason = Status(int(carried.status[0])).words
-    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_rows(rows: FloatArray, space: Space) -> IntArray:
@@ -93,7 +59,7 @@ def central_rows(rows: FloatArray, space: Space) -> IntArray:
     The order of the rows does not matter: those compared with are every so-many-th in lexicographic order.
     """
     order = np.lexsort(rows.T[::-1])
-    judges = order[(np.arange(min(_JUDGES, len(rows))) * len(rows)) // min(_JUDGES, len(rows))]
+    judges = order[evenly(len(rows), _JUDGES)]
     points = shaped(space, rows)
     total = np.zeros(len(rows))
     for judge in judges:
@@ -122,12 +88,3 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
         return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1])), ""
     choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
     return choice.bandwidth, guess_remark(choice, len(rows), rank)
-
-
-def denoised_on_manifold(bundle: RiemannianSubbundle, rows: FloatArray) -> FloatArray:
-    """``rows`` [n, D] carried onto the second-order ridge; those without a ridge nearby stay where they are."""
-    carried = carry_to_ridge(bundle, rows, tol=_NEAR_ENOUGH, max_steps=_STEPS)
-    arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
-    with np.errstate(invalid="ignore"):
-        arrived &= carried.shifts <= 3.0 * bundle.bandwidth + 3.0 * float(np.nanmedian(carried.shifts))
-    return np.where(arrived[:, None], carried.points, rows)

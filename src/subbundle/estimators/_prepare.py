@@ -15,10 +15,12 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.components import (
@@ -47,7 +49,7 @@ _WIDEST = 0.9
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
 _ENOUGH = 40.0
-# Steps of the ridge shorter than this part of the bandwidth change nothing that noise would not.
+# Steps of the ridge shorter than this fraction of the bandwidth change nothing that noise would not.
 _NEAR_ENOUGH, _STEPS = 1e-3, 10
 
 
@@ -112,13 +114,16 @@ def narrower(mass: float, rank: int, *, given: bool) -> float:
     return min(share, 1.0 if given else _WIDEST)
 
 
-def denoised(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] carried onto the second-order ridge; those without a ridge nearby, outliers, stay where they
-    are."""
+def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
+    """``points`` [n, r] projected onto the second-order ridge; those without a ridge nearby, outliers, stay where they
+    are. A bundle that fills its space has the whole space for a ridge."""
+    if bundle.rank == surrounding_dim(bundle):
+        return points
     carried = carry_to_ridge(bundle, points, tol=_NEAR_ENOUGH, max_steps=_STEPS)
     arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
     # A point that was carried further than the kernel reaches has gone to another sheet.
-    arrived &= carried.shifts <= 3.0 * bundle.bandwidth_at(points) + 3.0 * float(np.median(carried.shifts))
+    with np.errstate(invalid="ignore"):
+        arrived &= carried.shifts <= 3.0 * bundle.bandwidth_at(points) + 3.0 * float(np.nanmedian(carried.shifts))
     return np.where(arrived[:, None], carried.points, points)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle._validation import as_integer
-from subbundle.bundles._riemannian_geometry import flattened, shaped
 from subbundle.estimators._on_manifold import central_rows
 from subbundle.selection.components import first_components
 from subbundle.selection.rank import choose_rank
 from subbundle.spaces.base import Space
+from subbundle.spaces.rows import flattened, shaped
 
-# Below this part of the places that agree, a choice is worth a warning.
+# Below this fraction of the places that agree, a choice is worth a warning.
 _UNSURE = 0.5
 
 

@@ -23,11 +23,11 @@ from subbundle.estimators._atlas_state import describe, remember, restore_atlas,
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.estimators._state import State
 from subbundle.estimators.atlas_messages import fit_message, outside_message
+from subbundle.estimators.state import State
 from subbundle.selection.components import Components
 
-# Residuals are compared with the typical one of the training points, but never with less than this part of a radius.
+# Residuals are compared with the typical one of the training points, at least this fraction of a radius.
 _SHARPEST = 1e-3
 _CHOICES = {
     "metric": ("auto", "rigid", "stress", "precomputed"), "closed": ("cut", "raise"), "missing": ("raise", "local"),
@@ -166,8 +166,8 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         remember(self, learned)
         if self.base_point is not None:
             base = as_points(self.base_point, "base_point", dim=rows.shape[1], ndim=1)
-            self.atlas_, foot = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
-            self.base_point_ = self._components.leave(foot[None])[0]
+            self.atlas_, projection = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
+            self.base_point_ = self._components.leave(projection[None])[0]
         describe(self, rows)
         message = fit_message(self)
         if message:

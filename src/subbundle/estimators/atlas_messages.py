@@ -8,9 +8,8 @@ import numpy as np
 
 from subbundle._types import Status, StatusArray
 from subbundle.embedding.node_layout import CONTRADICTION
+from subbundle.estimators._checks import FEW
 
-# Fraction of the points that may lie beyond all charts before it is worth a warning.
-_FEW = 0.02
 # Contradiction between charts, and fraction of the variance that coordinates do not predict, above both of which rows
 # have no shape of so few dimensions: curved shapes stay below the second, noise below the first.
 _SHAPELESS, _UNPREDICTED = 0.25, 0.3
@@ -57,7 +56,7 @@ def fit_message(model: Any) -> str:
 def outside_message(status: StatusArray, outside: str) -> str:
     """A sentence when too many points lie beyond all charts, else nothing."""
     beyond = int(np.count_nonzero(status != Status.OK))
-    if beyond <= (_FEW if outside == "nearest" else 0.0) * status.size:
+    if beyond <= (FEW if outside == "nearest" else 0.0) * status.size:
         return ""
     given = "the coordinates of the nearest chart, continued" if outside == "nearest" else "NaN"
     return f"{beyond} of {status.size} points lie beyond all charts and get {given}; locate(X) reports which."

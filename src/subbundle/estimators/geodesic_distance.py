@@ -13,15 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice
-from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._learn import checked_rows, learn
-from subbundle.estimators._on_manifold import denoised_on_manifold
 from subbundle.estimators._prepare import Prepared, denoised
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.estimators._state import State, learned_from, state_of
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
+from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.geodesics.distance import distance, pairwise_distance
 from subbundle.spaces.base import Space
 
@@ -30,7 +28,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
     The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have
-    been carried into the middle of the cloud. It is infinite between parts of the cloud that do not hang together at
+    been projected to the ridge, the middle of the cloud. It is infinite between connected components of the cloud at
     the bandwidth.
 
     Parameters
@@ -168,11 +166,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     def _carried(self, X: FloatArray) -> FloatArray:
         """Rows of ``X`` in the kept components, in the middle of the cloud unless ``denoise`` is off."""
         points = self._components.enter(X)
-        if not self.denoise:
-            return points
-        if isinstance(self.bundle_, RiemannianSubbundle):
-            return points if self.bundle_.rank == self.bundle_.space.dim else denoised_on_manifold(self.bundle_, points)
-        return denoised(self.bundle_, points)
+        return denoised(self.bundle_, points) if self.denoise else points
 
     def _state(self) -> State:
         values, arrays = self.atlas_._state() if self.method == "atlas" else state_of(self._learned)

@@ -10,32 +10,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, count_statuses
-from subbundle._validation import as_choice, as_points
+from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, all_finite, count_statuses, evenly
+from subbundle._validation import as_choice
 from subbundle.bundles.principal import PrincipalSubbundle
-from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
-from subbundle.estimators._checks import checked_coordinates, explained
+from subbundle.embedding.quality import ROWS, Quality, quality
+from subbundle.estimators._checks import FEW, checked_coordinates, explained
+from subbundle.estimators._first_chart import find_base_point, first_chart
 from subbundle.estimators._learn import checked_rows, learn
-from subbundle.estimators._on_manifold import find_base_point_on_manifold, kept_variance
+from subbundle.estimators._on_manifold import kept_variance
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.estimators._state import State, learned_from, state_of
-from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points
+from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.spaces.base import Space
 
 # Names in a file: arrays of the chart, and those of the training points.
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
-# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
-# the noise, at half the time of the thousandth that `Chart` aims at. In higher ranks so many for each doubling.
-_RAYS, _RAYS_ABOVE = 256, 50
-# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
-# longer and thin data needs more of them, but not below a fraction.
-_FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
-# Part of the points that may lie outside the chart before it is worth a warning.
-_FEW = 0.02
 
 
 class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,13 +49,12 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         place, where that is estimated to be worth it, see `subbundle.selection.local_bandwidth`; not with ``space``.
     base_point : "frechet", "learned" or array [n_features]
         Where the coordinates start. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
-        others; ``"learned"``: the same with distances along the shape. All are carried into the middle of the cloud
-        first.
+        others; ``"learned"``: the same with distances along the shape. All are projected onto the ridge first.
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Carry the observations into the middle of the cloud first, and learn the subspaces again from there, at 0.67
-        times the bandwidth. False: the bundle of the observations as they are.
+        Project the observations onto the ridge, the middle of the cloud, first, and learn the subspaces again from
+        there, at 0.67 times the bandwidth. False: the bundle of the observations as they are.
     reduce_dim : "auto", None or int
         Work in the principal components above the noise floor, up to 10 of them (with more than 4 features;
         ``"auto"``), in all features (None, which takes minutes where they are hundreds), or in so many components.
@@ -98,6 +89,9 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         `subbundle.Status` of each: OK inside the chart, LEFT_SUPPORT beyond its border.
     residuals_ : [n_samples]
         Distance of each from its reconstruction.
+    quality_ : subbundle.embedding.quality.Quality
+        Trustworthiness, continuity and cross-validated prediction error, beside those of principal components; without
+        stress, for which distances along the shape would be needed. NaN in files of earlier versions.
     chart_ : subbundle.Chart
         The map itself, in the kept components.
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
@@ -117,6 +111,8 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
     >>> model.transform(data.points).shape
     (1500, 2)
     """
+
+    _quality: Quality | None
 
     def __init__(
         self,
@@ -152,10 +148,11 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
         rank = settled_rank(wanted, "n_components", X, self.space)
         learned = learn(self, X, rank, "n_components")
-        base = find_base_point(learned, self.base_point)
-        self._set(learned, _chart(learned, base, self.radius))
+        base = find_base_point(learned, self.base_point, self.space)
+        self._set(learned, first_chart(learned, base, self.radius, self.space))
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
+        self._judge(X)
         remarks = " ".join(filter(None, (learned.remark, self._outside_remark(located.status))))
         if remarks:
             warnings.warn(remarks, SubbundleWarning, stacklevel=2)
@@ -195,7 +192,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return moved
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Part of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
+        """Fraction of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
         submanifold; with ``space``, distances there.
 
         On points that were not fitted it can be compared between settings of equal ``n_components``.
@@ -207,11 +204,28 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return explained(X, np.linalg.norm(X - kept, axis=1))
 
     @property
+    def quality_(self) -> Quality:
+        """Trustworthiness, continuity and cross-validated prediction error, beside those of principal components."""
+        check_is_fitted(self)
+        if self._quality is None:
+            self._quality = quality(*self._judged)
+        return self._quality
+
+    def _judge(self, X: FloatArray) -> None:
+        """Keep the rows of ``X``, in the kept components, that `quality_` compares with their coordinates."""
+        # In an order that does not depend on how the rows came; those without coordinates, NaN, are left out.
+        order = np.lexsort(self.embedding_.T)[: np.count_nonzero(all_finite(self.embedding_))]
+        few = order[evenly(len(order), ROWS)]
+        self._judged = self._components.enter(X[few]), self.embedding_[few]
+        self._quality = None if len(few) > 2 else Quality.unknown()
+
+    @property
     def _n_features_out(self) -> int:
         return self.chart_.rank
 
     def _state(self) -> State:
         values, arrays = state_of(self._learned)
+        values["quality"] = self.quality_.as_dict()
         arrays |= {_CHART + key: value for key, value in self.chart_.to_arrays().items()}
         return values, arrays | {name: getattr(self, name) for name in _OWN}
 
@@ -221,6 +235,9 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         self._set(learned, Chart.from_arrays(chart, learned.bundle))
         for name in _OWN:
             setattr(self, name, arrays[name])
+        # Files of earlier versions hold no figures, and not the rows to take them from.
+        figures = values.get("quality")
+        self._quality = Quality.from_dict(figures) if figures else Quality.unknown()
 
     def _set(self, learned: Prepared, chart: Chart) -> None:
         """Everything that `transform` and its inverse need."""
@@ -262,7 +279,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
     def _outside_remark(self, status: StatusArray) -> str:
         """A sentence where more points than a few have no place in the chart; empty otherwise."""
         outside = status[status != Status.OK]
-        if outside.size <= (_FEW if self.outside == "nearest" else 0.0) * status.size:
+        if outside.size <= (FEW if self.outside == "nearest" else 0.0) * status.size:
             return ""
         reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
         given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
@@ -271,39 +288,3 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
             "reports which. Where one chart does not cover the data, subbundle.AtlasEmbedding does with many; a larger "
             "bandwidth or another base_point may reach further."
         )
-
-
-def _chart(learned: Prepared, base: FloatArray, radius: float | str) -> Chart:
-    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide."""
-    bundle, rank = learned.bundle, learned.bundle.rank
-    fraction = (_FEW_COMPONENTS / learned.components.axes.shape[1]) ** 8
-    if isinstance(bundle, RiemannianSubbundle) or fraction >= 1.0 or rank == 1:
-        return Chart(bundle, base, radius, n_geodesics=_RAYS if rank == 2 else None)
-    full = _RAYS if rank == 2 else _RAYS_ABOVE * 2 ** (rank - 1)
-    rays = int(max(fraction, _LEAST_FRACTION) * full)
-    return Chart(bundle, base, radius, n_geodesics=rays, max_radius=bundle.cloud.size)
-
-
-def find_base_point(learned: Prepared, base_point: Any) -> FloatArray:
-    """The base point [r] in the kept components, carried onto the ridge."""
-    bundle = learned.bundle
-    if isinstance(bundle, RiemannianSubbundle):
-        return find_base_point_on_manifold(bundle, base_point)
-    if isinstance(base_point, str):
-        learned_distance = as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned"
-        candidates = (
-            central_landmarks(bundle, CANDIDATES)[0] if learned_distance else central_points(bundle.cloud, CANDIDATES)
-        )
-        wanted = f"one of the {len(candidates)} most central observations"
-        hint = "Pass another bandwidth, or a base_point inside the data."
-    else:
-        given = as_points(base_point, "base_point", dim=len(learned.components.mean), ndim=1)
-        candidates, wanted = learned.components.enter(given[None]), "the given base_point"
-        hint = "Choose a point on the data, for instance one of its rows."
-    carried = carry_to_ridge(bundle, candidates)
-    good = np.flatnonzero(carried.status == Status.OK)
-    if good.size == 0:
-        reason = Status(int(carried.status[0])).words
-        raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
-    found: FloatArray = carried.points[good[0]]
-    return found

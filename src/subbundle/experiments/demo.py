@@ -20,6 +20,7 @@ from subbundle._validation import as_integer
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.compiling import compiled_beside
+from subbundle.experiments._running import begin
 from subbundle.geodesics.submanifold import Submanifold, submanifold
 from subbundle.io import write_ply
 from subbundle.local.walk import walk_rows
@@ -144,9 +145,7 @@ def draw(demo: Demo) -> Any:
 
 def run(*, n: int, seed: int, out: Path) -> list[Path]:
     """Run the demonstration, print the error beside the noise, write picture and meshes; return the files."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
+    progress = begin(out)
     demo = learn(n=n, seed=seed, progress=progress)
     progress.stage("writing")
     colors = plot.colours_of(demo.patch.distances, low=0.0, high=RADIUS)[:, :3]

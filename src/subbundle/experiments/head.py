@@ -20,11 +20,11 @@ import numpy as np
 
 from subbundle import datasets, plot
 from subbundle._head import NOSE, TOP_LEFT
-from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, count_statuses
 from subbundle.atlas.atlas import Atlas, Blended
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.experiments import _head_pictures as pictures
+from subbundle.experiments._running import begin
 from subbundle.geodesics.submanifold import Submanifold, submanifold
 from subbundle.io import read_points, write_ply
 
@@ -145,12 +145,10 @@ def run(
     base: Sequence[tuple[float, ...]] | None = None,
 ) -> list[Path]:
     """Reconstruct, print errors and overlap, write pictures and meshes; return the files."""
-    plot.require_matplotlib()
     if base is not None and len(base) > 2:
         raise ValueError(f"--base must be given once or twice; it was given {len(base)} times.")
-    out.mkdir(parents=True, exist_ok=True)
+    progress = begin(out)
     places = None if base is None else [np.asarray(place) for place in base]
-    progress = Progress()
     heads = []
     if file is not None:
         progress.stage(f"pieces of {file}, {N_GEODESICS} geodesics each")

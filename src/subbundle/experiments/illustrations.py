@@ -19,9 +19,9 @@ import numpy as np
 
 from subbundle import datasets, plot
 from subbundle._closest import spiral_directions
-from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.experiments._running import begin
 from subbundle.geodesics import Geodesics, geodesic
 
 PALE, DARK, BLUE, INSIDE, OUTSIDE = "#c3d3bd", "#3f7d3a", "#3b6fb6", "#d1341f", "#c2479f"
@@ -129,9 +129,7 @@ def _draw_space(panel: Any, picture: Illustration) -> None:
 
 def run(*, seed: int, out: Path) -> list[Path]:
     """Compute both illustrations, print how far the curves keep to the truth, write the picture; return the files."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
+    progress = begin(out)
     progress.stage("rank 1 in the plane")
     plane = in_plane(seed=seed)
     progress.stage("rank 2 in space")

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from subbundle import datasets, plot
-from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
+from subbundle.experiments._running import begin
 from subbundle.geodesics import geodesic
 from subbundle.geodesics.log import Log, log
 
@@ -99,9 +99,7 @@ def draw(picture: Illustration) -> Any:
 
 def run(*, seed: int, out: Path) -> list[Path]:
     """Find the logarithms, print them beside the truth, write the picture."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
+    progress = begin(out)
     progress.stage(f"logarithms on {N} observations around the S-surface")
     picture = illustrate(seed=seed)
     progress.stage("drawing")

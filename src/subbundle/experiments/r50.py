@@ -20,6 +20,7 @@ from subbundle import plot
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status
 from subbundle.bundles import PrincipalSubbundle
+from subbundle.experiments._running import begin, over_seeds
 from subbundle.geodesics import geodesic
 from subbundle.geodesics.log import log
 
@@ -124,13 +125,8 @@ def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
 
 def run(*, seed: int, out: Path, n_seeds: int = PAPER_CLOUDS) -> list[Path]:
     """Measure on ``n_seeds`` clouds from ``seed`` on, print the table, write the picture of the first."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
-    results = []
-    for i in range(n_seeds):
-        progress.stage(f"cloud {i + 1} of {n_seeds}, seed {seed + i}")
-        results.append(measure(seed + i))
+    progress = begin(out)
+    results = over_seeds(measure, seed, n_seeds, progress, f"distance on {N} observations in R^{DIM}")
     progress.stage("drawing")
     path = plot.save_png(draw(results[0]), out / "r50.png")
     print(f"{report(results)}\n\nwrote {path}")

@@ -23,6 +23,7 @@ from subbundle import plot
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle.estimators import PrincipalSubmanifold
+from subbundle.experiments._running import begin, over_seeds
 
 N, DIM, NOISE = 3000, 100, 0.025
 PAPER_BASE_POINT = (0.47, 0.47, 0.49)
@@ -58,7 +59,7 @@ class Unfolding:
     error_inside : float
         The same for the observations that the chart covers, on their own rigid motion.
     coverage : float
-        Part of the observations that the chart covers.
+        Fraction of the observations that the chart covers.
     """
 
     seed: int
@@ -181,13 +182,8 @@ def _same_motion(before: FloatArray, after: FloatArray, points: FloatArray) -> F
 
 def run(*, seed: int, out: Path, n_seeds: int = 5) -> list[Path]:
     """Unfold the clouds of ``n_seeds`` seeds from ``seed`` on, print the table, write the picture of the first."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
-    results = []
-    for i in range(n_seeds):
-        progress.stage(f"unfolding {N} observations in R^{DIM}, seed {seed + i}")
-        results.append(measure(seed + i))
+    progress = begin(out)
+    results = over_seeds(measure, seed, n_seeds, progress, f"unfolding {N} observations in R^{DIM}")
     progress.stage("drawing")
     path = plot.save_png(draw(results[0]), out / "s-surface.png")
     print(f"{report(results)}\n\nwrote {path}")

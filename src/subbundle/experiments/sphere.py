@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from subbundle import datasets, plot
-from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, count_statuses
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.base import Subbundle
+from subbundle.experiments._running import begin
 from subbundle.geodesics import Geodesics, geodesic
 
 BASE_POINT = np.array([0.0, -1.0, 0.0])
@@ -152,9 +152,7 @@ def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
 
     With ``n_seeds`` > 1 the norms are also given over the clouds of seeds ``seed``, ``seed`` + 1, ….
     """
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
+    progress = begin(out)
     results, methods, repeats = [], [], []
     for noise in BANDWIDTHS:
         progress.stage(f"75 geodesics of length π, noise {noise:g}")

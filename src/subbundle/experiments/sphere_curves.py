@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from subbundle import plot
-from subbundle._progress import Progress
 from subbundle._types import FloatArray, count_statuses
 from subbundle._validation import as_integer
 from subbundle.bundles.riemannian import RiemannianSubbundle
@@ -32,6 +31,7 @@ from subbundle.comparisons import (
     principal_geodesic,
     ridge_point,
 )
+from subbundle.experiments._running import begin
 from subbundle.spaces import Sphere
 
 SPACE = Sphere(2)
@@ -126,9 +126,7 @@ def errors_of(fits: list[Fits]) -> dict[str, FloatArray]:
 
 def run(*, seed: int, out: Path, n_datasets: int = 20) -> list[Path]:
     """Run the experiment, print the table, write the box plot and an example on the sphere; return the files."""
-    plot.require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
+    progress = begin(out)
     progress.stage(f"{n_datasets} random curves on the sphere, five fits each")
     start = time.perf_counter()
     data, fits = measure(seed=seed, n_datasets=n_datasets)

@@ -13,12 +13,9 @@ from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-
-BoolArray = NDArray[np.bool_]
 
 
 def row_norm(vectors: FloatArray) -> FloatArray:

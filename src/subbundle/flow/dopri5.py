@@ -30,12 +30,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._elementwise import power
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.flow._batch import (
     ActiveRows,
     Attempt,
-    BoolArray,
     Output,
     Projecting,
     combine,

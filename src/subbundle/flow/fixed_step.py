@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, BoolArray, Output, projected
+from subbundle.flow._batch import ActiveRows, Attempt, Output, projected
 
 # advance(attempt, state [2, n, dim], slope [2, n, dim], step [n]) -> next state [2, n, dim]
 Advance = Callable[[Attempt, FloatArray, FloatArray, FloatArray], FloatArray]

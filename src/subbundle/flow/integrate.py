@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
@@ -36,8 +37,6 @@ METHODS = ("dopri5", *_FIXED_STEP)
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
 # Error per step of dopri5 unless given, relative to the length scale: far below what noisy data determine.
 DEFAULT_TOL = 1e-6
-# A velocity below this fraction of the covector is rounding: the covector vanishes on the subspace.
-_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ def _prepare(
     attempt = Attempt(bundle, evaluations)
     slope = attempt.slope(state)
     unit = np.sqrt(np.maximum(np.einsum("bd,bd->b", state[1], slope[0]), 0.0))
-    still = (unit == 0.0) | (row_norm(slope[0]) <= _ROUNDING * row_norm(state[1]))
+    still = (unit == 0.0) | (row_norm(slope[0]) <= ROUNDING * row_norm(state[1]))
     resting = (attempt.status == Status.OK) & still
     speed = np.where(resting, 0.0, np.ldexp(unit, exponent[:, 0]))
     speed[attempt.status != Status.OK] = np.nan

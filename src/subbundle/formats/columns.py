@@ -18,6 +18,8 @@ _INTENSITIES = ("intensity", "i", "reflectance", "reflectivity")
 # Columns without names are normals if so many rows have a length that differs from 1 by at most so much (files often
 # hold three digits), and colours if they are whole numbers up to 255.
 _MOST, _NEARLY_ONE = 0.98, 0.02
+# The header of a file of points ends within so many bytes, or the file is something else.
+LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

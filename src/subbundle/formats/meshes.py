@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from subbundle.formats.columns import Content, as_normals, named
+from subbundle.formats.columns import LONGEST_HEADER, Content, as_normals, named
 from subbundle.formats.text_meshes import read_obj, read_off
 
-# A header ends within so many bytes, or the file is something else.
-_LONGEST_HEADER = 1 << 20
 _SILENT = logging.NullHandler()
 
 
@@ -75,7 +73,7 @@ def _parts(path: Path) -> list[Any]:
 def _announced_vertices(path: Path) -> int | None:
     """The number of vertices that a PLY header promises. None: there is no header, which the parser reports better."""
     with open(path, "rb") as stream:
-        header = stream.read(_LONGEST_HEADER).partition(b"end_header")[0]
+        header = stream.read(LONGEST_HEADER).partition(b"end_header")[0]
     number = re.search(rb"^[ \t]*element[ \t]+vertex[ \t]+(\d{1,18})[ \t\r]*$", header, re.M)
     return None if number is None else int(number[1])
 

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle.formats.columns import Content, named
+from subbundle.formats.columns import LONGEST_HEADER, Content, named
 
-_LONGEST_HEADER = 1 << 16
 # Three bytes of LZF stand for 264 at most.
 _EXPANSION = 88
 # A field holds fewer numbers than this.
@@ -55,7 +54,7 @@ def read_pcd(path: Path) -> Content:
 def _header(stream: Any) -> tuple[dict[str, list[str]], str]:
     """The entries of the header by name, and how the points are stored; the stream is left where they begin."""
     entries: dict[str, list[str]] = {}
-    while stream.tell() < _LONGEST_HEADER:
+    while stream.tell() < LONGEST_HEADER:
         line = stream.readline(4096)
         words = line.decode("ascii", errors="replace").partition("#")[0].split()
         if not line:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
@@ -22,8 +23,6 @@ from subbundle.flow import integrate
 
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
-# Fraction of a Jacobian's column by which an end is moved to differentiate its log.
-_NUDGE = 1e-5
 # Steps after which a trial geodesic counts as ended early. Those that reach their target take fewer than 200; one with
 # a huge covector turns so fast that it would never end.
 _MOST_STEPS = 400
@@ -57,8 +56,8 @@ def aim(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
     if around is FLAT:
         return replace(shots, misses=shots.ends - targets)
     columns = [
-        (_seen(around, targets, shots.ends, way) - _seen(around, targets, shots.ends, -way)) / (2.0 * _NUDGE)
-        for way in np.moveaxis(_NUDGE * shots.jacobians, 2, 0)
+        (_seen(around, targets, shots.ends, way) - _seen(around, targets, shots.ends, -way)) / (2.0 * DIFFERENCE)
+        for way in np.moveaxis(DIFFERENCE * shots.jacobians, 2, 0)
     ]
     misses = _seen(around, targets, shots.ends, np.zeros_like(targets))
     return replace(shots, misses=misses, jacobians=np.stack(columns, axis=2))

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer, as_points
 from subbundle.cloud import Cloud
 from subbundle.graph.bridges import gaps, shortest_bridges
@@ -64,9 +64,7 @@ class NeighborGraph:
 
     def landmarks(self, count: int) -> IntArray:
         """At most ``count`` rows spread evenly over the rows as they stand."""
-        total = self.lengths.shape[0]
-        few = min(count, total)
-        return np.asarray((np.arange(few) * total) // few, np.int64)
+        return evenly(self.lengths.shape[0], count)
 
 
 def neighbor_graph(points: Any, n_neighbors: int, rank: int) -> NeighborGraph:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
-from subbundle.local.neighbor_frames import blocks, neighbor_frames, smoothed_frames
+from subbundle.local.neighbor_frames import neighbor_frames, smoothed_frames
 
 # Sine to the smoothed frames above which an edge stands across them: 64°. Without it two short cuts fold a sheet up;
 # benchmarks/tables.py is flat from .85 to .95.

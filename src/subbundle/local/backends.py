@@ -22,9 +22,6 @@ from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 from subbundle.local.walk import walk_rows
 
-# A row takes some ten microseconds.
-_GRAIN = 16
-
 
 class _Written:
     """Arrays that a compiled walk writes into."""
@@ -56,7 +53,7 @@ def walk_few(
             out.values[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
-    run_rows(work, len(points), n_jobs, grain=_GRAIN, calls_blas=False)
+    run_rows(work, len(points), n_jobs, calls_blas=False)
     return _model(out, plan, None)
 
 
@@ -71,7 +68,7 @@ def walk_many(
         for b in range(start, stop):
             ends[b] = walker.walk(points[b], own_widths[b] if own_widths.size else np.nan)
 
-    run_rows(work, len(points), n_jobs, grain=1)
+    run_rows(work, len(points), n_jobs)
     out = _Written(points, plan, normals=False)
     for b, end in enumerate(ends):
         out.points[b], out.means[b], out.values[b] = end.point, end.mean, end.values
@@ -100,7 +97,7 @@ def walk_robust(
             out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
-    run_rows(work, len(points), n_jobs, grain=_GRAIN, calls_blas=False)
+    run_rows(work, len(points), n_jobs, calls_blas=False)
     return _model(out, plan, cuts)
 
 

@@ -6,104 +6,23 @@ dimensions is narrower than the kernel along each, and plain steps shrink an off
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray, Status
+from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
-from subbundle.local.deviations import deviations
 from subbundle.local.krylov import FULL, leading
-from subbundle.local.regression import fitted, freedom, n_features, solve
+from subbundle.local.many_fits import Fit, Row, Seen, record
+from subbundle.local.regression import freedom
 from subbundle.local.rows import fill_tile, first_moment, weigh_rows
-from subbundle.local.settings import Plan, Widths, pairs
+from subbundle.local.settings import Plan, Widths
 from subbundle.local.steps import beside, far, kept_part
-from subbundle.local.tuning import FLATNESS, NARROWER
+from subbundle.local.tuning import NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.walk import (
-    BEYOND,
-    BIAS,
-    COLUMNS,
-    EFFECTIVE,
-    HEIGHT,
-    KEPT,
-    LESS_BIAS,
-    LESS_EFFECTIVE,
-    LESS_HEIGHT,
-    LESS_RESIDUAL,
-    LOG_ABSOLUTE,
-    LOG_MASS,
-    LOST,
-    MUTUAL,
-    OFFSET,
-    RESIDUAL,
-    SLOPES,
-    TILE,
-    WIDTH,
-)  # fmt: skip
+from subbundle.local.walk import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
 from subbundle.local.widths import width_at
 
 # Of the eigenvectors, relative to λ_1: steps end at a hundredth of the bandwidth, and nothing is differentiated.
 _TOLERANCE = 1e-9
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Neighbours of one point: it, the rows of the cloud and which of them, weights w_n, Σ w²/v, their sums, m − p, the
-    bandwidth, and the log mass that is typical at the point. Σ's leading eigenpairs, which cost most, are found by
-    `ManyDimensions._turn` where they are needed."""
-
-    point: FloatArray
-    rows: FloatArray
-    places: IntArray
-    weights: FloatArray
-    squares: float
-    mass: float
-    log_mass: float
-    shift: FloatArray
-    width: float
-    typical: float
-    values: FloatArray = field(default_factory=lambda: np.empty(0))
-    tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def offsets(self) -> FloatArray:
-        """y_n [n, d]."""
-        return np.asarray(self.rows[self.places] - self.point)
-
-    @property
-    def effective(self) -> float:
-        """(Σ w)² / Σ (w²/v)."""
-        return self.mass**2 / self.squares
-
-
-@dataclass(slots=True)
-class Row:
-    """Where a walk has come to, and what was seen there; see `walk_rows`."""
-
-    point: FloatArray
-    mean: FloatArray
-    values: FloatArray
-    tangents: FloatArray
-    forms: FloatArray
-    numbers: FloatArray
-    steps: int = 0
-    status: int = int(Status.NOT_CONVERGED)
-
-    @classmethod
-    def at(cls, p: FloatArray, rank: int) -> Row:
-        """A walk that has not begun."""
-        count, numbers = rank * (rank + 1) // 2, np.full(COLUMNS, np.nan)
-        numbers[[LOG_MASS, LOG_ABSOLUTE, OFFSET]] = -np.inf, -np.inf, np.inf
-        unknown = np.full(p.size, np.nan)
-        return cls(
-            p.copy(),
-            unknown,
-            unknown.copy(),
-            np.full((p.size, rank), np.nan),
-            np.full((count, p.size), np.nan),
-            numbers,
-        )
 
 
 class ManyDimensions:
@@ -151,7 +70,7 @@ class ManyDimensions:
             end.status = int(Status.NOT_CONVERGED)
             step = _across(seen.tangents, seen.shift)
             if plan.order == 2:
-                fit = _Fit(seen)
+                fit = Fit(seen)
                 bend = a * fit.coefficients[0] - step
                 noise = fit.extra * fit.residual / freedom(k, seen.effective) * a * a / plan.codimension
                 part = kept_part(float(bend @ bend), noise, k, plan.codimension, seen.effective, a)
@@ -165,10 +84,10 @@ class ManyDimensions:
                 if less is not None:
                     less.tangents = seen.tangents
                 if plan.order == 1:
-                    fit = _Fit(seen)
+                    fit = Fit(seen)
                     bend = a * fit.coefficients[0] - step
                     numbers[KEPT], numbers[LOST] = 0.0, bend @ bend
-                _record(end, seen, fit, less, plan)
+                record(end, seen, fit, less, plan)
             if plan.max_steps > 0:
                 end.point = end.point + step * min(1.0, a / numbers[OFFSET] if numbers[OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:
@@ -193,7 +112,7 @@ class ManyDimensions:
             seen = None
         return p
 
-    def _rung(self, p: FloatArray, own_width: float) -> tuple[int, _Seen | None]:
+    def _rung(self, p: FloatArray, own_width: float) -> tuple[int, Seen | None]:
         """Place on the ladder to begin at, as in `walk`, and what is seen there; −1 if there is none."""
         for level in reversed(range(self._plan.ladder.size)):
             seen = self._look(p, own_width, self._plan.ladder[level], -1.0)
@@ -217,7 +136,7 @@ class ManyDimensions:
             places, weights = places[kept], weights[kept]
         return places, weights, nearest
 
-    def _look(self, p: FloatArray, own_width: float, factor: float, apart: float) -> _Seen | None:
+    def _look(self, p: FloatArray, own_width: float, factor: float, apart: float) -> Seen | None:
         """What is seen from ``p`` with ``factor`` times its bandwidth; None where nothing is."""
         width, typical = width_at(self._widths, p, np.empty_like(p))
         width = factor * (width if np.isnan(own_width) else own_width)
@@ -229,9 +148,9 @@ class ManyDimensions:
             return None
         shift /= mass
         log_mass = float(np.log(mass) - 0.5 * nearest)
-        return _Seen(p, self._rows, places, weights, float(phi @ weights), mass, log_mass, shift, width, typical)
+        return Seen(p, self._rows, places, weights, float(phi @ weights), mass, log_mass, shift, width, typical)
 
-    def _turn(self, seen: _Seen) -> None:
+    def _turn(self, seen: Seen) -> None:
         """Find the leading k + 1 eigenvalues of ZᵀZ and k eigenvectors [d, k], once."""
         if not seen.values.size:
             rows = np.empty((seen.places.size, seen.point.size))
@@ -248,65 +167,6 @@ class ManyDimensions:
                 return values, vectors
         ascending, columns = np.linalg.eigh(rows.T @ rows)
         return np.maximum(ascending[::-1][: k + 1], 0.0), np.ascontiguousarray(columns[:, ::-1][:, :k])
-
-
-class _Fit:
-    """The quadric at one point, in bandwidths.
-
-    ``coefficients`` [q, d] are vectors of the normal space; ``residual`` is Σ w |e|²/Σ w; ``extra`` the sum of the
-    squared weights with which the neighbours enter the correction for curvature.
-    """
-
-    def __init__(self, seen: _Seen) -> None:
-        k = seen.tangents.shape[1]
-        offsets = seen.offsets
-        own = offsets @ seen.tangents / seen.width
-        features = np.empty((own.shape[0], n_features(k)))
-        features[:, 0] = 1.0
-        features[:, 1 : 1 + k] = own
-        for place, (a, b) in enumerate(pairs(k), start=1 + k):
-            features[:, place] = own[:, a] * own[:, b]
-        self.own, self.normal = own, (offsets - (own @ seen.tangents.T) * seen.width) / seen.width
-        weighted = seen.weights[:, None] * features
-        self.factor, cross = weighted.T @ features, weighted.T @ self.normal
-        self.coefficients = np.empty_like(cross)
-        spread = float(seen.weights @ np.einsum("nd,nd->n", self.normal, self.normal))
-        penalty = FLATNESS * seen.squares / seen.mass
-        self.residual = float(fitted(self.factor, cross, self.coefficients, k, seen.mass, penalty, spread))
-        first = np.zeros((len(cross), 1))
-        first[0] = 1.0
-        solve(self.factor, first)
-        extra = weighted @ first[:, 0] - seen.weights / seen.mass
-        self.extra = float(extra @ extra)
-
-    def deviate(self, seen: _Seen) -> tuple[FloatArray, FloatArray]:
-        """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
-        out, bias = np.empty(4), np.empty(self.normal.shape[1])
-        near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
-        tile = np.empty((len(self.coefficients), TILE))
-        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, tile, out, bias)
-        return bias, out * seen.squares / out[3]
-
-
-def _record(end: Row, seen: _Seen, fit: _Fit, less: _Seen | None, plan: Plan) -> None:
-    """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
-    k, a, numbers = plan.rank, seen.width, end.numbers
-    numbers[RESIDUAL] = fit.residual * a * a
-    end.forms = fit.coefficients[1 + k :] / a
-    end.forms[[pair for pair, (i, j) in enumerate(pairs(k)) if i == j]] *= 2.0
-    if plan.order == 2:
-        tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
-        end.tangents = tilted * np.sign(np.diag(upper))
-        end.forms -= (end.forms @ end.tangents) @ end.tangents.T
-    if plan.errors > 0:
-        bias, out = fit.deviate(seen)
-        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
-        if less is not None:
-            narrow = _Fit(less)
-            change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
-            numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
-            numbers[LESS_HEIGHT] = narrow.deviate(less)[1][0]
-            numbers[LESS_BIAS], numbers[MUTUAL] = change @ change, change @ bias * a
 
 
 def _across(tangents: FloatArray, vector: FloatArray) -> FloatArray:

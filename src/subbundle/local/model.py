@@ -150,8 +150,8 @@ def fit_local(
     steps : int
         Steps towards the ridge; 0 fits around the points as they are.
     tol : float
-        Steps shorter than this part of the bandwidth end a walk; rows that are still moving after ``steps`` have the
-        status NOT_CONVERGED then. 0: all steps are taken.
+        Steps shorter than this fraction of the bandwidth end a walk; rows still moving after ``steps`` then have the
+        status NOT_CONVERGED. 0: all steps are taken.
     without_self : bool
         Leave observations equal to the starting point out of the first step.
     reach : float

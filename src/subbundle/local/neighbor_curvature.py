@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.neighbor_fits import (
     LocalPolynomials,
@@ -16,7 +17,6 @@ from subbundle.local.neighbor_fits import (
     fit_polynomials,
     leave_one_out,
 )
-from subbundle.local.neighbor_frames import blocks
 
 # Penalties on quadratic features of size one: none to speak of, three between, and the plane.
 _PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
-from subbundle.local.neighbor_frames import blocks, leading_directions
+from subbundle.local.neighbor_frames import leading_directions
 
 # Added to the normal equations, as a fraction of their trace: neighbours that lie on a line determine no more.
 _STEADIED = 1e-9

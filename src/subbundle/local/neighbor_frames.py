@@ -9,16 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
-
-# Numbers held at a time by work that goes through rows in blocks: 32 MB.
-_BLOCK = 4_000_000
-
-
-def blocks(count: int, numbers_per_row: int) -> list[slice]:
-    """Slices that cover ``count`` rows, each of a size that holds memory at some 32 MB."""
-    size = max(1, _BLOCK // max(numbers_per_row, 1))
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def leading_directions(vectors: FloatArray, rank: int) -> FloatArray:

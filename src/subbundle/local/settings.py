@@ -30,7 +30,7 @@ class Settings:
     reach : float
         t at which the kernel ends; see `subbundle.kernels.reach_of`.
     log_share : float
-        Log of the part of the typical kernel mass below which a point is off the support.
+        Log of the fraction of the typical kernel mass below which a point is off the support.
     min_gap : float
         (λ_k − λ_{k+1}) / λ_k at or below which the gap counts as closed.
     """
@@ -87,9 +87,9 @@ class Plan:
         Falling factors of the bandwidth for the continuation, empty for none, and the effective number of neighbours
         below which a point takes it; inf for all points.
     spared : float
-        Part of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest observations first.
+        Fraction of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest rows first.
     log_share, min_gap : float
-        Log of the part of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
+        Log of the fraction of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
     noise : float or None
         Known standard deviation of the observations.
     errors : int

@@ -16,7 +16,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
-# Part of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
+# Fraction of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
 NARROWEST = 0.05
 # Variance of a quadric's height on an evenly sampled plane under Gaussian weights, in units of (M⁻¹)_00.
 PLANE_GAIN = 0.625

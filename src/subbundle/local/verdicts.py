@@ -7,7 +7,7 @@ from subbundle._types import Status
 
 _OK, _LEFT_SUPPORT, _GAP_CLOSED = int(Status.OK), int(Status.LEFT_SUPPORT), int(Status.GAP_CLOSED)
 
-# A gap below this part of λ_1 is rounding, whatever it is relative to λ_k.
+# A gap below this fraction of λ_1 is rounding, whatever it is relative to λ_k.
 ROUNDING = 1e-11
 
 

@@ -45,13 +45,13 @@ def new_figure(n_panels: int = 1, *, size: float = 4.6) -> tuple[Any, list[Any]]
     return figure, panels
 
 
-def new_axes(ax: Any = None, *, size: float = 4.8) -> Any:
-    """``ax``, or the axes of a new figure; frameless above and to the right."""
+def new_axes(ax: Any = None) -> Any:
+    """``ax``, or the axes of a new figure of pyplot, which notebooks show; frameless above and to the right."""
     require_matplotlib()
     if ax is None:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot
 
-        ax = Figure(figsize=(1.25 * size, size), facecolor="white", layout="constrained").add_subplot()
+        ax = pyplot.figure(figsize=(6.0, 4.8), facecolor="white", layout="constrained").add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -91,14 +91,14 @@ def colours_of(
     return np.asarray(colormaps[name](np.clip(scaled, 0.0, 1.0)), dtype=np.float64)
 
 
-def add_scale(figure: Any, panel: Any, low: float, high: float, label: str, *, name: str = "viridis") -> None:
+def add_scale(figure: Any, panel: Any, low: float, high: float, label: str) -> None:
     """A thin colour scale under ``panel`` for colours made by `colours_of`."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     box = panel.get_position()
     axes = figure.add_axes((box.x0 + 0.3 * box.width, 0.075, 0.4 * box.width, 0.016))
-    bar = figure.colorbar(ScalarMappable(Normalize(low, high), name), cax=axes, orientation="horizontal")
+    bar = figure.colorbar(ScalarMappable(Normalize(low, high), "viridis"), cax=axes, orientation="horizontal")
     bar.set_label(label, fontsize=8, labelpad=2)
     bar.ax.tick_params(labelsize=7, length=2, pad=1)
     bar.outline.set_visible(False)
@@ -116,10 +116,10 @@ def draw_lines_of_bundle(panel: Any, points: Any, vectors: Any, *, length: float
     )  # fmt: skip
 
 
-def png_of(figure: Any, *, dpi: int = 110) -> bytes:
+def png_of(figure: Any) -> bytes:
     """``figure`` as the bytes of a PNG file, in full colour."""
     import io
 
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=dpi)
+    figure.savefig(stream, format="png", dpi=110)
     return stream.getvalue()

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_real
 from subbundle.plot.canvas import new_axes
-from subbundle.plot.palette import GREY, INK, MARKS, PALETTE
+from subbundle.plot.palette import GREY, INK, MARKS, MOST_CATEGORIES, PALETTE
 
 # Points beyond which dots overlap whatever their size; an even subset of so many is drawn.
 _MOST_POINTS = 20_000
-# Different values up to which whole numbers and words are categories.
-_MOST_CATEGORIES = 12
 
 
 def embedding(coordinates: Any, color: Any = None, *, label: str = "", ax: Any = None) -> Any:
@@ -155,7 +153,7 @@ def _per_row(color: Any, count: int) -> NDArray[Any]:
 
 
 def _is_category(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "OUSb" or (values.dtype.kind in "iu" and len(np.unique(values)) <= _MOST_CATEGORIES)
+    return values.dtype.kind in "OUSb" or (values.dtype.kind in "iu" and len(np.unique(values)) <= MOST_CATEGORIES)
 
 
 def _categories(ax: Any, flat: FloatArray, values: NDArray[Any], size: float, label: str) -> None:

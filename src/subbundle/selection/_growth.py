@@ -31,7 +31,7 @@ _MOST_ADDED = 0.3
 _LEAST_PART = 0.05
 # Observations whose sums are taken together for the dimension around one of them.
 _TOGETHER = 60
-# Loss at a border: this part of k² at so many observations, and what chance can add.
+# Loss at a border: this fraction of k² at so many observations, and what chance can add.
 _BORDER, _REFERENCE, _CHANCE = 1.0 / 60.0, 2000.0, 0.2
 
 

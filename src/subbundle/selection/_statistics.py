@@ -104,14 +104,12 @@ def tangent_projector(rank: int, n_jobs: int | None) -> Statistic:
     return Statistic(fit, projectors_product, order=2, growth=2.0)
 
 
-def on_the_ridge(
-    cloud: Cloud, rank: int, width: Width, queries: FloatArray, n_jobs: int | None, max_steps: int = 8
-) -> FloatArray:
+def on_the_ridge(cloud: Cloud, rank: int, width: Width, queries: FloatArray, n_jobs: int | None) -> FloatArray:
     """``queries`` [q, d], relative to the cloud's centre, projected onto the ridge of all observations; those without
     one are left out."""
     centred = Cloud(cloud.at(np.arange(cloud.n_points)))
     bundle = PrincipalSubbundle(centred, rank, width, min_density=0.0, n_jobs=n_jobs)
-    ridge = ridge_project(bundle, queries, max_steps=max_steps)
+    ridge = ridge_project(bundle, queries, max_steps=8)
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     return np.ascontiguousarray(ridge.points[arrived])
 

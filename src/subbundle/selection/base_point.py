@@ -1,5 +1,5 @@
 """A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the
-others, carried onto the ridge.
+others, projected onto the ridge.
 
 Distances themselves and not their squares: a few observations far out then count for what they are. With Euclidean
 distances the middle of a rolled-up sheet is a point of the sheet near the axis of the roll; with learned ones, along
@@ -14,18 +14,18 @@ import numpy as np
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
-from subbundle._types import FloatArray, Status
+from subbundle._memory import blocks
+from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
+from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
+from subbundle.selection._tuning import PLACES
 
 # Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
 _JUDGES = 1000
-# The same for shortest paths, which cost more.
-_PATH_JUDGES = 200
-_CHUNK = 2_000_000
 # Candidates tried, the most central first, until one lies where the bundle is defined.
 CANDIDATES = 32
 
@@ -55,7 +55,7 @@ class BasePointChoice:
 def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") -> BasePointChoice:
     """Choose a base point for charts and submanifolds of ``bundle``.
 
-    Deterministic, and the same for any order of the rows. In several parts, the largest decides. On a manifold
+    Deterministic, and the same for any order of the rows. The largest connected component decides. On a manifold
     ``"euclidean"`` distances are those of the space that it is embedded in.
 
     Parameters
@@ -83,16 +83,29 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     else:
         cloud = Cloud(bundle.rows)
         candidates, means = _central(cloud, CANDIDATES)
-    carried = carry_to_ridge(bundle, candidates)
-    good = np.flatnonzero(carried.status == Status.OK)
-    if not good.size:
-        reason = Status(int(carried.status[0])).words
-        raise ValueError(
-            f"one of the {len(candidates)} most central points must lie where the subspaces are defined; none does "
-            f"({reason}). Pass a base point inside the data, or take another bandwidth."
-        )
-    first = int(good[0])
-    return BasePointChoice(carried.points[first], float(means[first]), float(carried.shifts[first]), distance)
+    wanted = f"one of the {len(candidates)} most central points"
+    hint = "Pass a base point inside the data, or take another bandwidth."
+    first, point, shift = first_on_ridge(bundle, candidates, wanted, hint)
+    return BasePointChoice(point, float(means[first]), shift, distance)
+
+
+def first_on_ridge(
+    bundle: LearnedSubbundle, candidates: FloatArray, wanted: str, hint: str
+) -> tuple[int, FloatArray, float]:
+    """The first of ``candidates`` [n, d] that has a ridge: its place, where it is projected to, and how far that is.
+
+    A bundle that fills its space has the whole space for a ridge. Without one, an error says that ``wanted`` must have
+    one.
+    """
+    if bundle.rank == surrounding_dim(bundle):
+        return 0, np.asarray(candidates[0]), 0.0
+    for start in range(0, len(candidates), 4):
+        carried = carry_to_ridge(bundle, candidates[start : start + 4])
+        good = np.flatnonzero(carried.status == Status.OK)
+        if good.size:
+            return start + int(good[0]), np.asarray(carried.points[good[0]]), float(carried.shifts[good[0]])
+    reason = Status(int(carried.status[0])).words
+    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
@@ -108,12 +121,10 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
     """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
 
     Distances are those of shortest paths between up to 4000 landmarks, to 200 of them. Those that reach the most come
-    first: the others belong to smaller parts.
+    first: the others belong to smaller components.
     """
     graph = path_graph(bundle)
-    total = len(graph.points)
-    judges = (np.arange(min(_PATH_JUDGES, total)) * total) // min(_PATH_JUDGES, total)
-    lengths = dijkstra(graph.graph, directed=False, indices=judges)
+    lengths = dijkstra(graph.graph, directed=False, indices=evenly(len(graph.points), PLACES))
     reached = np.isfinite(lengths)
     means = np.where(reached, lengths, 0.0).sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
     chosen = np.lexsort([means, -reached.sum(axis=0)])[:count]
@@ -123,9 +134,8 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
     judges = cloud.at(cloud.sample(_JUDGES))
-    rows = max(1, _CHUNK // len(judges))
     mean = np.concatenate(
-        [cdist(candidates[start : start + rows], judges).mean(axis=1) for start in range(0, len(candidates), rows)]
+        [cdist(candidates[rows], judges).mean(axis=1) for rows in blocks(len(candidates), len(judges))]
     )
     chosen = np.argsort(mean, kind="stable")[:count]
     return np.asarray(candidates[chosen] + cloud.centre), np.asarray(mean[chosen])

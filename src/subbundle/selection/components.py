@@ -21,16 +21,15 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._compiled import kernel
-from subbundle._types import FloatArray
+from subbundle._numbers import ROUNDING
+from subbundle._types import FloatArray, evenly
 from subbundle.cloud import Cloud
+from subbundle.selection._tuning import PLACES
 
-_MARGIN = 1.05
-# Eigenvalues below this fraction of the largest are rounding.
-_ROUNDING = 1e-14
+# Eigenvalues of noise stay below this multiple of the edge that they have in theory.
+MARGIN = 1.05
 # Change of the squared distance between neighbours that goes unnoticed: 2.5 % of a length.
 _UNNOTICED = 0.05
-# Rows whose neighbours are looked at.
-_QUERIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +85,12 @@ class Spectrum:
     def above_noise(self) -> int:
         """How many eigenvalues stand above the floor that the others make."""
         n_points, dim, values = len(self.rows), len(self.mean), self.values
-        real = int(np.count_nonzero(values > _ROUNDING * values[0]))
+        real = int(np.count_nonzero(values > ROUNDING * values[0]))
         count = 0
         while count < real:
             left = dim - count
             floor = values[count:].sum() / left
-            above = int(np.count_nonzero(values[:real] > _MARGIN * floor * (1.0 + np.sqrt(left / n_points)) ** 2))
+            above = int(np.count_nonzero(values[:real] > MARGIN * floor * (1.0 + np.sqrt(left / n_points)) ** 2))
             if above <= count:
                 break
             count = above
@@ -100,9 +99,7 @@ class Spectrum:
     def resolved(self, rank: int) -> int:
         """How many components tell a row from its k + 2 nearest: without the others squared distances are the same
         within 5 %."""
-        queries = self.rows[
-            (np.arange(min(_QUERIES, len(self.rows))) * len(self.rows)) // min(_QUERIES, len(self.rows))
-        ]
+        queries = self.rows[evenly(len(self.rows), PLACES)]
         near = min(rank + 3, len(self.rows))
         squared = cKDTree(self.rows).query(queries, k=near)[0][:, -1] ** 2
         tail = self.values.sum() - np.cumsum(self.values)

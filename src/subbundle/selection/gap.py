@@ -12,9 +12,7 @@ from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.selection._ladder import first_width, split
-from subbundle.selection._tuning import PLENTY, RATIO, WIDEST
-
-_QUERIES = 200
+from subbundle.selection._tuning import PLACES, PLENTY, RATIO, WIDEST
 
 
 def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
@@ -22,7 +20,7 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
 
     NaN where the bundle refuses, for want of neighbours or of directions.
     """
-    queries, half, other = split(cloud, _QUERIES)
+    queries, half, other = split(cloud, PLACES)
     width = first_width(queries, np.concatenate([half, other]), rank)
     rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
     ladder: FloatArray = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
@@ -32,7 +30,7 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
             bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), min_density=0.0, n_jobs=n_jobs)
         except ValueError:
             continue
-        frame = bundle.frame(bundle.landmarks(_QUERIES))
+        frame = bundle.frame(bundle.landmarks(PLACES))
         seen = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
         if not seen.any():
             continue

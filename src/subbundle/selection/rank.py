@@ -26,24 +26,23 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
 from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.selection._growth import growth
-from subbundle.selection._tuning import RATIO
+from subbundle.selection._tuning import PLACES, RATIO
 from subbundle.selection.components import principal_components
 
-_PLACES = 200
 # Observations in use: the finest scale of more would only be finer.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
 _WIDEST = 0.25
 _SHIFTS = 2
-# Below this part of a² an eigenvalue is none of the manifold's. On a straight border one of them is 0.36.
+# Below this fraction of a² an eigenvalue is attributed to noise. On a straight border one of them is 0.36.
 _PART = 0.6
-# Effective neighbours, at least, in all and per direction: with fewer the small eigenvalues say nothing.
-_FEWEST, _PER_DIRECTION = 6.0, 3.0
-# Weights below this part of the largest are left out.
+# Effective neighbours per direction, at least, and for one more: with fewer the small eigenvalues are chance.
+_PER_DIRECTION = 3.0
+# Weights below this fraction of the largest are left out.
 _SPARED = 1e-4
 # Contrast that a plateau has by chance.
 _CHANCE = float(np.log(1.5))
@@ -117,15 +116,15 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
     dim = observations.shape[1]
     # Copies of one observation are no neighbours.
     distinct = observations[np.sort(np.unique(observations, axis=0, return_index=True)[1])]
-    some = _spread(distinct, int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))
-    places = _spread(some, _PLACES)
+    some = distinct[evenly(len(distinct), int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))]
+    places = some[evenly(len(some), PLACES)]
     scales, counts, contrasts, scores = _climb(places, some, highest)
     common, grown = _commonest(counts), growth(some, noise)
     rung = _plateau(common, scores, grown.bound)
     if rung is not None:
         seen = np.isfinite(contrasts[rung])
         rank, where = int(common[rung]), places[seen]
-        votes = np.minimum(counts[rung], grown.bounds[_rows(len(some), _PLACES)])[seen]
+        votes = np.minimum(counts[rung], grown.bounds[evenly(len(some), PLACES)])[seen]
         method, scale, contrast, doubt = "covariances", float(scales[rung]), float(scores[rung]), 0.0
     else:
         full = grown.bound >= dim
@@ -177,17 +176,6 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     return observations, 0.0
 
 
-def _spread(rows: FloatArray, count: int) -> FloatArray:
-    """At most ``count`` of the rows, evenly spread."""
-    return np.asarray(rows[_rows(len(rows), count)])
-
-
-def _rows(total: int, count: int) -> IntArray:
-    """At most ``count`` of ``total`` row numbers, evenly spread."""
-    count = min(count, total)
-    return (np.arange(count) * total) // count
-
-
 def _climb(
     places: FloatArray, observations: FloatArray, highest: int
 ) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
@@ -215,7 +203,7 @@ def _climb(
 
 
 def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
-    """Count and contrast at every place, carried into the middle of the cloud first."""
+    """Count and contrast at every place, moved into the middle of the cloud first."""
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
     lengths = np.einsum("nd,nd->n", observations, observations)
     middle = places
@@ -229,7 +217,7 @@ def _at_scale(places: FloatArray, observations: FloatArray, width: float, highes
         weights /= weights.sum(axis=1, keepdims=True)
         middle = weights @ observations
     effective = 1.0 / np.sum(weights**2, axis=1)
-    for row in np.flatnonzero(effective >= _FEWEST):
+    for row in np.flatnonzero(effective >= 2.0 * _PER_DIRECTION):
         near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
         offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
         values = _eigenvalues(offsets) / (width**2 * (1.0 - 1.0 / effective[row]))

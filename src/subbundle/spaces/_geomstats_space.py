@@ -15,8 +15,8 @@ from typing import Any, final
 
 import numpy as np
 
-from subbundle._types import FloatArray
-from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray
+from subbundle._types import BoolArray, FloatArray
+from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace
 
 _RUNGS = 16
 
@@ -108,8 +108,7 @@ class GeomstatsSpace(BaseSpace):
         """Distance to geomstats' projection; for spaces without one, the first power of ten that `belongs` accepts."""
         x = self.coerce(point, "point")
         try:
-            off = (x - self.projection(x)).reshape(*self.batch(x), -1)
-            return np.asarray(np.sqrt(np.einsum("...i,...i->...", off, off)))
+            return super().violation(x)
         except NotImplementedError:
             accepted = [np.where(self.belongs(x, 10.0**power), 10.0**power, np.inf) for power in range(-12, 1)]
             return np.asarray(np.min(accepted, axis=0))

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._jacobi import diagonalise
 
 MOST_ROWS = 6
 """Matrices up to this size are treated here; LAPACK is as fast for larger ones."""
@@ -108,7 +109,7 @@ def _logarithms(y, x, inverse, matrix, vectors, values):
         square = _congruence(inverse, y, x, 0.0, matrix, vectors)
     if not np.isfinite(square):
         return False
-    _eigen(matrix, vectors)
+    diagonalise(matrix, vectors)
     for k in range(size):
         value = matrix[k, k]
         if not near and value <= 0.0:
@@ -137,49 +138,3 @@ def _congruence(inverse, y, x, minus, result, work):
             result[j, i] = total
             square += total * total if i == j else 2.0 * total * total
     return square
-
-
-@kernel
-def _eigen(a, v):
-    """Diagonalise the symmetric matrix a in place by cyclic Jacobi rotations; write its eigenvectors as columns."""
-    size = a.shape[0]
-    for i in range(size):
-        for j in range(size):
-            v[i, j] = 1.0 if i == j else 0.0
-    for _ in range(30):
-        off = trace = 0.0
-        for p in range(size):
-            trace += abs(a[p, p])
-            for q in range(p + 1, size):
-                off += abs(a[p, q])
-        if off <= 1e-17 * trace:
-            return
-        for p in range(size - 1):
-            for q in range(p + 1, size):
-                if a[p, q] != 0.0:
-                    _rotate(a, v, p, q)
-
-
-@kernel
-def _rotate(a, v, p, q):
-    """One rotation that makes a[p, q] vanish."""
-    theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
-    t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-    if theta < 0.0:
-        t = -t
-    c = 1.0 / math.sqrt(t * t + 1.0)
-    s = t * c
-    a[p, p] -= t * a[p, q]
-    a[q, q] += t * a[p, q]
-    a[p, q] = 0.0
-    a[q, p] = 0.0
-    for k in range(a.shape[0]):
-        if k != p and k != q:
-            akp, akq = a[k, p], a[k, q]
-            a[k, p] = c * akp - s * akq
-            a[k, q] = s * akp + c * akq
-            a[p, k] = a[k, p]
-            a[q, k] = a[k, q]
-        vkp, vkq = v[k, p], v[k, q]
-        v[k, p] = c * vkp - s * vkq
-        v[k, q] = s * vkp + c * vkq

@@ -15,10 +15,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_points
-
-BoolArray = NDArray[np.bool_]
+from subbundle.spaces.linalg import dot
 
 CUT_TOLERANCE = 1e-12
 """Angle (radians) from the cut locus below which a log counts as undefined: its direction has four digits at best."""
@@ -109,8 +108,18 @@ class BaseSpace(ABC):
         """What a point must be, for messages: ``"unit vectors of R^3"``."""
 
     @abstractmethod
+    def projection(self, point: FloatArray) -> FloatArray:
+        """See `Space.projection`."""
+
     def violation(self, point: FloatArray) -> FloatArray:
-        """See `Space.violation`."""
+        """See `Space.violation`; the distance to `projection`, in the entries."""
+        x = self.coerce(point, "point")
+        off = (x - self.projection(x)).reshape(*self.batch(x), -1)
+        return np.sqrt(dot(off, off))
+
+    def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
+        """See `Space.at_cut_locus`; nowhere, as where no curvature is positive."""
+        return np.zeros(self.batch(self.coerce(point, "point"), self.coerce(base_point, "base_point")), dtype=bool)
 
     @property
     def ambient_dim(self) -> int:

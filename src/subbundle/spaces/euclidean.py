@@ -9,7 +9,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.base import BaseSpace
 from subbundle.spaces.linalg import dot
 
 
@@ -76,10 +76,6 @@ class Euclidean(BaseSpace):
     def violation(self, point: FloatArray) -> FloatArray:
         """Zero: every vector is a point."""
         return np.zeros(self.batch(self.coerce(point, "point")))
-
-    def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
-        """Nowhere."""
-        return np.zeros(self.batch(self.coerce(point, "point"), self.coerce(base_point, "base_point")), dtype=bool)
 
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """The unit vectors."""

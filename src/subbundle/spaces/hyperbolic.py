@@ -21,7 +21,7 @@ import numpy as np
 from subbundle._elementwise import arcsinh, cosh, sinh
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace, BoolArray
+from subbundle.spaces.base import BaseSpace
 from subbundle.spaces.linalg import complement, dot, ratio
 
 
@@ -104,10 +104,6 @@ class Hyperbolic(BaseSpace):
         x = self.coerce(point, "point")
         time = _lift(x[..., 1:])[..., 0]
         return np.abs(x[..., 0] - time) / time
-
-    def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
-        """Nowhere: the curvature is negative."""
-        return np.zeros(self.batch(self.coerce(point, "point"), self.coerce(base_point, "base_point")), dtype=bool)
 
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """Complement of the Euclidean normal (−x_0, x̄)."""

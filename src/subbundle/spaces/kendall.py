@@ -17,10 +17,10 @@ from typing import final
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
 from subbundle.spaces._shape_transport import transport_general, transport_planar
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import eigh, frobenius, nearest_rotation, ratio, transpose
 from subbundle.spaces.sphere import Sphere
 
@@ -127,12 +127,6 @@ class Kendall(BaseSpace):
         x = self.coerce(point, "point")
         centred = x - x.mean(axis=-2, keepdims=True)
         return self._unflatten(self._sphere.projection(self._flatten(centred)))
-
-    def violation(self, point: FloatArray) -> FloatArray:
-        """Distance to the pre-shape sphere."""
-        x = self.coerce(point, "point")
-        off = x - self.projection(x)
-        return np.sqrt(frobenius(off, off))
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether more than one rotation is best."""

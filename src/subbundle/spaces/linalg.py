@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._elementwise import sin
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle.spaces._nearest_rotation import nearest_rotations
 
 AnyArray = NDArray[Any]
-BoolArray = NDArray[np.bool_]
 
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:

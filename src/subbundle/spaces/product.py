@@ -12,9 +12,9 @@ from typing import Any, final
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray, Space
+from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, Space
 
 
 @final

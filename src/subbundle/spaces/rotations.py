@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._elementwise import arctan, arctan2, sin
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import (
     dot,
     eigh,
@@ -112,12 +112,6 @@ class SO(BaseSpace):
     def projection(self, point: FloatArray) -> FloatArray:
         """The nearest rotation in the Frobenius norm."""
         return nearest_rotation(self.coerce(point, "point"))[0]
-
-    def violation(self, point: FloatArray) -> FloatArray:
-        """Frobenius distance to the nearest rotation; 2 for a reflection."""
-        x = self.coerce(point, "point")
-        off = x - self.projection(x)
-        return np.sqrt(frobenius(off, off))
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether xᵀy turns some plane by π."""

@@ -16,10 +16,10 @@ from typing import Any, final
 import numpy as np
 
 from subbundle._elementwise import exp, expm1, log, log1p
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer, as_points
 from subbundle.spaces._spd_kernels import MOST_ROWS, dist_rows, log_rows
-from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, BoolArray, one_array
+from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, one_array
 from subbundle.spaces.linalg import cholesky, dot, eigh, eigvalsh, frobenius, transpose
 
 # Smallest eigenvalue, relative to the largest one in size, that a projected matrix gets.
@@ -164,10 +164,6 @@ class SPD(BaseSpace):
                 f"definite, the worst is matrix {worst} with smallest eigenvalue {lowest[worst]:.3g}. {advice}"
             )
         return array
-
-    def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
-        """Nowhere: the curvature is not positive."""
-        return np.zeros(self.batch(self.coerce(point, "point"), self.coerce(base_point, "base_point")), dtype=bool)
 
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """E_ii and (E_ij + E_ji)/√2."""

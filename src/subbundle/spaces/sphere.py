@@ -16,9 +16,9 @@ from typing import final
 import numpy as np
 
 from subbundle._elementwise import arctan2, cos
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace, BoolArray
+from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import complement, dot, ratio, sinc
 
 

@@ -79,7 +79,7 @@ def _stars(
     def work(start: int, stop: int) -> None:
         star_rows(points, tangents, starts, neighbours, radius, start, stop, corners, radii, counts, reach)
 
-    run_rows(work, len(points), n_jobs, grain=512, calls_blas=False)
+    run_rows(work, len(points), n_jobs, calls_blas=False)
     counts[lengths == 0] = 0
     used = np.arange(MOST_CORNERS) < counts[:, None]
     proposer = np.repeat(np.arange(len(points)), counts)

@@ -10,15 +10,14 @@ import numpy as np
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle.viewer.gathering import Extras, Gathered, add_table, pictures
 from subbundle.viewer.measuring import BundleMeasure, ModelMeasure, Paths, is_about
+from subbundle.viewer.packing import INNER
 from subbundle.viewer.quantities import statuses
-from subbundle.viewer.rows import MOST_POINTS
+from subbundle.viewer.rows import CURVE_POINTS, MOST_POINTS
 from subbundle.viewer.scene import Layer, Quantity, Walk, in_space, point_size
 from subbundle.viewer.spaces import letters
 
-# Steps of a walk along a coordinate, and the quantiles of it between which it leads.
-_WALK_STEPS, _WALK_ENDS = 61, (0.01, 0.99)
-# Points of a straight line in the coordinates.
-_LINE_STEPS = 161
+# Steps of a walk along a coordinate.
+_WALK_STEPS = 61
 
 
 def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
@@ -137,7 +136,7 @@ def _walks(
     walks = []
     middle = np.median(known, axis=0)
     for i in range(known.shape[1]):
-        ends = np.quantile(known[:, i], _WALK_ENDS)
+        ends = np.quantile(known[:, i], INNER)
         way = np.tile(middle, (_WALK_STEPS, 1))
         way[:, i] = np.linspace(ends[0], ends[1], _WALK_STEPS)
         points = model.inverse_transform(way)
@@ -168,7 +167,7 @@ def _measure(
 
     def straight_line(i: int, j: int, length: float) -> Paths:
         """The straight line in the coordinates: the geodesic where the shape was laid out without distortion."""
-        way = np.linspace(coordinates[i], coordinates[j], _LINE_STEPS)
+        way = np.linspace(coordinates[i], coordinates[j], CURVE_POINTS)
         points = model.inverse_transform(way)
         return in_panels(points, way) if is_about(points, length) else {}
 

@@ -8,10 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from subbundle._types import FloatArray, Status
+from subbundle.viewer.rows import CURVE_POINTS, ENOUGH
 
-# Rows that a shape is learned from when a plain cloud is asked for a geodesic; more take minutes.
-_MOST_LEARNED = 20_000
-_STEPS = 121
 # Part by which a path differs in length from the distance when it leads another way; atlas and bundle differ by less.
 OTHER_WAY = 0.05
 
@@ -57,7 +55,7 @@ class BundleMeasure:
         # the same geodesic.
         turned = tuple(y) < tuple(x)
         start, end = (y, x) if turned else (x, y)
-        found = geodesic_between(self._bundle, start, end, n_points=_STEPS)
+        found = geodesic_between(self._bundle, start, end, n_points=CURVE_POINTS)
         if found.status != Status.OK or abs(float(found.lengths) - length) > OTHER_WAY * length:
             return {}
         return self._shown(found.points[::-1] if turned else found.points)
@@ -111,7 +109,7 @@ class LearnedMeasure:
         if self._metric is None:
             from subbundle.estimators import GeodesicDistance
 
-            step = max(1, -(-len(self._points) // _MOST_LEARNED))
+            step = max(1, -(-len(self._points) // ENOUGH))
             rows = np.asarray(self._points[::step], dtype=np.float64)
             self._metric = GeodesicDistance(rank="auto").fit(rows[np.isfinite(rows).all(axis=1)])
         return self._metric

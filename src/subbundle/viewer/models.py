@@ -20,10 +20,9 @@ from subbundle.viewer.gathering import (
 )
 from subbundle.viewer.measuring import BundleMeasure
 from subbundle.viewer.quantities import statuses
+from subbundle.viewer.rows import ENOUGH
 from subbundle.viewer.scene import Layer, Panel, Quantity, in_space, point_size
 
-# Observations up to which noise and curvature are estimated for the colours of a bundle's cloud.
-_MOST_RIDGE = 20_000
 # Geodesics of a chart that are drawn, and steps along each.
 _RAYS, _STEPS = 32, 60
 
@@ -36,7 +35,7 @@ def add_bundle(gathered: Gathered, name: str, bundle: Any, extras: Extras) -> No
         bundle.cloud.points if hasattr(bundle, "cloud") else bundle.observations.reshape(len(bundle.observations), -1)
     )
     quantities: list[Quantity | None] = []
-    if hasattr(bundle, "cloud") and len(points) <= _MOST_RIDGE:
+    if hasattr(bundle, "cloud") and len(points) <= ENOUGH:
         ridge = ridge_project(bundle, points)
         columns = {"curvature": ridge.curvature, "noise": ridge.noise, "distance to the ridge": ridge.shifts}
         quantities += [Quantity(key, values) for key, values in columns.items()]

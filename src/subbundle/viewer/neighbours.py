@@ -11,10 +11,9 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.graph import neighbor_graph
+from subbundle.viewer.rows import ENOUGH
 from subbundle.viewer.scene import Graph
 
-# Nodes: the search from one of them then takes about 20 ms in a browser, so that colours can follow the mouse.
-_MOST_NODES = 20_000
 _NEIGHBORS = 12
 # Coordinates above which neighbours are looked for among the leading components, which keep the distances that matter.
 _MOST_COORDINATES = 16
@@ -32,8 +31,8 @@ def page_graph(points: FloatArray, rank: int) -> Graph | None:
         points = centred @ np.linalg.svd(sample, full_matrices=False)[2][:_MOST_COORDINATES].T
     nodes = owner = None
     places = points
-    if count > _MOST_NODES:
-        nodes = np.sort(np.random.default_rng(0).choice(count, _MOST_NODES, replace=False))
+    if count > ENOUGH:
+        nodes = np.sort(np.random.default_rng(0).choice(count, ENOUGH, replace=False))
         places = points[nodes]
         owner = np.asarray(cKDTree(places).query(points)[1], dtype=np.int64)
     rank = min(rank, places.shape[1])

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray
 from subbundle.viewer.scene import Layer, Quantity, Scene, Table, Walk
 
-_MISSING = 65535
-_MOST = 65534
+# Codes of 16 bits: the last stands for a missing number, the one before for the largest.
+_MISSING, _MOST = 65535, 65534
 _TYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "f32": np.float32}
 # Numbers that are coloured run from the first to the last hundredth, so that one outlier does not grey the rest.
-_INNER = (0.01, 0.99)
+INNER = (0.01, 0.99)
 
 
 class Packer:
@@ -124,7 +124,7 @@ def _quantity(packer: Packer, quantity: Quantity) -> dict[str, Any]:
         return record | {"labels": list(quantity.labels), "codes": packer.put("u16", codes)}
     codes, low, high = codes_of(quantity.values.astype(np.float64))
     known = codes[codes != _MISSING]
-    inner = np.quantile(known, _INNER) / _MOST if known.size else np.array([0.0, 1.0])
+    inner = np.quantile(known, INNER) / _MOST if known.size else np.array([0.0, 1.0])
     if inner[1] <= inner[0]:
         inner = np.array([0.0, 1.0])
     return record | {"low": low, "high": high, "inner": inner.tolist(), "codes": packer.put("u16", codes)}

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import IntArray, Status
+from subbundle.plot.palette import MOST_CATEGORIES
 from subbundle.viewer.scene import Quantity
 
-# Different values up to which whole numbers are categories rather than amounts.
-_MOST_CATEGORIES = 12
 _MOST_WORDS = 200
 
 
@@ -29,7 +28,7 @@ def quantity_of(name: str, column: Any, rows: IntArray, n_total: int) -> Quantit
         return Quantity(name, codes, tuple(labels)) if len(labels) <= _MOST_WORDS else None
     if values.dtype.kind in "iu":
         labels, codes = np.unique(values, return_inverse=True)
-        if len(labels) <= _MOST_CATEGORIES:
+        if len(labels) <= MOST_CATEGORIES:
             return Quantity(name, codes, tuple(str(label) for label in labels))
     if values.dtype.kind not in "fiu":
         raise TypeError(f"{name!r} must hold numbers or words; got an array of dtype {values.dtype}.")

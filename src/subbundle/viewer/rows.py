@@ -12,6 +12,11 @@ from subbundle._validation import as_real
 
 # Points up to which everything is shown: a file of 25 MB holds a million with a few quantities and a mesh beside them.
 MOST_POINTS = 1_000_000
+# Rows that are enough to learn a shape, its principal components or its neighbours from while someone waits: more take
+# minutes, and change nothing that can be seen. A search through a graph of so many takes 20 ms in a browser.
+ENOUGH = 20_000
+# Points of a curve: corners cannot be seen between so many.
+CURVE_POINTS = 121
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from subbundle._types import FloatArray
+from subbundle.viewer.rows import ENOUGH
 from subbundle.viewer.scene import Panel, Quantity, Scene, in_space
 
 _LETTERS = ("x", "y", "z")
-# Rows from which the components are taken; more change nothing that can be seen.
-_ENOUGH = 20_000
 # Numbers up to which all features are offered as colours and axes: 16-bit codes of so many are 8 MB.
 _MOST_FEATURE_VALUES = 4_000_000
 
@@ -43,7 +42,7 @@ class Spaces:
         return (points - mean) @ axes
 
     def _learn(self, scene: Scene, points: FloatArray) -> None:
-        sample = points[:: max(1, len(points) // _ENOUGH)]
+        sample = points[:: max(1, len(points) // ENOUGH)]
         mean = sample.mean(axis=0)
         _, sizes, rows = np.linalg.svd(sample - mean, full_matrices=False)
         axes = np.zeros((points.shape[1], 3))

@@ -1,4 +1,4 @@
-"""Between a space and the flat arrays [batch, D] that flow and geodesics work with: bases, retraction, gauge.
+"""Between a space and the flat rows [batch, D] that flow and geodesics work with: checks, bases, retraction, gauge.
 
 Points off N (the stages of an integrator) are first carried onto it, so frame and field are constant along the normals.
 For the force to be the gradient of H in R^D, the way back must be orthogonal to N in the Euclidean sense, to first
@@ -10,17 +10,19 @@ order. `Space.projection` need not be (hyperbolic space keeps the space part); o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray
 from subbundle.spaces import Euclidean, Kendall, Sphere
-from subbundle.spaces.base import Space
+from subbundle.spaces.base import Space, one_array
 
 # Spaces whose metric is that of R^D on their tangent arrays, and whose projection is orthogonal.
 _AMBIENT = (Euclidean, Kendall, Sphere)
-# Relative size of x − p, or of its tangent part, below which it is rounding.
-_ROUNDING = 1e-14
+# Violation up to which an observation is a point of the space but for rounding, and is left as it is.
+_LOOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,35 @@ def shaped(space: Space, rows: FloatArray) -> FloatArray:
 def flattened(space: Space, points: FloatArray) -> FloatArray:
     """[..., *shape] as [..., D]."""
     return points.reshape(*points.shape[: points.ndim - len(space.shape)], space.ambient_dim)
+
+
+def check_space(space: Any) -> None:
+    """Raise when ``space`` is not a manifold that observations can lie on."""
+    if not isinstance(space, Space):
+        hint = (
+            "Write space=sb.spaces.from_geomstats(space)."
+            if type(space).__module__.startswith("geomstats")
+            else "Pass for example space=sb.spaces.Sphere(2)."
+        )
+        raise TypeError(f"space must be a manifold of sb.spaces; got {space!r}. {hint}")
+
+
+def as_observations(points: Any, space: Any) -> FloatArray:
+    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it, or an error in words."""
+    check_space(space)
+    array = one_array(points, "points", space.shape)
+    axes = 1 + len(space.shape)
+    if axes > 2 and array.ndim == 2 and array.shape[1] == space.ambient_dim:
+        array = array.reshape(-1, *space.shape)
+    valid = space.validate(array, "points")
+    if valid.ndim != axes:
+        wanted = ", ".join(map(str, space.shape))
+        raise ValueError(f"points must hold observations of {space!r}, shape (N, {wanted}); got shape {valid.shape}.")
+    loose = space.violation(valid) > _LOOSE
+    if loose.any():
+        valid = valid.copy()
+        valid[loose] = space.projection(valid[loose])
+    return np.ascontiguousarray(flattened(space, valid))
 
 
 def tangent_rows(space: Space, points: FloatArray) -> FloatArray:
@@ -91,7 +122,7 @@ def retract(space: Space, points: FloatArray) -> FloatArray:
     if isinstance(space, _AMBIENT):
         return near
     offset = points - near
-    away = np.abs(offset).max(axis=1) > _ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
+    away = np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
     # Rows with NaN compare false and stay NaN.
     rows = np.flatnonzero(away)
     if rows.size:
@@ -105,7 +136,7 @@ def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
     step = np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, offset))
     size = np.abs(step).max(axis=1)
     moved = flattened(space, space.exp(shaped(space, step), shaped(space, near)))
-    rounding = size <= _ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
+    rounding = size <= ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
     return np.where(rounding[:, None], near, moved)
 
 

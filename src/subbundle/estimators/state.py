@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._numbers import LARGEST
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
@@ -34,17 +35,14 @@ class HasState(Protocol):
 def state_of(learned: Prepared) -> State:
     """The components and the bundle."""
     bundle, components = learned.bundle, learned.components
-    own: dict[str, Any] = {"rank": bundle.rank, "bandwidth": bundle.bandwidth, "centering": bundle.centering}
-    if isinstance(bundle, RiemannianSubbundle):
-        own["space"] = describe(bundle.space)
-        cloud = bundle.observations.reshape(len(bundle.observations), -1)
-    else:
-        own["kernel"] = bundle.kernel
-        cloud = bundle.cloud.points
+    own = bundle.parameters
+    if "space" in own:
+        own["space"] = describe(own["space"])
+    used, own["bandwidth"] = own["bandwidth"], bundle.bandwidth
     values = {"bandwidth": learned.bandwidth, "noise": components.noise, "bundle": own}
-    arrays = {"mean": components.mean, "axes": components.axes, "cloud": cloud}
-    local, used = learned.local_bandwidth, getattr(bundle, "local_bandwidth", None)
-    if local is not None and used is not None:
+    arrays = {"mean": components.mean, "axes": components.axes, "cloud": bundle.rows}
+    local = learned.local_bandwidth
+    if local is not None and bundle.varies:
         values["smoothing"] = local.smoothing
         arrays |= {"landmarks": local.points, "landmark_bandwidths": np.stack([local.values, used.values])}
     return values, arrays
@@ -52,7 +50,7 @@ def state_of(learned: Prepared) -> State:
 
 def check_components(mean: NDArray[Any], axes: NDArray[Any]) -> None:
     """Raise when squares of ``mean`` would overflow, or ``axes`` are longer than unit vectors up to rounding."""
-    if not (np.abs(mean) < 1e150).all() or not (np.abs(axes) < 1.001).all():
+    if not (np.abs(mean) < LARGEST).all() or not (np.abs(axes) < 1.001).all():
         raise ValueError("mean must be finite and axes unit vectors")
 
 

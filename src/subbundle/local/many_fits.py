@@ -1,0 +1,149 @@
+"""One point in many dimensions: its neighbours, the quadric fitted to them, and the row of the record they make."""
+
+# mypy: disallow-untyped-calls=False
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from subbundle._types import FloatArray, IntArray, Status
+from subbundle.local.deviations import deviations
+from subbundle.local.regression import fitted, n_features, solve
+from subbundle.local.settings import Plan, pairs
+from subbundle.local.tuning import FLATNESS, NARROWER
+from subbundle.local.walk import (
+    BEYOND,
+    BIAS,
+    COLUMNS,
+    HEIGHT,
+    LESS_BIAS,
+    LESS_EFFECTIVE,
+    LESS_HEIGHT,
+    LESS_RESIDUAL,
+    LOG_ABSOLUTE,
+    LOG_MASS,
+    MUTUAL,
+    OFFSET,
+    RESIDUAL,
+    SLOPES,
+    TILE,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Seen:
+    """Neighbours of one point: it, the rows of the cloud and which of them, weights w_n, Σ w²/v, their sums, m − p, the
+    bandwidth, and the log mass that is typical at the point. Σ's leading eigenpairs, which cost most, are found by
+    `ManyDimensions._turn` where they are needed."""
+
+    point: FloatArray
+    rows: FloatArray
+    places: IntArray
+    weights: FloatArray
+    squares: float
+    mass: float
+    log_mass: float
+    shift: FloatArray
+    width: float
+    typical: float
+    values: FloatArray = field(default_factory=lambda: np.empty(0))
+    tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def offsets(self) -> FloatArray:
+        """y_n [n, d]."""
+        return np.asarray(self.rows[self.places] - self.point)
+
+    @property
+    def effective(self) -> float:
+        """(Σ w)² / Σ (w²/v)."""
+        return self.mass**2 / self.squares
+
+
+@dataclass(slots=True)
+class Row:
+    """Where a walk has come to, and what was seen there; see `walk_rows`."""
+
+    point: FloatArray
+    mean: FloatArray
+    values: FloatArray
+    tangents: FloatArray
+    forms: FloatArray
+    numbers: FloatArray
+    steps: int = 0
+    status: int = int(Status.NOT_CONVERGED)
+
+    @classmethod
+    def at(cls, p: FloatArray, rank: int) -> Row:
+        """A walk that has not begun."""
+        count, numbers = rank * (rank + 1) // 2, np.full(COLUMNS, np.nan)
+        numbers[[LOG_MASS, LOG_ABSOLUTE, OFFSET]] = -np.inf, -np.inf, np.inf
+        unknown = np.full(p.size, np.nan)
+        return cls(
+            p.copy(),
+            unknown,
+            unknown.copy(),
+            np.full((p.size, rank), np.nan),
+            np.full((count, p.size), np.nan),
+            numbers,
+        )
+
+
+class Fit:
+    """The quadric at one point, in bandwidths.
+
+    ``coefficients`` [q, d] are vectors of the normal space; ``residual`` is Σ w |e|²/Σ w; ``extra`` the sum of the
+    squared weights with which the neighbours enter the correction for curvature.
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        k = seen.tangents.shape[1]
+        offsets = seen.offsets
+        own = offsets @ seen.tangents / seen.width
+        features = np.empty((own.shape[0], n_features(k)))
+        features[:, 0] = 1.0
+        features[:, 1 : 1 + k] = own
+        for place, (a, b) in enumerate(pairs(k), start=1 + k):
+            features[:, place] = own[:, a] * own[:, b]
+        self.own, self.normal = own, (offsets - (own @ seen.tangents.T) * seen.width) / seen.width
+        weighted = seen.weights[:, None] * features
+        self.factor, cross = weighted.T @ features, weighted.T @ self.normal
+        self.coefficients = np.empty_like(cross)
+        spread = float(seen.weights @ np.einsum("nd,nd->n", self.normal, self.normal))
+        penalty = FLATNESS * seen.squares / seen.mass
+        self.residual = float(fitted(self.factor, cross, self.coefficients, k, seen.mass, penalty, spread))
+        first = np.zeros((len(cross), 1))
+        first[0] = 1.0
+        solve(self.factor, first)
+        extra = weighted @ first[:, 0] - seen.weights / seen.mass
+        self.extra = float(extra @ extra)
+
+    def deviate(self, seen: Seen) -> tuple[FloatArray, FloatArray]:
+        """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
+        out, bias = np.empty(4), np.empty(self.normal.shape[1])
+        near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
+        tile = np.empty((len(self.coefficients), TILE))
+        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, tile, out, bias)
+        return bias, out * seen.squares / out[3]
+
+
+def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> None:
+    """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
+    k, a, numbers = plan.rank, seen.width, end.numbers
+    numbers[RESIDUAL] = fit.residual * a * a
+    end.forms = fit.coefficients[1 + k :] / a
+    end.forms[[pair for pair, (i, j) in enumerate(pairs(k)) if i == j]] *= 2.0
+    if plan.order == 2:
+        tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
+        end.tangents = tilted * np.sign(np.diag(upper))
+        end.forms -= (end.forms @ end.tangents) @ end.tangents.T
+    if plan.errors > 0:
+        bias, out = fit.deviate(seen)
+        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
+        if less is not None:
+            narrow = Fit(less)
+            change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
+            numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
+            numbers[LESS_HEIGHT] = narrow.deviate(less)[1][0]
+            numbers[LESS_BIAS], numbers[MUTUAL] = change @ change, change @ bias * a
