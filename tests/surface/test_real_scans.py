@@ -8,6 +8,7 @@ from subbundle.surface import implicit, openings, outliers
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, directions
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.prepare import Prepared
@@ -198,6 +199,19 @@ def test_the_noise_of_a_place_is_not_that_of_a_clump_beside_it():
     named = outliers.flagged(np.concatenate([sheet, clump]), flat, np.tile([0.0, 0.0, 1.0], (len(flat), 1)), 0.05, 0.1)
     # Five noise levels: one observation in two million of the sheet; the clump is six of its own away.
     assert np.array_equal(named, np.arange(4000, 4500))
+
+
+def test_of_two_sheets_across_a_narrow_gap_the_sparser_is_a_layer():
+    flat, _ = grid_mesh(21)
+    points = np.concatenate([flat, flat + [0.0, 0.0, 0.3]])
+    inward = np.repeat([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], len(flat), axis=0)
+    mass = np.repeat([20.0, 10.0], len(flat))
+    # The gap is three windows wide, and twenty deep.
+    assert np.array_equal(without_layers(points, inward, mass, 0.1), np.arange(len(flat)))
+    assert len(without_layers(points, inward, np.full(len(points), 10.0), 0.1)) == len(points)
+    # A wall, whose sides face away from each other, and a wide gap.
+    assert len(without_layers(points, -inward, mass, 0.1)) == len(points)
+    assert len(without_layers(points, inward, mass, 0.05)) == len(points)
 
 
 def test_the_sides_of_a_thin_wall_do_not_pull_each_other():

@@ -2,7 +2,7 @@
 
     prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `voxels`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters                                 `orient`
+    orient     signs by summed votes between clusters; layers go                      `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings sorted out, handles and tunnels cut      `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface.facing import Facing, FacingPyramid
+from subbundle.surface.layers import across_gap
 from subbundle.surface.local import QuadricFit
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid
@@ -67,10 +68,8 @@ class SidedPyramid:
 def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> NDArray[np.bool_]:
     """Which of ``points`` [n, 3], with outward ``normals`` [n, 3], have a far side within ``thickness``.
 
-    Half so far behind a point, and before it, the far side of a wall or a gap is nearer than its own.
+    Behind them, of a wall, or before them, of a gap.
     """
-    tree, thin = cKDTree(points), np.zeros(len(normals), np.bool_)
-    for way in (-0.5, 0.5):
-        nearest = tree.query(points + way * thickness * normals)[1]
-        thin |= np.sum(normals[nearest] * normals, axis=1) < _AWAY
-    return thin
+    tree = cKDTree(points)
+    before, behind = (across_gap(tree, way * normals, thickness, _AWAY)[1] for way in (1.0, -1.0))
+    return before | behind
