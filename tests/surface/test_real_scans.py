@@ -8,8 +8,12 @@ from subbundle.surface import implicit, openings, outliers
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, directions
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
+from subbundle.surface.pilot import Pilot
+from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.sides import SidedPyramid, in_thin_walls
 from subbundle.surface.soften import soften
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
@@ -195,6 +199,44 @@ def test_the_noise_of_a_place_is_not_that_of_a_clump_beside_it():
     named = outliers.flagged(np.concatenate([sheet, clump]), flat, np.tile([0.0, 0.0, 1.0], (len(flat), 1)), 0.05, 0.1)
     # Five noise levels: one observation in two million of the sheet; the clump is six of its own away.
     assert np.array_equal(named, np.arange(4000, 4500))
+
+
+def test_of_two_sheets_across_a_narrow_gap_the_sparser_is_a_layer():
+    flat, _ = grid_mesh(21)
+    points = np.concatenate([flat, flat + [0.0, 0.0, 0.3]])
+    inward = np.repeat([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], len(flat), axis=0)
+    mass = np.repeat([20.0, 10.0], len(flat))
+    # The gap is three windows wide, and twenty deep.
+    assert np.array_equal(without_layers(points, inward, mass, 0.1), np.arange(len(flat)))
+    assert len(without_layers(points, inward, np.full(len(points), 10.0), 0.1)) == len(points)
+    # A wall, whose sides face away from each other, and a wide gap.
+    assert len(without_layers(points, -inward, mass, 0.1)) == len(points)
+    assert len(without_layers(points, inward, mass, 0.05)) == len(points)
+
+
+def test_the_sides_of_a_thin_wall_do_not_pull_each_other():
+    flat, _ = grid_mesh(81)
+    rng = np.random.default_rng(0)
+    noise, half = 0.01, 0.025  # five noise levels thick
+    top = np.concatenate([flat + [0.0, 0.0, half], flat - [0.0, 0.0, half]])
+    normals = np.repeat([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], len(flat), axis=0)
+    cloud = np.column_stack([rng.uniform(-1.0, 1.0, (40000, 2)), half * np.sign(rng.uniform(-1.0, 1.0, 40000))])
+    cloud[:, 2] += noise * rng.standard_normal(len(cloud))
+    scan = Prepared(cloud, None, 0.0, Pilot(noise, 0.01, 0.018), 0.02, 0.0125, None)
+    plain = Pyramid(WeightedCloud(cloud), cloud, None, side=0.0, spacing=0.01, widest=0.1)
+    middle = np.flatnonzero(np.abs(top[:, :2]).max(axis=1) < 0.5)[::7]
+    at, across = top[middle], normals[middle]
+    widths = np.full(len(middle), 0.04)
+
+    def height(levels):
+        fit = levels.quadric(at, across, widths, np.full(len(middle), 4.0 * noise), rounds=3)
+        return float(np.mean(np.sum((fit.points - at) * across, axis=1)))
+
+    # Dealing at the middle, 2.5 noise levels away, moves a sheet by .005 of them; the rest is noise.
+    assert abs(height(SidedPyramid(plain, scan, top, normals, 0.0125))) < 0.03 * noise
+    assert height(plain) < -0.1 * noise
+    assert in_thin_walls(top, normals, 0.06).all()
+    assert not in_thin_walls(top, normals, 0.04).any()
 
 
 def test_standard_errors_are_those_of_the_vertices():

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle.surface._blend_kernels import blend, spread_centres
-from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import QuadricFit
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.pyramid import Levels
 
 # Radius that a centre covers, and in which its quadric counts, in bandwidths.
 _COVERED, _COUNTS = 0.4, 0.6
@@ -27,7 +26,7 @@ _ALONG = 0.7
 
 
 def blended_quadrics(
-    cloud: Pyramid | FacingPyramid,
+    cloud: Levels,
     points: FloatArray,
     normals: FloatArray,
     usable: NDArray[np.bool_],

@@ -20,10 +20,9 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
 from subbundle.surface import widths as choosing
 from subbundle.surface.blend import blended_quadrics
-from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import QuadricFit
 from subbundle.surface.pilot import Pilot
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.pyramid import Levels
 from subbundle.surface.soften import soften
 
 # Longest way of a vertex, in cells; further away is another sheet.
@@ -61,7 +60,7 @@ class Settled:
 
 
 def refine(
-    cloud: Pyramid | FacingPyramid,
+    cloud: Levels,
     vertices: FloatArray,
     normals: FloatArray,
     faces: IntArray,

@@ -12,6 +12,7 @@ which is taken back from the fitted height, to four fifths: a thin sheet fills i
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -25,6 +26,15 @@ _SIDE, _LEAST_SPACINGS = 0.4, 1.2
 _FILLED = 0.8
 # Ratio of the sides of one level and the next.
 _STEP = 1.8
+
+
+class Levels(Protocol):
+    """Observations, seen with windows of any bandwidth."""
+
+    def quadric(
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
+    ) -> QuadricFit:
+        """Robust quadrics at ``points`` [n, 3] with unit ``normals`` [n, 3]; one bandwidth and cut each [n]."""
 
 
 class Pyramid:
@@ -43,7 +53,7 @@ class Pyramid:
         spacing: float,
         widest: float,
     ) -> None:
-        self._clouds, self._sides = [finest], [side]
+        self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
         wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
         while wanted < _SIDE * widest:
             means, counts = voxel_means(points, weights, wanted)

@@ -2,10 +2,11 @@
 
     prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `voxels`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters                                 `orient`
+    orient     signs by summed votes between clusters; layers go                      `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings sorted out, handles and tunnels cut      `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
+               around thin walls each side onto its own observations              `sides`
     trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
@@ -30,8 +31,9 @@ from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import Orientation, orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.pyramid import Levels, Pyramid
 from subbundle.surface.seeds import Seeds, plant, plant_facing
+from subbundle.surface.sides import SidedPyramid
 from subbundle.surface.timing import Clock
 from subbundle.surface.trim import trim
 from subbundle.surface.widths import ladder
@@ -141,7 +143,13 @@ def reconstruct(
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
     settled = project.refine(
-        _levels(cloud, scan), found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell
+        _levels(cloud, scan, found, across if turned.orientable else None, grid.cell),
+        found.vertices,
+        across,
+        found.faces,
+        found.unseen,
+        scan.pilot,
+        grid.cell,
     )
     clock.stage("borders and small parts")
     if closed:
@@ -185,12 +193,15 @@ def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
     return replace(turned, signs=np.full(len(seeds.points), -1.0 if inward else 1.0), orientable=True)
 
 
-def _levels(cloud: WeightedCloud, scan: Prepared) -> Pyramid | FacingPyramid:
-    """What vertices are projected onto."""
+def _levels(cloud: WeightedCloud, scan: Prepared, found: skin.Skin, normals: FloatArray | None, cell: float) -> Levels:
+    """What the vertices of the skin are projected onto; ``normals`` [n, 3] outward, None if it has no sides."""
     sizes = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
-    if scan.facing is None:
-        return Pyramid(cloud, scan.points, scan.weights, **sizes)
-    return FacingPyramid(scan.facing, **sizes)
+    if scan.facing is not None:
+        return FacingPyramid(scan.facing, **sizes)
+    levels = Pyramid(cloud, scan.points, scan.weights, **sizes)
+    if normals is None:
+        return levels
+    return SidedPyramid(levels, scan, found.vertices[~found.unseen], normals[~found.unseen], cell)
 
 
 def _of_atlas(

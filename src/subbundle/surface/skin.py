@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import extract, implicit, openings, repair
+from subbundle.surface.layers import without_layers
 from subbundle.surface.openings import Openings
 from subbundle.surface.orient import Orientation
 from subbundle.surface.prepare import Prepared
@@ -59,7 +60,9 @@ def around(
     window = scan.window
     big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= _LEAST_SEEDS)
     big = big if big.size else np.arange(len(seeds.points))
-    points, normals = seeds.points[big], (seeds.normals * turned.signs[:, None])[big]
+    outward = seeds.normals * turned.signs[:, None]
+    big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
+    points, normals = seeds.points[big], outward[big]
     smooth = implicit.SMOOTH if scan.facing is None else implicit.SMOOTH_GIVEN
     field = implicit.solve(points, normals, grid, smooth, n_jobs)
     stage("extracting triangles")

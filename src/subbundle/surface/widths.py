@@ -23,9 +23,8 @@ from scipy.sparse import coo_array, diags_array
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
-from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.pilot import Pilot
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.pyramid import Levels
 
 ROUNDS = 2
 _RATIO, _RUNGS, _APART = 1.35, 8, 2
@@ -70,7 +69,7 @@ def neighbour_average(faces: IntArray, n: int) -> Any:
 
 
 def choose(
-    cloud: Pyramid | FacingPyramid,
+    cloud: Levels,
     points: FloatArray,
     normals: FloatArray,
     usable: np.ndarray,
@@ -105,7 +104,7 @@ def choose(
 
 
 def _heights(
-    cloud: Pyramid | FacingPyramid, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+    cloud: Levels, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
 ) -> tuple[FloatArray, FloatArray]:
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))

@@ -1,0 +1,75 @@
+"""Observations of thin walls, dealt to the side that they belong to.
+
+A robust window has no weight beyond its cut, but a wall thinner than the cut and the noise of its far side lies inside:
+that side then pulls. Once there is a skin, every observation has a nearest sheet of it, and so a normal; around walls
+the observations are dealt out by these (`facing`), and each side is projected onto its own. Dealing at the middle of
+the wall hardly moves a side: of two sheets 4 noise levels apart 2.3 % of the observations come to the wrong one, where
+they stand for those that it lost, and shift it by 0.02 noise levels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray
+from subbundle.surface.facing import Facing, FacingPyramid
+from subbundle.surface.layers import across_gap
+from subbundle.surface.local import QuadricFit
+from subbundle.surface.prepare import Prepared
+from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.widths import cut, ladder
+
+# Noise levels of the far side that reach into a window; cosine below which two normals are those of two sides.
+_TAIL, _AWAY = 3.0, 0.0
+# How far windows reach, in bandwidths; one vertex in so many is asked, for all within so many cells.
+_REACH, _STRIDE, _BESIDE = 3.5, 4, 5.0
+
+
+class SidedPyramid:
+    """`Pyramid` of a scan that looks at one side only of walls too thin for its windows.
+
+    ``vertices``, ``normals`` [n, 3] are those of the skin, without membranes.
+    """
+
+    def __init__(self, levels: Pyramid, scan: Prepared, vertices: FloatArray, normals: FloatArray, cell: float) -> None:
+        self._levels, self._beside = levels, _BESIDE * cell
+        self._sided: FacingPyramid | None = None
+        rungs = ladder(scan.pilot)
+        thickness = float(cut(scan.pilot, rungs).max()) + _TAIL * scan.pilot.noise
+        thin = in_thin_walls(vertices[::_STRIDE], normals[::_STRIDE], thickness)
+        if not thin.any():
+            return
+        self._walls = cKDTree(vertices[::_STRIDE][thin])
+        near = np.isfinite(self._walls.query(scan.points, distance_upper_bound=_REACH * float(rungs[-1]))[0])
+        side = normals[cKDTree(vertices).query(scan.points[near])[1]]
+        weights = None if scan.weights is None else scan.weights[near]
+        facing = Facing(scan.points[near], side, weights, levels.n_jobs)
+        self._sided = FacingPyramid(facing, side=scan.side, spacing=scan.pilot.spacing, widest=float(rungs[-1]))
+
+    def quadric(
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
+    ) -> QuadricFit:
+        """As `Pyramid.quadric`."""
+        if self._sided is None:
+            return self._levels.quadric(points, normals, widths, cuts, rounds=rounds)
+        thin = np.isfinite(self._walls.query(points, distance_upper_bound=self._beside)[0])
+        parts = []
+        for levels, chosen in ((self._levels, ~thin), (self._sided, thin)):
+            rows = np.flatnonzero(chosen)
+            if rows.size:
+                parts.append(
+                    (rows, levels.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds))
+                )
+        return QuadricFit.gather(len(points), parts, points, normals)
+
+
+def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> NDArray[np.bool_]:
+    """Which of ``points`` [n, 3], with outward ``normals`` [n, 3], have a far side within ``thickness``.
+
+    Behind them, of a wall, or before them, of a gap.
+    """
+    tree = cKDTree(points)
+    before, behind = (across_gap(tree, way * normals, thickness, _AWAY)[1] for way in (1.0, -1.0))
+    return before | behind
