@@ -4,8 +4,9 @@ Nothing here is needed, and Dask is not imported, until one of these is called.
 """
 
 from subbundle.distributed.cluster import cluster
+from subbundle.distributed.denoise_job import Denoised, denoise
 from subbundle.distributed.plan import plan_tiles
 from subbundle.distributed.runner import JobError, Results, run
 from subbundle.distributed.tiles import TilePlan, TilePoints
 
-__all__ = ["JobError", "Results", "TilePlan", "TilePoints", "cluster", "plan_tiles", "run"]
+__all__ = ["Denoised", "JobError", "Results", "TilePlan", "TilePoints", "cluster", "denoise", "plan_tiles", "run"]

@@ -21,7 +21,7 @@ from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_pi
 from subbundle.distributed.cluster import per_worker
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
-from subbundle.distributed.sources import PIECE, Source, open_source
+from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 
 # Bytes of a worker for every observation of a tile: tree, halo and copies. Measured (`benchmarks scale_out`): 330.
@@ -119,6 +119,3 @@ def _divided(
 
 def _name(piece: Any) -> str:
     return f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}"
-
-
-__all__ = ["PIECE", "plan_tiles"]

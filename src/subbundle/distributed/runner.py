@@ -137,10 +137,10 @@ class Results:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def load(self, tile: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a tile."""
+    def load(self, tile: int, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+        """The arrays of a tile, or those among them that are named."""
         with np.load(self.paths[tile], allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            return {name: file[name] for name in (file.files if names is None else names)}
 
 
 def run(
