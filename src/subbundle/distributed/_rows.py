@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._sampling import in_share
 from subbundle._types import FloatArray
-from subbundle.distributed.sample import SAMPLE, row_hash
+from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sides import follow
 
 # Statuses that are counted.
@@ -93,5 +94,5 @@ def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], Flo
             records["normal"] = follow(records["x"], normals, (turned["points"], turned["normals"]))
     records["done"] = 1
     file.put(rows, records)
-    some = row_hash(rows) <= np.uint64(min(SAMPLE / file.n_rows, 1.0) * (2**64 - 2**11))
+    some = in_share(rows, SAMPLE / file.n_rows)
     return np.bincount(records["status"], minlength=_STATUSES).tolist(), records["noise"][some]

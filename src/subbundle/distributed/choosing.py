@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._sampling import smallest
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.distributed.places import around
-from subbundle.distributed.sample import read_sample, smallest
+from subbundle.distributed.sample import read_sample
 from subbundle.distributed.tiles import TilePlan
 from subbundle.selection import choose_bandwidth, choose_rank
 from subbundle.selection.bandwidth import BandwidthChoice, bandwidth_around, by_neighbours, no_shape

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._sampling import smallest
 from subbundle._types import FloatArray, IntArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.distributed.places import around
-from subbundle.distributed.sample import read_sample, smallest
+from subbundle.distributed.sample import read_sample
 from subbundle.distributed.sides import seeds_of
 from subbundle.distributed.tiles import TilePlan
 from subbundle.kernels import reach_of

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._sampling import in_share
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sample import row_hash
 from subbundle.distributed.tiles import TilePlan
 
 # Trees leave out what is as far as the bound; rows on it belong to those within.
@@ -40,7 +40,7 @@ def _around_in(folder: str, tile: int, places: FloatArray, radius: float, share:
     found = TilePlan.open(folder).tile(tile)
     rows, points = found.rows, found.points
     if share < 1.0:
-        kept = row_hash(rows) <= np.uint64(share * (2**64 - 2**11))
+        kept = in_share(rows, share)
         rows, points = rows[kept], points[kept]
     low, high = places.min(axis=0) - radius, places.max(axis=0) + radius
     near = np.flatnonzero(((points >= low) & (points <= high)).all(axis=1))

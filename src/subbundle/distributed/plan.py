@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._progress import Progress
+from subbundle._sampling import share_for
 from subbundle._types import FloatArray
 from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
 from subbundle.distributed.cluster import per_worker
@@ -84,7 +85,7 @@ def _measured(
 ) -> tuple[Grid, int]:
     """The coarse grid over all points, and how many there are; the sample is written to ``folder``."""
     pieces = list(source.pieces())
-    share = SAMPLE / source.n_rows
+    share = share_for(SAMPLE, source.n_rows)
     calls = [Call(_name(piece), (piece, share, box), piece.stop - piece.start) for piece in pieces]
     found = run_all(client, survey_piece, calls, f"measuring {source.n_rows} points", progress)
     n_points = sum(one.count for one in found)

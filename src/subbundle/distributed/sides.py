@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subbundle._sampling import row_hash
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.sample import row_hash
 from subbundle.distributed.tiles import TilePlan
 from subbundle.surface.orient import orient
 from subbundle.surface.seeds import Seeds
