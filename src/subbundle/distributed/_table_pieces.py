@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subbundle._sampling import in_share
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed._extra import needed
-from subbundle.distributed._readers import parquet_rows, suffix_of
+from subbundle.distributed.readers import parquet_rows, suffix_of
 from subbundle.distributed.sources import Piece, Source
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from subbundle._atomic import atomic_path
 from subbundle.distributed._extra import needed
 from subbundle.distributed._ply_pieces import ply_layout, ply_rows
-from subbundle.distributed._readers import coordinate_columns, parquet_rows, suffix_of
+from subbundle.distributed.readers import coordinate_columns, parquet_rows, suffix_of
 from subbundle.distributed.sources import PIECE, Piece
 
 # Found values [n] by name for rows of a piece, with the new points [n, d] and which rows of the piece are kept.

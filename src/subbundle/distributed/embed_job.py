@@ -26,9 +26,9 @@ from subbundle._sampling import FITTED, share_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.distributed._extra import needed
-from subbundle.distributed._readers import suffix_of
 from subbundle.distributed._table_pieces import TableLayout, read_rows, sample_rows, table_layout
 from subbundle.distributed.denoise_job import prepared
+from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Piece, Source, open_source
 from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold

@@ -19,11 +19,11 @@ from subbundle._progress import Progress
 from subbundle._sampling import share_for
 from subbundle._types import FloatArray
 from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
-from subbundle.distributed.cluster import per_worker
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
 from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.workers import per_worker
 
 # Bytes of a worker for every observation of a tile: tree, halo and copies. Measured (`benchmarks scale_out`): 330.
 BYTES_PER_POINT = 700.0

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.distributed._readers import READERS, reader_of, suffix_of
+from subbundle.distributed.readers import READERS, reader_of, suffix_of
 
 # Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
 PIECE = 1_000_000
