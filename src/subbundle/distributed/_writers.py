@@ -7,6 +7,8 @@ Each file is read again, piece by piece; its coordinates are replaced, and what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +23,23 @@ from subbundle.distributed.sources import PIECE, Piece
 
 # Found values [n] by name for rows of a piece, with the new points [n, d] and which rows of the piece are kept.
 Found = Callable[[Piece], tuple[NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
-# Parts of the bandwidth that coordinates of LAS files are kept to, at least.
-_FINE = 1e-3
 
 
-def write_file(path: str, first: int, count: int, target: str, found: Found, n_kept: int, bandwidth: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """How finely coordinates are to be kept, in formats that round them, and the corners of all that is written."""
+
+    step: float
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def write_file(path: str, first: int, count: int, target: str, found: Found, n_kept: int, grain: Grain) -> int:
     """Write the ``n_kept`` rows that ``found`` keeps of the ``count`` of ``path``, numbered from ``first`` on."""
     writer = {".npy": _npy, ".ply": _ply, ".parquet": _parquet, ".las": _las, ".laz": _las}[suffix_of(path)]
     pieces = [Piece(path, start, min(start + PIECE, count), first + start) for start in range(0, count, PIECE)]
     with atomic_path(target) as temporary:
-        writer(Path(path), temporary, ((piece, *found(piece)) for piece in pieces), n_kept, bandwidth)
+        writer(Path(path), temporary, ((piece, *found(piece)) for piece in pieces), n_kept, grain)
     return n_kept
 
 
@@ -43,7 +52,7 @@ def target_of(path: str, out: Path) -> Path:
 Pieces = Iterator[tuple[Piece, NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
 
 
-def _npy(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float) -> None:
+def _npy(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
     with open(target, "wb") as stream:
         for piece, kept, points, columns in pieces:
             table = np.column_stack([points, *columns.values()])[kept]
@@ -53,7 +62,7 @@ def _npy(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float
             stream.write(table.tobytes())
 
 
-def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float) -> None:
+def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
     layout = ply_layout(path)
     assert layout.dtype.names is not None
     kinds = {"i1": "char", "u1": "uchar", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "f4": "float"}
@@ -79,7 +88,7 @@ def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float
             stream.write(rows.tobytes())
 
 
-def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float) -> None:
+def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
     arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     file = parquet.ParquetFile(path)
     axes = coordinate_columns(file.schema_arrow)
@@ -99,10 +108,10 @@ def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: f
             writer.close()
 
 
-def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float) -> None:
+def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
     laspy = needed("laspy", "las")
     with laspy.open(path) as source:
-        header = _finer(source.header, bandwidth)
+        header = _finer(source.header, grain)
         out: Any = None
         try:
             for piece, kept, points, columns in pieces:
@@ -127,12 +136,13 @@ def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, bandwidth: float
                 out.close()
 
 
-def _finer(header: Any, bandwidth: float) -> Any:
-    """The ``header`` for coordinates kept to `_FINE` of the bandwidth, where 32 bits have room for the extent."""
-    from copy import deepcopy
+def _finer(header: Any, grain: Grain) -> Any:
+    """The ``header`` with scales as fine as asked for, where 32 bits have room for the extent.
 
+    The extent is the measured one: what the header says of it need not be true.
+    """
     made = deepcopy(header)
-    step = 10.0 ** np.floor(np.log10(_FINE * bandwidth))
-    extent = np.maximum(np.abs(header.maxs - header.offsets), np.abs(header.mins - header.offsets)) + 100.0 * bandwidth
+    step = 10.0 ** np.floor(np.log10(grain.step))
+    extent = np.maximum(np.abs(grain.high - header.offsets), np.abs(grain.low - header.offsets))
     made.scales = np.where(extent / step < 2.0**31, np.minimum(header.scales, step), header.scales)
     return made

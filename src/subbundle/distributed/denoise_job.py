@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_positive
 from subbundle.distributed._rows import RowFile, scattered_tile
-from subbundle.distributed._writers import target_of, write_file
+from subbundle.distributed._writers import Grain, target_of, write_file
 from subbundle.distributed.choosing import Chosen, choose
 from subbundle.distributed.denoising import denoised_tile
 from subbundle.distributed.plan import plan_tiles
@@ -32,6 +33,10 @@ from subbundle.distributed.sources import PIECE, Piece, Source, open_source
 from subbundle.distributed.tiles import TilePlan
 
 WORK = ".subbundle"
+# Parts of the bandwidth that coordinates are kept to, at least, by formats that round them.
+_FINE = 1e-3
+# Bandwidths that a point moves at most: 20 steps of one, and those of the continuation.
+_MARGIN = 80.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,9 @@ def denoise(
         for tile, path in enumerate(results.paths)
     ]
     counted = run_all(client, scattered_tile, calls, "putting rows in order", progress)
-    written = _written(source, targets, rows, level, normals, chosen, client, progress)
+    margin = _MARGIN * chosen.bandwidth
+    grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
+    written = _written(source, targets, rows, level, normals, grain, client, progress)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(plan, source, targets, chosen, counted, written, notes)
 
@@ -163,7 +170,8 @@ def _settings(
             progress.stage(f"choosing a bandwidth for {plan.n_points} points")
         chosen = choose(plan, rank, bandwidth, client=client)
         values = [chosen.rank, chosen.bandwidth, chosen.typical_mass, chosen.notes]
-        kept.write_text(json.dumps({"asked": asked, "chosen": values}))
+        with atomic_path(kept) as temporary:
+            temporary.write_text(json.dumps({"asked": asked, "chosen": values}))
     surface = (plan.dim, chosen.rank) == (3, 2)
     cell = cell_for(read_sample(plan)[1], chosen.bandwidth) if surface else 0.0
     return chosen, {
@@ -183,20 +191,20 @@ def _seeds(plan: TilePlan, results: Results, cell: float, folder: Path) -> bool:
 
 
 def _written(
-    source: Source, targets: Sequence[Path], rows: RowFile, level: float | None, normals: bool, chosen: Chosen,
+    source: Source, targets: Sequence[Path], rows: RowFile, level: float | None, normals: bool, grain: Grain,
     client: Any, progress: Progress | None,
 ) -> list[int]:  # fmt: skip
     """Write every file; the rows of each."""
     calls, first = [], 0
     for path, count, target in zip(source.paths, source.counts, targets, strict=True):
-        arguments = (path, first, count, str(target), rows, level, normals, chosen.bandwidth)
+        arguments = (path, first, count, str(target), rows, level, normals, grain)
         calls.append(Call(Path(path).name, arguments, count))
         first += count
     return run_all(client, _write_one, calls, "writing files", progress)
 
 
 def _write_one(
-    path: str, first: int, count: int, target: str, rows: RowFile, level: float | None, normals: bool, bandwidth: float
+    path: str, first: int, count: int, target: str, rows: RowFile, level: float | None, normals: bool, grain: Grain
 ) -> int:
     with_normals = normals or Path(path).suffix.lower() in (".ply", ".las", ".laz")
 
@@ -207,7 +215,7 @@ def _write_one(
         int(rows.kept(first + start, first + min(start + PIECE, count), level).sum())
         for start in range(0, count, PIECE)
     )
-    return write_file(path, first, count, target, found, n_kept, bandwidth)
+    return write_file(path, first, count, target, found, n_kept, grain)
 
 
 def _summary(

@@ -158,7 +158,8 @@ def _check_job(work: Path, made_of: list[Any]) -> None:
             f"{work} holds the work of another job: the table, the options or the version have changed since. Remove "
             "the folder to begin anew."
         )
-    kept.write_text(mark)
+    with atomic_path(kept) as temporary:
+        temporary.write_text(mark)
 
 
 def _hash(path: Path) -> str:
