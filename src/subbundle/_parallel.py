@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -30,8 +31,23 @@ _GROWTH = 8.0
 _START = 1e-4
 
 
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use no thread but the caller's inside, whatever ``n_jobs`` says: others of its kind have the other cores."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads: all cores this process may use for None or -1, else the number given."""
+    if _alone.get():
+        return 1
     if n_jobs is None or n_jobs == -1:
         available = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
         return len(available)

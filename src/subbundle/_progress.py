@@ -54,6 +54,8 @@ class Progress:
 
     def begin(self, n_rows: int) -> None:
         """``n_rows`` more rows are to be done."""
+        if not self._shown:
+            return
         with self._lock:
             if self._bar is None:
                 from tqdm.auto import tqdm

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from subbundle import io
+from subbundle._sampling import row_hash, smallest
 from subbundle.distributed import JobError, plan_tiles, run
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sample import read_sample, row_hash, smallest
+from subbundle.distributed.sample import read_sample
 from subbundle.distributed.sources import open_source
 
 

@@ -38,6 +38,9 @@ class Ridge:
         Distance moved over the noise times √(d − k): about one for observations, large for outliers.
     shifts, offsets : [batch]
         Distance moved, and length of the last step.
+    looked : [batch]
+        Distance from the given point beyond which no observation had a say; NaN above 16 dimensions of data, and for
+        bundles known only by their frames.
     neighbours : [batch]
         Effective number of neighbours (Σφ)²/Σφ²; NaN for bundles known only by their frames.
     steps, status : [batch]
@@ -54,6 +57,7 @@ class Ridge:
     outlier_scores: FloatArray
     shifts: FloatArray
     offsets: FloatArray
+    looked: FloatArray
     neighbours: FloatArray
     steps: IntArray
     status: StatusArray

@@ -60,6 +60,9 @@ class PrincipalSubbundle(Remembers):
         bundle is defined wherever an observation is in reach, and `typical_mass` is 1.
     min_gap : float
         (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed (status GAP_CLOSED).
+    typical_mass : float or None
+        The kernel mass that counts as typical, where ``points`` are only some of the observations, as those of one tile
+        of a large cloud are; None for that of the points themselves. Needs one bandwidth, not a `LocalBandwidth`.
     n_jobs : int or None
         Threads; None for all cores. The results are the same to the bit.
 
@@ -97,6 +100,7 @@ class PrincipalSubbundle(Remembers):
         kernel: str = "auto",
         min_density: float = 0.05,
         min_gap: float = 1e-3,
+        typical_mass: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.cloud = points if isinstance(points, Cloud) else Cloud(points)
@@ -139,7 +143,9 @@ class PrincipalSubbundle(Remembers):
             self._settings = replace(self._settings, widths=self.local_bandwidth.widths(marks, np.zeros(len(marks))))
         self._length_scale = self.bandwidth
         self.typical_mass = 1.0
-        if self.min_density > 0.0:
+        if typical_mass is not None:
+            self._take_mass(as_positive(typical_mass, "typical_mass"))
+        elif self.min_density > 0.0:
             self._look_at_data()
 
     def _look_at_data(self) -> None:
@@ -159,6 +165,26 @@ class PrincipalSubbundle(Remembers):
             marks = self._settings.widths[2]
             widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive]))
         self._settings = replace(self._settings, widths=widths, log_share=float(np.log(self.min_density)))
+
+    def _take_mass(self, typical_mass: float) -> None:
+        """Believe the typical kernel mass that was given."""
+        if self.local_bandwidth is not None:
+            raise ValueError(
+                "typical_mass is one number, so the bandwidth must be one too; it is a LocalBandwidth. Leave "
+                "typical_mass out."
+            )
+        self.typical_mass = typical_mass
+        widths = constant_widths(self.bandwidth, float(np.log(typical_mass)), self._working.dim)
+        share = float(np.log(self.min_density)) if self.min_density > 0.0 else -np.inf
+        self._settings = replace(self._settings, widths=widths, log_share=share)
+
+    def masses_in_the_middle(self, points: Any) -> FloatArray:
+        """Σ φ [batch] where ``points`` [batch, d], observations of the cloud, come to lie in the middle of it.
+
+        Their median is `typical_mass`. The mass of an observation that has no neighbours is 0.
+        """
+        points = as_points(points, "points", dim=self.ambient_dim)
+        return np.asarray(np.exp(self._middle(self._coordinates.enter(points)[0])[1]))
 
     @property
     def ambient_dim(self) -> int:

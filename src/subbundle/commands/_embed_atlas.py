@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 
@@ -24,18 +25,8 @@ def run_atlas(options: argparse.Namespace) -> None:
     rows = read_rows(options, progress)
     values = rows.values
 
-    def make(base: FloatArray | None) -> AtlasEmbedding:
-        return AtlasEmbedding(
-            options.dim,
-            bandwidth=options.bandwidth,
-            base_point=base,
-            missing="local" if options.missing == "local" else "raise",
-            outside="nan" if options.nan else "nearest",
-            n_jobs=options.jobs,
-        )
-
     with unwarned():
-        model = fitted_or_loaded(options, values, progress, AtlasEmbedding, make)
+        model = fitted_or_loaded(options, values, progress, AtlasEmbedding, partial(new_atlas, options))
         progress.stage("placing the rows")
         found = model.locate(values)
     coordinates = found.pop("coordinates")
@@ -61,6 +52,18 @@ def run_atlas(options: argparse.Namespace) -> None:
         from subbundle.commands._report import write_report
 
         write_report(options, account_of_atlas(options.data, model, values, found), model, values[whole])
+
+
+def new_atlas(options: argparse.Namespace, base: FloatArray | None) -> AtlasEmbedding:
+    """The estimator that the options describe."""
+    return AtlasEmbedding(
+        options.dim,
+        bandwidth=options.bandwidth,
+        base_point=base,
+        missing="local" if options.missing == "local" else "raise",
+        outside="nan" if options.nan else "nearest",
+        n_jobs=options.jobs,
+    )
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 
@@ -21,19 +22,8 @@ def run_chart(options: argparse.Namespace) -> None:
     rows = read_rows(options, progress)
     values = rows.values
 
-    def make(base: FloatArray | None) -> PrincipalSubmanifold:
-        return PrincipalSubmanifold(
-            options.dim,
-            bandwidth=options.bandwidth,
-            base_point="frechet" if base is None else base,
-            radius=options.radius,
-            denoise=not options.raw,
-            outside="nan" if options.nan else "nearest",
-            n_jobs=options.jobs,
-        )
-
     with unwarned():
-        model = fitted_or_loaded(options, values, progress, PrincipalSubmanifold, make)
+        model = fitted_or_loaded(options, values, progress, PrincipalSubmanifold, partial(new_chart, options))
         progress.stage("placing the rows")
         coordinates, residuals, status = model.locate(values)
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
@@ -59,3 +49,16 @@ def run_chart(options: argparse.Namespace) -> None:
         from subbundle.commands._report import write_report
 
         write_report(options, account_of_chart(options.data, model, values, residuals, status), model, values)
+
+
+def new_chart(options: argparse.Namespace, base: FloatArray | None) -> PrincipalSubmanifold:
+    """The estimator that the options describe."""
+    return PrincipalSubmanifold(
+        options.dim,
+        bandwidth=options.bandwidth,
+        base_point="frechet" if base is None else base,
+        radius=options.radius,
+        denoise=not options.raw,
+        outside="nan" if options.nan else "nearest",
+        n_jobs=options.jobs,
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from subbundle.commands._options import add_scans, bandwidth_or_local, dimension, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
+from subbundle.commands._scale_out import add_scale_out, is_asked_for, offer_pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,10 @@ HELP = "move every point of a scan or cloud onto the surface (or curve) in its m
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``denoise``."""
     add_scans(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".ply, .csv, .npy or .parquet")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE",
+        help=".ply, .csv, .npy or .parquet; a folder for files larger than memory, which keep their names and formats",
+    )  # fmt: skip
     parser.add_argument(
         "--bandwidth",
         type=bandwidth_or_local,
@@ -51,11 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "keep all; those with no surface nearby stay where they are)",
     )
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+    add_scale_out(parser)
     add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, choose the bandwidth, project, write, and say what was found."""
+    if is_asked_for(options):
+        from subbundle.commands._denoise_pieces import run_pieces
+
+        run_pieces(options)
+        return
     from subbundle._progress import Progress
     from subbundle.bundles.ridge_project import ridge_project
     from subbundle.commands._scans import check_cloud_output, read_given
@@ -65,6 +75,7 @@ def run(options: argparse.Namespace) -> None:
     check_report(options.report)
     if options.save_outliers is not None and options.outliers is None:
         raise ValueError("--save-outliers needs a level above which points are outliers. Write --outliers 4 as well.")
+    offer_pieces(options.scans, "denoise", table=False)
     progress = Progress()
     given = read_given(options, progress, None, table=True)
     bundle, messages = _learned(options, given.scan.points, progress)

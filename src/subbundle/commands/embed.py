@@ -7,6 +7,7 @@ from pathlib import Path
 
 from subbundle.commands._options import add_columns, add_learning, bandwidth, dimension
 from subbundle.commands._report import add_report, check_report
+from subbundle.commands._scale_out import add_scale_out, is_asked_for, offer_pieces
 
 HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=None, metavar="FILE",
-        help=".csv, .npy or .parquet (default: DATA-coordinates.csv)",
+        help=".csv, .npy or .parquet (default: DATA-coordinates.csv); a folder for tables larger than memory",
     )  # fmt: skip
     parser.add_argument(
         "--dim", type=dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
@@ -51,12 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", type=Path, default=None, metavar="MODEL", help="use this saved model instead of fitting one"
     )
+    add_scale_out(parser)
     add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Coordinates by the chosen method, or by that of the saved model."""
+    if is_asked_for(options):
+        from subbundle.commands._embed_pieces import run_pieces
+
+        run_pieces(options, _method(options))
+        return
     check_report(options.report)
+    offer_pieces([options.data], "embed", table=True)
     if options.output is None:
         options.output = Path(f"{options.data.stem}-coordinates.csv")
     if options.standardize and (options.save is not None or options.model is not None):

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from subbundle._progress import Progress
+from subbundle._sampling import share_for
 from subbundle._types import FloatArray
 from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
-from subbundle.distributed.cluster import per_worker
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
-from subbundle.distributed.sources import PIECE, Source, open_source
+from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.workers import per_worker
 
 # Bytes of a worker for every observation of a tile: tree, halo and copies. Measured (`benchmarks scale_out`): 330.
 BYTES_PER_POINT = 700.0
@@ -84,7 +85,7 @@ def _measured(
 ) -> tuple[Grid, int]:
     """The coarse grid over all points, and how many there are; the sample is written to ``folder``."""
     pieces = list(source.pieces())
-    share = SAMPLE / source.n_rows
+    share = share_for(SAMPLE, source.n_rows)
     calls = [Call(_name(piece), (piece, share, box), piece.stop - piece.start) for piece in pieces]
     found = run_all(client, survey_piece, calls, f"measuring {source.n_rows} points", progress)
     n_points = sum(one.count for one in found)
@@ -119,6 +120,3 @@ def _divided(
 
 def _name(piece: Any) -> str:
     return f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}"
-
-
-__all__ = ["PIECE", "plan_tiles"]

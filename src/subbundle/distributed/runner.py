@@ -93,11 +93,25 @@ def _here(function: Callable[..., Any], calls: Sequence[Call], progress: Progres
 
 
 def _there(client: Any, function: Callable[..., Any], calls: Sequence[Call], progress: Progress | None) -> list[Any]:
+    """The results of all calls, or the errors in their places.
+
+    A worker that dies takes the blame of all tasks that it held: those blamed too often are tried again one by one.
+    """
+    done = _submitted(client, function, calls, progress)
+    for number, result in enumerate(done):
+        if type(result).__name__ == "KilledWorker":
+            done[number] = _submitted(client, function, calls[number : number + 1], None)[0]
+    return done
+
+
+def _submitted(
+    client: Any, function: Callable[..., Any], calls: Sequence[Call], progress: Progress | None
+) -> list[Any]:
     distributed = needed("distributed")
     token = uuid.uuid4().hex
     futures = [
-        client.submit(function, *call.arguments, key=f"{function.__name__}-{call.name}-{token}", retries=_RETRIES)
-        for call in calls
+        client.submit(function, *call.arguments, key=f"{function.__name__}-{number}-{token}", retries=_RETRIES)
+        for number, call in enumerate(calls)
     ]
     place = {future.key: number for number, future in enumerate(futures)}
     done: list[Any] = [None] * len(calls)
@@ -107,8 +121,6 @@ def _there(client: Any, function: Callable[..., Any], calls: Sequence[Call], pro
             done[number] = future.result()
         except Exception as error:
             done[number] = error
-        except distributed.client.FutureCancelledError as error:  # the scheduler is gone
-            done[number] = OSError(f"the scheduler was lost ({error.reason})")
         future.release()
         if progress is not None:
             progress.advance(calls[number].rows)
@@ -123,6 +135,10 @@ def _reason(error: BaseException) -> str:
     """One line."""
     if type(error).__name__ == "KilledWorker":
         return "its worker was killed every time, probably for want of memory; give more memory, or smaller tiles"
+    if type(error).__name__ == "FutureCancelledError":
+        return "the scheduler was lost"
+    if isinstance(error, OSError) and error.errno is None and "requested and" in str(error):
+        return f"the disk is full, or files may not be as large: {error}"  # NumPy does not say why
     said = " ".join(str(error).split()) or type(error).__name__
     expected = isinstance(error, ValueError | OSError | ImportError)
     return said.rstrip(".") if expected else f"{type(error).__name__}: {said}"
@@ -137,10 +153,10 @@ class Results:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def load(self, tile: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a tile."""
+    def load(self, tile: int, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+        """The arrays of a tile, or those among them that are named."""
         with np.load(self.paths[tile], allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            return {name: file[name] for name in (file.files if names is None else names)}
 
 
 def run(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.distributed._readers import READERS, reader_of, suffix_of
+from subbundle.distributed.readers import READERS, reader_of, suffix_of
 
 # Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
 PIECE = 1_000_000
@@ -134,8 +134,17 @@ def _put_down(data: Any, work: Path | None) -> list[str]:
         if values.ndim != 2:
             raise ValueError(f"points must be rows of numbers, [n, d]; got shape {values.shape}.")
         paths.append(str(folder / f"{number:06d}.npy"))
-        np.save(paths[-1], values)
+        if not _is_there(paths[-1], values):
+            np.save(paths[-1], values)
     return paths
+
+
+def _is_there(path: str, values: FloatArray) -> bool:
+    """Whether an earlier job has put down the same: files that stay as they are let it be resumed."""
+    try:
+        return np.array_equal(np.load(path, mmap_mode="r", allow_pickle=False), values, equal_nan=True)
+    except (OSError, ValueError, EOFError):
+        return False
 
 
 def _blocks(data: Any) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice
 from subbundle.estimators._checks import check_rank
+from subbundle.estimators._lazy import is_lazy, mapped, sampled
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._prepare import Prepared, denoised
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
@@ -99,7 +101,11 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored."""
+        """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored.
+
+        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
+        """
+        X = sampled(X)
         wanted = checked_rank(self.rank, "rank")
         as_choice(self.method, "method", ("geodesics", "atlas"))
         if self.method == "atlas" and self.space is not None:
@@ -125,9 +131,15 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         """Matrix [n, m] of the distances from ``X`` [n, n_features] to ``Y`` [m, n_features].
 
         Without ``Y`` the distances among ``X``, symmetric; without both, those among the training points.
-        Unconnected pairs are infinite. Where no geodesic was found the entry is NaN, with a warning.
+        Unconnected pairs are infinite. Where no geodesic was found the entry is NaN, with a warning. For a Dask
+        collection ``X`` and landmarks ``Y`` in memory the matrix is one, too, with the partitions of ``X``.
         """
         check_is_fitted(self)
+        if is_lazy(X):
+            if Y is None or is_lazy(Y):
+                raise ValueError("pairwise of a Dask collection needs landmarks Y in memory. Write pairwise(X, Y).")
+            landmarks = self._checked(Y)
+            return mapped(partial(self.pairwise, Y=Y), X, [f"landmark{i}" for i in range(len(landmarks))])
         if X is None and Y is not None:
             raise ValueError("pairwise takes Y only together with X; got Y alone. Write pairwise(Y).")
         if self.method == "atlas":

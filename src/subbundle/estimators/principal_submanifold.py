@@ -18,6 +18,7 @@ from subbundle.charts.chart import Chart, Located
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.estimators._checks import FEW, checked_coordinates, explained
 from subbundle.estimators._first_chart import find_base_point, first_chart
+from subbundle.estimators._lazy import is_lazy, mapped, sampled
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import kept_variance
 from subbundle.estimators._prepare import Prepared
@@ -142,7 +143,11 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored."""
+        """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
+
+        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
+        """
+        X = sampled(X)
         as_choice(self.outside, "outside", ("nearest", "nan"))
         wanted = checked_rank(self.n_components, "n_components")
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
@@ -160,10 +165,16 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Fit, and return the coordinates [n_samples, n_components] of the training points."""
-        return self.fit(X).embedding_
+        return self.fit(X).transform(X) if is_lazy(X) else self.fit(X).embedding_
 
     def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none."""
+        """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none.
+
+        Dask arrays and data frames give such again, lazily, with the same partitions.
+        """
+        if is_lazy(X):
+            check_is_fitted(self)
+            return mapped(self.transform, X, [str(name) for name in self.get_feature_names_out()])
         located, _ = self._locate(self._checked(X))
         remark = self._outside_remark(located.status)
         if remark:

@@ -115,6 +115,7 @@ def _model(out: _Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
         n_effective=columns[walk.EFFECTIVE],
         residual=columns[walk.RESIDUAL],
         offsets=columns[walk.OFFSET],
+        looked=columns[walk.LOOKED],
         steps=out.steps,
         status=out.status,
         basis=out.basis if out.basis.shape[2] > plan.rank else None,

@@ -61,6 +61,9 @@ class LocalModel:
         Length of the estimated bias of the position.
     offsets : [n]
         Length of the last step (the one that would be taken, when none was).
+    looked : [n]
+        Distance from the query beyond which no observation had a say; NaN for robust fits and above
+        `BLOCK_DIM` dimensions.
     steps, status : [n]
     basis : [n, d, d] or None
         Tangents and normals, in up to `BLOCK_DIM` dimensions.
@@ -82,6 +85,7 @@ class LocalModel:
     tangent_error: FloatArray
     bias: FloatArray
     offsets: FloatArray
+    looked: FloatArray
     steps: IntArray
     status: StatusArray
     basis: FloatArray | None = None

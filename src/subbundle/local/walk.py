@@ -39,9 +39,10 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 # Σ w|e|²/Σ w, length of the last step, the part of the correction for curvature that was made and the square of what
 # was not, and what `deviations` gives: height, slopes, bias, |bias|². Then those of a
 # window narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height, |b'|² of the bias b' = 4/3 (c − c') seen there, bias·b'.
+# Last, how far from where the row began observations could have a weight.
 LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, BIAS = range(12)
-LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL = range(12, 17)
-COLUMNS = 17
+LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL, LOOKED = range(12, 18)
+COLUMNS = 18
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
 # First room for neighbours; not a power of two, see `gather`.
@@ -91,13 +92,15 @@ def walk_rows(
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, _ROOM))
     room, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
-    before, slope, bend = np.zeros(dim), np.empty(dim), np.empty(dim)
+    before, slope, bend, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p = points[b]
+        start[:] = p
         status[b] = _NOT_CONVERGED
         for c in range(COLUMNS):
             numbers[b, c] = np.nan
         numbers[b, OFFSET], numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = np.inf, -np.inf, -np.inf
+        numbers[b, LOOKED] = 0.0
         climbed = ladder.size == 0
         steps[b] = 0
         while steps[b] < max(max_steps, 1):
@@ -109,6 +112,7 @@ def walk_rows(
             near, count, nearest, squares = ball(
                 tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, found, near
             )
+            look(start, p, bandwidth, reach + nearest, numbers[b])
             mass = moments(near, count, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
@@ -120,7 +124,7 @@ def walk_rows(
                 if few or far(shift, bandwidth):
                     near, lower = _descend(
                         tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, p,
-                        found, near, sigma, values[b], basis[b], shift, step,
+                        found, near, sigma, values[b], basis[b], shift, step, start, numbers[b],
                     )  # fmt: skip
                     if lower:
                         continue
@@ -191,6 +195,15 @@ def walk_rows(
 
 
 @kernel
+def look(start, p, width, reach, numbers):
+    """Note that observations up to t = ``reach`` from ``p`` were looked at by the row that began at ``start``."""
+    away = 0.0
+    for i in range(p.size):
+        away += (p[i] - start[i]) * (p[i] - start[i])
+    numbers[LOOKED] = max(numbers[LOOKED], np.sqrt(away) + np.sqrt(reach) * width)
+
+
+@kernel
 def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
@@ -241,7 +254,7 @@ def compare(near, count, rank, room, spare, bandwidth, flatness, squares, number
 @kernel
 def _descend(
     tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, p,
-    found, near, sigma, values, basis, shift, step,
+    found, near, sigma, values, basis, shift, step, start, numbers,
 ):  # fmt: skip
     """A plain step at each factor of the ladder; False if there is none to begin at.
 
@@ -253,6 +266,7 @@ def _descend(
         for level in range(ladder.size - 1, -1, -1):
             width = ladder[level] * bandwidth
             near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
+            look(start, p, width, reach + nearest, numbers)
             mass = moments(near, count, shift, sigma)
             # Weights are relative to the nearest observation, however far that is.
             if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
@@ -266,7 +280,8 @@ def _descend(
         if top < 0:
             return near, False
     for level in range(top, ladder.size):
-        near, count, _, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, found, near)
+        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, found, near)
+        look(start, p, ladder[level] * bandwidth, reach + nearest, numbers)
         if moments(near, count, shift, sigma) <= 0.0:
             return near, False
         eigh(sigma, values, basis)

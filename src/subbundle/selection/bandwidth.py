@@ -144,6 +144,28 @@ def compare_bandwidths(
     return by_neighbours(cloud, rank) if np.isnan(choice.bandwidth) else _looked_at(cloud, rank, choice, n_jobs)
 
 
+def bandwidth_around(
+    queries: FloatArray,
+    observations: FloatArray,
+    rank: int,
+    n_points: float,
+    widest: float,
+    *,
+    n_jobs: int | None = None,
+) -> BandwidthChoice:
+    """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be looked at as a whole.
+
+    ``observations`` [n, d], none of them a query, are those around the queries, or a fair sample of them; then
+    ``n_points`` is how many they would be without the sampling: the risk is that for all of these. The bandwidth is
+    NaN where no rung of the ladder up to ``widest`` gives a ridge to most queries.
+    """
+    order = np.random.default_rng(0).permutation(len(observations))
+    halves = [observations[order[0::2]], observations[order[1::2]]]
+    start = first_width(queries, halves[0], rank)
+    found = compare(ridge_position(rank, n_jobs), halves, int(n_points), queries, start, widest)
+    return of_least_risk(start * found.factors, found.total.sum(axis=1))
+
+
 def of_least_risk(ladder: FloatArray, risks: FloatArray) -> BandwidthChoice:
     """The bandwidth at the bottom of ``risks`` [m]; NaN where none is finite."""
     if not np.isfinite(risks).any():

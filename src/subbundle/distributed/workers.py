@@ -69,7 +69,7 @@ def cluster(
     with (
         distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, memory_limit=per_worker(memory, count),
-            dashboard_address=None, silence_logs=50,
+            dashboard_address=":0", silence_logs=50,
         ) as local,
         distributed.Client(local) as client,
     ):  # fmt: skip

@@ -1,0 +1,231 @@
+"""`denoise`: every point of a cloud larger than memory moved onto the surface in its middle, file by file.
+
+Five stages, each of them done by workers and skipped where it is done: tiles (`plan`), dimension, bandwidth and typical
+mass from a sample (`choosing`), rows projected to the ridge tile by tile (`denoising`), normals turned to one side
+(`sides`), and the files written again with what was found (`_writers`).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._atomic import atomic_path
+from subbundle._progress import Progress
+from subbundle._types import FloatArray
+from subbundle._validation import as_integer, as_positive
+from subbundle.distributed._rows import RowFile, scattered_tile
+from subbundle.distributed._writers import Grain, target_of, write_file
+from subbundle.distributed.choosing import Chosen, choose
+from subbundle.distributed.denoising import denoised_tile
+from subbundle.distributed.plan import plan_tiles
+from subbundle.distributed.runner import Call, Results, run, run_all
+from subbundle.distributed.sample import read_sample
+from subbundle.distributed.sides import cell_for, turned
+from subbundle.distributed.sources import PIECE, Piece, Source, open_source
+from subbundle.distributed.tiles import TilePlan
+
+WORK = ".subbundle"
+# Parts of the bandwidth that coordinates are kept to, at least, by formats that round them.
+_FINE = 1e-3
+# Bandwidths that a point moves at most: 20 steps of one, and those of the continuation.
+_MARGIN = 80.0
+
+
+@dataclass(frozen=True, slots=True)
+class Denoised:
+    """What a job has done.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        The files written, one for each that was given.
+    n_points, n_left_out, n_tiles : int
+        Points denoised; rows not finite, out of bounds or left out as outliers; tiles.
+    rank, bandwidth, noise : int, float, float
+        Dimension and bandwidth in use; median noise along a normal direction, over a sample of the rows.
+    statuses : dict of int to int
+        How many points have each status.
+    notes : tuple of str
+        What is to be known about these.
+    """
+
+    paths: tuple[Path, ...]
+    n_points: int
+    n_left_out: int
+    n_tiles: int
+    rank: int
+    bandwidth: float
+    noise: float
+    statuses: dict[int, int]
+    notes: tuple[str, ...]
+
+
+def denoise(
+    data: Any, out: str | Path, *, rank: int | str = 2, bandwidth: float | str = "auto", order: int = 2,
+    outliers: float | None = None, normals: bool = False, bounds: Any = None, client: Any = None, workers: int = 1,
+    memory: float | str | None = None, points_per_tile: int | None = None, work: str | Path | None = None,
+    resume: bool = False, progress: Progress | None = None,
+) -> Denoised:  # fmt: skip
+    """Denoise the points of files larger than memory; the same files, with what was found, go to the folder ``out``.
+
+    Parameters
+    ----------
+    data, bounds, client, workers, memory, points_per_tile
+        As for `plan_tiles`. Points have 2 or 3 coordinates.
+    out : folder
+        Every file keeps its name, format, rows and attributes; coordinates are replaced, and ``noise``,
+        ``outlier_score`` and ``status`` added, with normals ``nx, ny, nz`` for surfaces in space in ``.ply``, ``.las``
+        and ``.laz`` files.
+    rank, bandwidth : int or "auto", float or "auto"
+    order : {1, 2}
+        As for `subbundle.ridge_project`.
+    outliers : float or None
+        Leave out points moved by more than this many noise levels; None keeps all.
+    normals : bool
+        Write normals to ``.npy`` and ``.parquet`` as well.
+    work : folder or None
+        For tiles and results, about 160 bytes a point; ``out/.subbundle`` by default, and removed at the end.
+    resume : bool
+        Go on with what an earlier job left in ``work``.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> with sb.distributed.cluster(workers=2, memory="4GB") as client:  # doctest: +SKIP
+    ...     sb.distributed.denoise("big/*.laz", "clean", client=client, workers=2, memory="4GB")
+    """
+    order = as_integer(order, "order", low=1, high=2)
+    level = None if outliers is None else as_positive(outliers, "outliers")
+    folder = Path(out).absolute()
+    workplace = prepared(folder, work, resume)
+    source = open_source(data, workplace)
+    if source.dim not in (2, 3):
+        raise ValueError(f"points must have 2 or 3 coordinates to be denoised in tiles; they have {source.dim}.")
+    targets = _targets(source, folder)
+    plan = plan_tiles(
+        source, workplace, points_per_tile=points_per_tile, memory=memory, workers=workers, bounds=bounds,
+        client=client, progress=progress,
+    )  # fmt: skip
+    chosen, settings = _settings(plan, rank, bandwidth, order, client, progress)
+    what = f"projecting {plan.n_points} points in {len(plan)} tiles with bandwidth {chosen.bandwidth:.4g}"
+    results = run(plan, denoised_tile, settings, client=client, out=workplace / "results", what=what, progress=progress)
+    notes = list(chosen.notes)
+    if settings["cell"] and not _seeds(plan, results, settings["cell"], workplace):
+        notes.append("the normals cannot agree everywhere: the surface has no sides, or sheets touch")
+    rows = RowFile(workplace / "rows.bin", plan.dim, source.n_rows)
+    rows.make()
+    calls = [
+        Call(plan.describe(tile), (str(path), rows, str(workplace / "seeds.npz")), plan.counts[tile])
+        for tile, path in enumerate(results.paths)
+    ]
+    counted = run_all(client, scattered_tile, calls, "putting rows in order", progress)
+    margin = _MARGIN * chosen.bandwidth
+    grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
+    written = _written(source, targets, rows, level, normals, grain, client, progress)
+    shutil.rmtree(workplace, ignore_errors=True)
+    return _summary(plan, source, targets, chosen, counted, written, notes)
+
+
+def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
+    """The folder of a job's work, empty unless it resumes another."""
+    out.mkdir(parents=True, exist_ok=True)
+    folder = Path(work).absolute() if work is not None else out / WORK
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise FileExistsError(
+            f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
+            "(resume=True) to finish it, or remove the folder to begin anew."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _targets(source: Source, out: Path) -> list[Path]:
+    targets = [target_of(path, out) for path in source.paths]
+    if len(set(targets)) < len(targets):
+        raise ValueError("all files must have names of their own: each is written under its name to one folder.")
+    same = [path for path, target in zip(source.paths, targets, strict=True) if Path(path) == target]
+    if same:
+        raise ValueError(f"the output must not replace the input; {same[0]} would be. Give another folder.")
+    return targets
+
+
+def _settings(
+    plan: TilePlan, rank: int | str, bandwidth: float | str, order: int, client: Any, progress: Progress | None
+) -> tuple[Chosen, dict[str, Any]]:
+    """What is chosen from the sample, the first time; and the settings of the tiles' task."""
+    kept = Path(plan.folder) / "chosen.json"
+    asked = [plan.token, rank, bandwidth]
+    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
+        chosen = Chosen(*found["chosen"])
+    else:
+        if progress is not None:
+            progress.stage(f"choosing a bandwidth for {plan.n_points} points")
+        chosen = choose(plan, rank, bandwidth, client=client)
+        values = [chosen.rank, chosen.bandwidth, chosen.typical_mass, chosen.notes]
+        with atomic_path(kept) as temporary:
+            temporary.write_text(json.dumps({"asked": asked, "chosen": values}))
+    surface = (plan.dim, chosen.rank) == (3, 2)
+    cell = cell_for(read_sample(plan)[1], chosen.bandwidth) if surface else 0.0
+    return chosen, {
+        "rank": chosen.rank, "bandwidth": chosen.bandwidth, "typical_mass": chosen.typical_mass, "order": order,
+        "cell": cell,
+    }  # fmt: skip
+
+
+def _seeds(plan: TilePlan, results: Results, cell: float, folder: Path) -> bool:
+    """Write the seeds of all tiles, turned to one side; whether they could agree."""
+    names = ("seed_keys", "seed_rows", "seed_points", "seed_normals")
+    parts = [results.load(tile, names) for tile in range(len(plan))]
+    points, normals, agreed = turned(parts, cell)
+    with open(folder / "seeds.npz", "wb") as stream:
+        np.savez(stream, points=points, normals=normals)
+    return agreed
+
+
+def _written(
+    source: Source, targets: Sequence[Path], rows: RowFile, level: float | None, normals: bool, grain: Grain,
+    client: Any, progress: Progress | None,
+) -> list[int]:  # fmt: skip
+    """Write every file; the rows of each."""
+    calls, first = [], 0
+    for path, count, target in zip(source.paths, source.counts, targets, strict=True):
+        arguments = (path, first, count, str(target), rows, level, normals, grain)
+        calls.append(Call(Path(path).name, arguments, count))
+        first += count
+    return run_all(client, _write_one, calls, "writing files", progress)
+
+
+def _write_one(
+    path: str, first: int, count: int, target: str, rows: RowFile, level: float | None, normals: bool, grain: Grain
+) -> int:
+    with_normals = normals or Path(path).suffix.lower() in (".ply", ".las", ".laz")
+
+    def found(piece: Piece) -> tuple[NDArray[np.bool_], FloatArray, dict[str, NDArray[Any]]]:
+        return rows.found(piece.first, piece.first + piece.stop - piece.start, level, with_normals)
+
+    n_kept = sum(
+        int(rows.kept(first + start, first + min(start + PIECE, count), level).sum())
+        for start in range(0, count, PIECE)
+    )
+    return write_file(path, first, count, target, found, n_kept, grain)
+
+
+def _summary(
+    plan: TilePlan, source: Source, targets: Sequence[Path], chosen: Chosen, counted: list[Any], written: list[int],
+    notes: list[str],
+) -> Denoised:  # fmt: skip
+    noise = np.concatenate([one[1] for one in counted])
+    statuses = np.sum([one[0] for one in counted], axis=0)
+    return Denoised(
+        paths=tuple(targets), n_points=sum(written), n_left_out=source.n_rows - sum(written), n_tiles=len(plan),
+        rank=chosen.rank, bandwidth=chosen.bandwidth, noise=float(np.nanmedian(noise)) if noise.size else float("nan"),
+        statuses={code: int(count) for code, count in enumerate(statuses) if count}, notes=tuple(notes),
+    )  # fmt: skip
