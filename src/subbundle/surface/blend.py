@@ -21,9 +21,9 @@ from subbundle.surface.local import QuadricFit
 from subbundle.surface.pyramid import Pyramid
 
 # Radius that a centre covers, and in which its quadric counts, in bandwidths.
-_COVERED, _COUNTS = 0.4, 0.6
+_COVERED, COUNTS = 0.4, 0.6
 # Cosine between the normals of a centre and a vertex from which on they are one sheet.
-_ALONG = 0.7
+ALONG = 0.7
 
 
 def blended_quadrics(
@@ -39,7 +39,7 @@ def blended_quadrics(
     """As `Pyramid.quadric` at all ``usable`` [n] vertices; ``graph`` is a sparse matrix of the mesh's edges."""
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
-    spread_centres(*mesh, _COVERED * widths, _ALONG, chosen)
+    spread_centres(*mesh, _COVERED * widths, ALONG, chosen)
     rows = np.flatnonzero(chosen)
     out = np.zeros((len(points), 11))
     while rows.size:
@@ -49,7 +49,7 @@ def blended_quadrics(
         # Mass over a², so that centres of different bandwidths can be compared.
         values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.bend, fit.residual])
         blend(
-            *mesh, centres, _COUNTS * widths[centres], _ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
+            *mesh, centres, COUNTS * widths[centres], ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
             values, out,
         )  # fmt: skip
         # Where all centres around failed, vertices are tried on their own, once.

@@ -86,7 +86,7 @@ def refine(
     # Both estimates err upwards: the pilot's where the surface bends within its window, the other, by differences of
     # heights, where the narrowest windows are hardly wider than the noise.
     noise = min(pilot.noise, chosen.noise)
-    back = np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise
+    back = taken_back(noise, bend)
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)
@@ -98,6 +98,11 @@ def refine(
     density = fit.mass / chosen.widths**2
     support = np.where(between, 0.0, density / np.median(density[~unseen])) if not unseen.all() else density
     return Settled(points, turned, support, stayed, error)
+
+
+def taken_back(noise: float, bend: FloatArray) -> FloatArray:
+    """½ σ² (II_11 + II_22) [n], for ``bend`` [n] = II_11 + II_22: at most half a noise level."""
+    return np.asarray(np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise)
 
 
 def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:

@@ -1,0 +1,176 @@
+"""One orientation for the seeds of all tiles.
+
+Space is cut into blocks of 24 cells that do not depend on the tiles. Inside a block, seeds that vote strongly for each
+other are joined into *clusters*, turned alike, by `surface.orient`'s summed votes. All other votes, those across blocks
+and the weak ones inside, are summed between clusters: a table of a few numbers per block, small enough for the whole
+scene. On this graph the same algorithm turns the clusters. Two walls that are near each other in one block, but hang
+together only elsewhere, are so joined through the strong votes of the whole scene and not through the weak ones across.
+
+Each connected component is then turned as a whole. A sheet that is nearly a height field (the mean of its normals is
+steeper than 37 degrees) has no inside: its upper side counts. Everything else is turned outward, by the seeds furthest
+in 26 directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_scale import Scale, names_of
+from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished
+
+# Side of the blocks, in cells; votes of at most 0.49 from which on seeds of one block are joined at once.
+_BLOCK, _STRONG = 24.0, 0.2
+# Seeds around, and how far they may be in cells, that tell the mass that is typical; the fraction of it that outliers
+# do not have.
+_SURROUNDINGS, _AROUND, _LEAST_MASS = 32, 8.0, 0.08
+# Cells around a place in which seeds must be known for its sign: neighbours' neighbours and their surroundings.
+SIGN_MARGIN = _BLOCK + _AROUND + 2.0 * 4.0
+# Height of the mean normal from which on a component is a height field.
+_UPWARD = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Clusters of the blocks of one tile.
+
+    Attributes
+    ----------
+    seeds, signs, cluster : [n]
+        Names of the seeds, the sign each has in its cluster, and the name of that: its first seed.
+    names : [c]
+        Of the clusters, sorted.
+    normals, counts : [c, 3], [c]
+        Sum of the signed normals, and number of seeds.
+    furthest, facing : [c, 26]
+        How far the cluster reaches in every direction, and the component of the normal there.
+    pairs, votes : [e, 2], [e]
+        Names of two clusters, the one with the first seed first, and the sum of the votes between them.
+    """
+
+    seeds: IntArray
+    signs: FloatArray
+    cluster: IntArray
+    names: IntArray
+    normals: FloatArray
+    counts: FloatArray
+    furthest: FloatArray
+    facing: FloatArray
+    pairs: IntArray
+    votes: FloatArray
+
+
+def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
+    """Clusters of the blocks that begin in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
+    seeds, pairs, votes = _graph(around, scale)
+    block = names_of(scale.cells(seeds.points, _BLOCK))
+    corners = scale.corner + _BLOCK * scale.cell * np.floor((seeds.points - scale.corner) / (_BLOCK * scale.cell))
+    own = tile.owns(corners)
+    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > _STRONG)
+    signs, roots = merge_votes(len(block), pairs[together], votes[together])
+    rows = np.flatnonzero(own)
+    names, place = np.unique(seeds.names[roots[rows]], return_inverse=True)
+    normals = seeds.normals[rows] * signs[rows, None]
+    counts = np.bincount(place, minlength=len(names)).astype(np.float64)
+    total = np.column_stack([np.bincount(place, column, minlength=len(names)) for column in normals.T])
+    furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
+    across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
+    ends, summed = _between(
+        seeds.names[roots[pairs[across]]], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
+    )
+    return Clusters(
+        seeds.names[rows], signs[rows], seeds.names[roots[rows]], names, total, counts, furthest, facing, ends, summed
+    )
+
+
+def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
+    """Names [c] of all clusters of the scene, sorted, and the sign [c] of each."""
+    columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)[3:]}
+    order = np.argsort(columns["names"], kind="stable")
+    names = columns["names"][order]
+    n = len(names)
+    if n == 0:
+        return names, np.empty(0)
+    pairs, votes = columns["pairs"], columns["votes"]
+    ranked = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    pairs, votes = np.searchsorted(names, pairs[ranked]), votes[ranked]
+    signs, _ = merge_votes(n, pairs, votes)
+    signs = polished(signs, pairs, votes)
+    joined = np.abs(votes) > 0.0
+    graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
+    part = connected_components(graph, directed=False)[1]
+    count = int(part.max()) + 1
+    mean = np.bincount(part, columns["normals"][order][:, 2] * signs, minlength=count)
+    mean /= np.bincount(part, columns["counts"][order], minlength=count)
+    outward = np.zeros(count)
+    furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
+    for direction in range(furthest.shape[1]):
+        last = np.lexsort((furthest[:, direction], part))
+        last = last[np.flatnonzero(np.diff(np.append(part[last], count)))]
+        outward[part[last]] += facing[last, direction]
+    turned = np.where(np.abs(mean) > _UPWARD, mean, outward)
+    return names, signs * np.where(turned < 0.0, -1.0, 1.0)[part]
+
+
+def oriented(around: TileSeeds, clusters: list[Clusters], names: IntArray, turned: FloatArray, scale: Scale) -> TileSeeds:
+    """The seeds ``around`` a tile that are no outliers, their normals turned; ``clusters`` of it and its neighbours."""
+    known = np.concatenate([part.seeds for part in clusters])
+    local = np.concatenate([part.signs for part in clusters])
+    local = local * turned[np.searchsorted(names, np.concatenate([part.cluster for part in clusters]))]
+    order = np.argsort(known, kind="stable")
+    known, local = known[order], local[order]
+    if len(known) == 0:
+        return around.take(np.empty(0, np.int64))
+    seeds, pairs, votes = _graph(around, scale)
+    place = np.minimum(np.searchsorted(known, seeds.names), len(known) - 1)
+    found = known[place] == seeds.names
+    signs = polished(np.where(found, local[place], 1.0), pairs, np.where(found[pairs].all(axis=1), votes, 0.0), 2)
+    seeds.normals[:] *= signs[:, None]
+    return seeds.take(np.flatnonzero(found))
+
+
+def _graph(around: TileSeeds, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:
+    """The seeds that are no outliers, pairs of neighbours, and the votes of these."""
+    if len(around.names) < 2:
+        return around.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
+    count = min(_SURROUNDINGS, len(around.names))
+    far, near = cKDTree(around.points).query(around.points, k=count, distance_upper_bound=_AROUND * scale.cell)
+    mass = np.append(around.mass, np.nan)[near]
+    typical = np.nanmedian(mass, axis=1)
+    seeds = around.take(np.flatnonzero(around.mass > _LEAST_MASS * typical))
+    if len(seeds.names) < 2:
+        return seeds.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
+    pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)
+    return seeds, pairs, votes
+
+
+def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Reach [n, 26] of every cluster and the normal's component there; of equals the last row counts."""
+    directions = hull_directions()
+    furthest, facing = np.empty((n, len(directions))), np.empty((n, len(directions)))
+    for k, direction in enumerate(directions):
+        # Written out: a product of matrices may round otherwise when there are other rows.
+        along = points[:, 0] * direction[0] + points[:, 1] * direction[1] + points[:, 2] * direction[2]
+        order = np.lexsort((along, place))
+        last = order[np.flatnonzero(np.diff(np.append(place[order], n)))]
+        furthest[place[last], k] = along[last]
+        facing[place[last], k] = normals[last] @ direction
+    return furthest, facing
+
+
+def _between(ends: IntArray, votes: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Pairs [e, 2] among ``ends`` [m, 2] and the sums [e] of their ``votes`` [m]."""
+    if len(ends) == 0:
+        return ends, votes
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    ends, votes = ends[order], votes[order]
+    new = np.any(ends[1:] != ends[:-1], axis=1)
+    group = np.concatenate([[0], np.cumsum(new)])
+    return ends[np.concatenate([[True], new])], np.bincount(group, votes)
