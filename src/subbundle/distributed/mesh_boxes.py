@@ -43,9 +43,12 @@ class Territory:
         """Which ``points`` [n, 3] belong to the tile; among boxes equally near the first counts."""
         best, owner = np.full(len(points), np.inf), np.full(len(points), -1)
         for number, box in enumerate(np.asarray(self.boxes, np.float64)):
-            away = np.maximum(box[0] - points, points - box[1]).max(axis=1, initial=-np.inf)
+            away = np.zeros(len(points))
+            for axis in range(3):
+                across = points[:, axis]
+                np.maximum(away, np.maximum(box[0, axis] - across, across - box[1, axis]), out=away)
             # Inside is nearer than on an upper face, where the next box begins.
-            away = np.where(inside(points, box, 0.0), -1.0, np.maximum(away, 0.0))
+            away[inside(points, box, 0.0)] = -1.0
             nearer = away < best
             best[nearer], owner[nearer] = away[nearer], number
         return owner == self.own
@@ -53,5 +56,8 @@ class Territory:
 
 def inside(points: FloatArray, box: FloatArray, margin: float) -> NDArray[np.bool_]:
     """Which ``points`` [n, 3] lie in the ``box`` [2, 3], widened by ``margin``; upper faces belong to the next."""
-    low, high = box
-    return np.asarray(((points >= low - margin) & (points < high + margin)).all(axis=1))
+    low, high = box[0] - margin, box[1] + margin
+    kept = np.ones(len(points), np.bool_)
+    for axis in range(3):
+        kept &= (points[:, axis] >= low[axis]) & (points[:, axis] < high[axis])
+    return kept

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed._mesh_kernels import blend_quadrics
 from subbundle.distributed.mesh_boxes import Territory
-from subbundle.distributed.mesh_scale import Scale, names_of
+from subbundle.distributed.mesh_scale import CENTRES, Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_skin import TileSkin
 from subbundle.surface import blend, project
@@ -22,25 +22,28 @@ from subbundle.surface.local import QuadricFit
 from subbundle.surface.pyramid import Pyramid
 
 # Cells of the voxels that risks are summed in; radius in which voxels are averaged, and in which a seed reads them.
-_VOXEL, _AVERAGED, _READ = 8.0, 24.0, 14.0
+_VOXEL, _AVERAGED, _READ = 8.0, 20.0, 12.0
 # Side of the voxels with one centre each: in bandwidths, in cells, and the least radius of a centre in these sides.
-_APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 2.0, 4.0, 8.0]), 1.7
+_APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 2.0, 4.0]), 1.7
 # Cells over which curvatures are averaged.
-_BEND = 5.0
+_BEND = 3.0
 # Vertices that are blended at a time.
 _CHUNK = 50_000
 # Cells around a tile in which seeds must be known for its vertices.
-PROJECT_MARGIN = _AVERAGED + _READ + 2.0 * float(_SIDES[-1]) + 8.0
+PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
 
 
 def projected(
     skin: TileSkin, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Positions and unit normals [n, 3] of the vertices of ``skin`` on the surface, and standard errors [n]."""
-    widths = _widths(seeds, scale)
+    # Whole voxels of centres, of which only those that matter are then fitted.
+    close = tile.near(seeds.points, (CENTRES + float(_SIDES[-1])) * scale.cell)
+    here = seeds.take(np.flatnonzero(close))
+    widths = _widths(seeds, here.points, scale)
+    seeds = here
     rows, radii = _centres(seeds, widths, scale)
-    reach = float(radii.max(initial=0.0)) + 2.0 * scale.cell
-    near = tile.near(seeds.points[rows], reach + _BEND * scale.cell)
+    near = tile.near(seeds.points[rows], CENTRES * scale.cell)
     rows, radii = rows[near], radii[near]
     cuts = choosing.cut(scale.pilot, widths)
     fit = levels.quadric(seeds.points[rows], seeds.normals[rows], widths[rows], cuts[rows], rounds=choosing.ROUNDS)
@@ -51,11 +54,11 @@ def projected(
     return _placed(skin, out, scale)
 
 
-def _widths(seeds: TileSeeds, scale: Scale) -> FloatArray:
-    """The bandwidth [n] of positions at every seed."""
+def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
+    """The bandwidth [n] of positions at ``places`` [n, 3], from the probes of ``seeds``."""
     rungs = scale.rungs
     if len(seeds.probes) == 0:
-        return np.full(len(seeds.names), rungs[1])
+        return np.full(len(places), rungs[1])
     points = seeds.points[seeds.probes]
     voxels, group = np.unique(names_of(scale.cells(points, _VOXEL)), return_inverse=True)
     count = np.bincount(group).astype(np.float64)
@@ -66,9 +69,9 @@ def _widths(seeds: TileSeeds, scale: Scale) -> FloatArray:
     total = np.bincount(rows, weights, minlength=len(voxels))
     mean = np.stack([np.bincount(rows, weights * (column / count)[other], minlength=len(voxels)) / total for column in sums])
     rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
-    rows, other, weights = _pairs(seeds.points, middles, _READ * scale.cell)
-    total = np.bincount(rows, weights, minlength=len(seeds.names))
-    read = np.bincount(rows, weights * rung[other], minlength=len(seeds.names))
+    rows, other, weights = _pairs(places, middles, _READ * scale.cell)
+    total = np.bincount(rows, weights, minlength=len(places))
+    read = np.bincount(rows, weights * rung[other], minlength=len(places))
     return choosing.width_of(rungs, np.where(total > 0.0, read / np.where(total > 0.0, total, 1.0), 1.0))
 
 
@@ -91,7 +94,8 @@ def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArr
     order = np.lexsort((seeds.names, -seeds.reliability, voxel))
     rows = np.sort(order[np.flatnonzero(np.diff(voxel[order], prepend=-1))])
     radii = np.maximum(blend.COUNTS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
-    return rows, np.minimum(radii, 2.0 * _SIDES[-1] * scale.cell)
+    # A centre at the edge of `CENTRES` must not be missed by a vertex, and curvatures are averaged beyond.
+    return rows, np.minimum(radii, (CENTRES - _BEND - 1.0) * scale.cell)
 
 
 def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:

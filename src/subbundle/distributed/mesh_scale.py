@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import variance
 from subbundle.surface import widths as choosing
-from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot
-from subbundle.surface.prepare import prepare
 from subbundle.surface.pyramid import BLOCK
 
 # Side of the blocks of the search trees, in windows.
@@ -25,9 +22,11 @@ _BLOCK_WINDOWS = 6.0
 # Widest windows over the tangent plane end at so many bandwidths, and blocks of their level begin within two more.
 _REACH = 3.0 + 0.4 * BLOCK
 # Cells from a tile within which its mesh is known before it is cut off at the tile: rings of the border, its smoothing.
-MESH_MARGIN = 26
+MESH_MARGIN = 20
 # Cells beyond that in which seeds speak for a grid point, and a window for a vertex of the border.
 _SEEING = 12
+# Cells around a tile in which centres of quadrics count for its vertices.
+CENTRES = 10.0
 # Bits of a cell's number along each axis; the rest of a name is for the vertices of one cell.
 _BITS, _OF_CELL = 19, 4
 
@@ -48,6 +47,8 @@ class Scale:
         The noise that explains how heights of narrow windows differ.
     side : float
         Of the voxels that observations are averaged in; 0 for none.
+    least_mass, typical_mass : float
+        Kernel mass that a seed must have, as a fraction of what is typical around it; what is typical of the scene.
     """
 
     origin: tuple[float, float, float]
@@ -57,6 +58,8 @@ class Scale:
     spacing: float
     height_noise: float
     side: float
+    least_mass: float
+    typical_mass: float
 
     @property
     def pilot(self) -> Pilot:
@@ -83,7 +86,7 @@ class Scale:
         """How far around a tile its observations must be known."""
         windows = _REACH * float(self.rungs[-1])
         block = self.lattice[1] + self.side
-        return max(windows + 12.0 * self.cell, (MESH_MARGIN + _SEEING) * self.cell + block)
+        return max(windows + (CENTRES + 1.0) * self.cell, (MESH_MARGIN + _SEEING) * self.cell + block)
 
     def cells(self, points: FloatArray, side: float = 1.0) -> IntArray:
         """Numbers [n, 3] of the cells, ``side`` grid cells wide, that ``points`` [n, 3] lie in."""
@@ -118,33 +121,3 @@ def cells_of(names: IntArray) -> IntArray:
     cell = names >> _OF_CELL
     mask = (1 << _BITS) - 1
     return np.column_stack([cell >> (2 * _BITS), (cell >> _BITS) & mask, cell & mask]) - (1 << (_BITS - 1))
-
-
-def scale_of(sample: FloatArray, origin: FloatArray, bandwidth: float | str = "auto", n_jobs: int = 1) -> Scale:
-    """Look at a ``sample`` [n, 3] of the scene, whole where it is sampled, and set the lattice at ``origin`` [3]."""
-    scan = prepare(np.asarray(sample, np.float64), None, bandwidth, n_jobs)
-    origin = np.asarray(origin, np.float64)
-    return Scale(
-        (float(origin[0]), float(origin[1]), float(origin[2])), scan.cell, scan.window, scan.pilot.noise,
-        scan.pilot.spacing, _height_noise(scan.points, scan.weights, scan.pilot, scan.window, n_jobs), scan.side,
-    )  # fmt: skip
-
-
-def _height_noise(
-    points: FloatArray, weights: FloatArray | None, pilot: Pilot, window: float, n_jobs: int, count: int = 2000
-) -> float:
-    """The noise that explains by how much heights at the two narrowest windows differ, as `surface.widths` takes it."""
-    cloud = WeightedCloud(points, weights, n_jobs=n_jobs)
-    start = cloud.fit(cloud.sample(count), window, rounds=3)
-    rungs = choosing.ladder(pilot)[:2]
-    fits = [
-        cloud.quadric(start.points, start.normals, width, choosing.cut(pilot, np.array(width)), rounds=choosing.ROUNDS)
-        for width in rungs
-    ]
-    known = np.isfinite(fits[0].gain) & np.isfinite(fits[1].gain) & (start.mass > 0.0)
-    if not known.any():
-        return pilot.noise
-    gains = [variance.of_height(fit.gain[known]) for fit in fits]
-    heights = [np.sum((fit.points - start.points) * start.normals, axis=1)[known] for fit in fits]
-    differ = variance.of_difference(gains[0], gains[1], variance.correlation(float(rungs[0]), float(rungs[1])))
-    return float(np.sqrt(variance.noise_square(heights[1] - heights[0], differ)))

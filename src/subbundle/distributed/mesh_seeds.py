@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory
@@ -26,6 +27,8 @@ from subbundle.surface.voxels import voxel_means
 _KNOWN, _BEGIN = 5.0, 16.0
 # Side, in cells, of the voxels with one probe each.
 _PROBES = 4.0
+# Cells within which seeds around tell what mass is typical; a factor that mixes the bits of a name.
+AROUND, _MIX = 16.0, 0x1E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,25 @@ def seeds_of(points: FloatArray, tile: Territory, scale: Scale, n_jobs: int = 1)
     tried = seeds.take(probes)
     known, risks = _risks(pyramid, tried, scale)
     return TileSeeds(names[kept], seeds.points, seeds.normals, seeds.reliability, seeds.mass, probes[known], risks)
+
+
+def mass_fraction(seeds: planting.Seeds, names: IntArray, scale: Scale, rows: IntArray) -> FloatArray:
+    """Kernel mass of the seeds at ``rows``, as a fraction of the median of some of those around; 1 where none is.
+
+    Seeds cover every sheet evenly, however dense it is, and outliers beside it have a small fraction of its mass.
+    """
+    # One in four, by the bits of its name: which ones does not depend on the tile.
+    some = np.flatnonzero(((names * _MIX) >> 40) % planting.SPARSER == 0)
+    fraction = np.ones(len(rows))
+    if len(some) == 0 or len(rows) == 0:
+        return fraction
+    count, reach = min(planting.SURROUNDINGS, len(some)), AROUND * scale.cell
+    near = cKDTree(seeds.points[some]).query(seeds.points[rows], k=[*range(1, count + 1)], distance_upper_bound=reach)[1]
+    mass = np.sort(np.append(seeds.mass[some], np.inf)[near], axis=1)
+    known = np.isfinite(mass).sum(axis=1)
+    middle = np.maximum(known - 1, 0)
+    typical = 0.5 * (mass[np.arange(len(rows)), middle // 2] + mass[np.arange(len(rows)), (middle + 1) // 2])
+    return np.where(known > 0, seeds.mass[rows] / typical, fraction)
 
 
 def _best_of_voxels(seeds: planting.Seeds, names: IntArray, scale: Scale) -> IntArray:

@@ -1,6 +1,6 @@
 """One orientation for the seeds of all tiles.
 
-Space is cut into blocks of 24 cells that do not depend on the tiles. Inside a block, seeds that vote strongly for each
+Space is cut into blocks of 16 cells that do not depend on the tiles. Inside a block, seeds that vote strongly for each
 other are joined into *clusters*, turned alike, by `surface.orient`'s summed votes. All other votes, those across blocks
 and the weak ones inside, are summed between clusters: a table of a few numbers per block, small enough for the whole
 scene. On this graph the same algorithm turns the clusters. Two walls that are near each other in one block, but hang
@@ -13,26 +13,22 @@ in 26 directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import Scale, names_of
-from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
 from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished
 
 # Side of the blocks, in cells; votes of at most 0.49 from which on seeds of one block are joined at once.
-_BLOCK, _STRONG = 24.0, 0.2
-# Seeds around, and how far they may be in cells, that tell the mass that is typical; the fraction of it that outliers
-# do not have.
-_SURROUNDINGS, _AROUND, _LEAST_MASS = 32, 8.0, 0.08
-# Cells around a place in which seeds must be known for its sign: neighbours' neighbours and their surroundings.
-SIGN_MARGIN = _BLOCK + _AROUND + 2.0 * 4.0
+_BLOCK, _STRONG = 16.0, 0.2
+# Cells around a tile in which seeds must be known for its blocks: neighbours' neighbours and their surroundings.
+SIGN_MARGIN = _BLOCK + AROUND + 2.0 * 4.0
 # Height of the mean normal from which on a component is a height field.
 _UPWARD = 0.6
 
@@ -69,7 +65,7 @@ class Clusters:
 
 def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
     """Clusters of the blocks that begin in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
-    seeds, pairs, votes = _graph(around, scale)
+    seeds, pairs, votes = _graph(around, tile, scale)
     block = names_of(scale.cells(seeds.points, _BLOCK))
     corners = scale.corner + _BLOCK * scale.cell * np.floor((seeds.points - scale.corner) / (_BLOCK * scale.cell))
     own = tile.owns(corners)
@@ -119,32 +115,28 @@ def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
     return names, signs * np.where(turned < 0.0, -1.0, 1.0)[part]
 
 
-def oriented(around: TileSeeds, clusters: list[Clusters], names: IntArray, turned: FloatArray, scale: Scale) -> TileSeeds:
-    """The seeds ``around`` a tile that are no outliers, their normals turned; ``clusters`` of it and its neighbours."""
+def oriented(around: TileSeeds, clusters: list[Clusters], names: IntArray, turned: FloatArray) -> TileSeeds:
+    """The seeds ``around`` a tile that are no outliers, their normals turned.
+
+    ``clusters`` are those of the tile and its neighbours, ``names`` and signs ``turned`` [c] those of the scene.
+    """
     known = np.concatenate([part.seeds for part in clusters])
-    local = np.concatenate([part.signs for part in clusters])
-    local = local * turned[np.searchsorted(names, np.concatenate([part.cluster for part in clusters]))]
-    order = np.argsort(known, kind="stable")
-    known, local = known[order], local[order]
-    if len(known) == 0:
-        return around.take(np.empty(0, np.int64))
-    seeds, pairs, votes = _graph(around, scale)
-    place = np.minimum(np.searchsorted(known, seeds.names), len(known) - 1)
-    found = known[place] == seeds.names
-    signs = polished(np.where(found, local[place], 1.0), pairs, np.where(found[pairs].all(axis=1), votes, 0.0), 2)
-    seeds.normals[:] *= signs[:, None]
-    return seeds.take(np.flatnonzero(found))
+    signs = np.concatenate([part.signs for part in clusters])
+    signs = signs * turned[np.searchsorted(names, np.concatenate([part.cluster for part in clusters]))]
+    _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
+    seeds = around.take(rows)
+    return replace(seeds, normals=seeds.normals * signs[places, None])
 
 
-def _graph(around: TileSeeds, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:
-    """The seeds that are no outliers, pairs of neighbours, and the votes of these."""
+def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:
+    """The seeds near a tile that are no outliers, pairs of neighbours, and the votes of these."""
     if len(around.names) < 2:
         return around.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
-    count = min(_SURROUNDINGS, len(around.names))
-    far, near = cKDTree(around.points).query(around.points, k=count, distance_upper_bound=_AROUND * scale.cell)
-    mass = np.append(around.mass, np.nan)[near]
-    typical = np.nanmedian(mass, axis=1)
-    seeds = around.take(np.flatnonzero(around.mass > _LEAST_MASS * typical))
+    near = tile.near(around.points, (SIGN_MARGIN - AROUND) * scale.cell)
+    # Only what is small beside the largest of all can be small beside its surroundings.
+    asked = np.flatnonzero(near & (around.mass < scale.least_mass * around.mass.max()))
+    near[asked] = mass_fraction(around.seeds(), around.names, scale, asked) > scale.least_mass
+    seeds = around.take(np.flatnonzero(near))
     if len(seeds.names) < 2:
         return seeds.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
     pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)

@@ -21,14 +21,17 @@ from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.surface import border, extract, repair
 from subbundle.surface.local import WeightedCloud
-from subbundle.triangles.topology import border_edges, edges_of, split_umbrellas
+from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Rings of edges from the border in which the mesh may reach beyond the cloud.
-_RINGS = 12
+_RINGS = 8
 # Cosine to the nearest seed below which a face looks the wrong way: the planes of two walls meet between them.
 _OPPOSITE = 0.0
 # Holes narrower than so many windows are none.
 _NARROW = 2.0
+# Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
+# width are, where observations are fewer than outliers of the scene may have.
+_CRUMB, _NARROW_PART = 8.0, 16.0
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
 _PLAIN, _MIDDLE = -1, -2
@@ -60,7 +63,7 @@ def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scal
     names, points, faces = _manifold(found, seeds, tile, scale)
     pairs = np.column_stack([names, np.full(len(names), _PLAIN)])
     if len(faces):
-        pairs, points, faces = _trimmed(pairs, points, faces, cloud, tile, scale)
+        pairs, points, faces = _trimmed(pairs, points, faces, seeds, cloud, tile, scale)
     normals = repair.vertex_normals(points, faces) if len(faces) else points
     lowest = cells_of(pairs[:, 0])[faces].min(axis=1)
     faces = faces[tile.owns(scale.corner + scale.cell * (lowest + 0.5))]
@@ -91,7 +94,8 @@ def _manifold(
 
 
 def _trimmed(
-    names: IntArray, points: FloatArray, faces: IntArray, cloud: WeightedCloud, tile: Territory, scale: Scale
+    names: IntArray, points: FloatArray, faces: IntArray, seeds: TileSeeds, cloud: WeightedCloud, tile: Territory,
+    scale: Scale,
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
     ends = border_edges(faces).ravel()
@@ -102,6 +106,7 @@ def _trimmed(
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
     names = np.concatenate([names, names[edges, 0]])
+    faces = _without_crumbs(points, faces, seeds, scale)
     known = len(points)
     points, faces = repair.fill_holes(points, faces, _NARROW * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
@@ -109,6 +114,25 @@ def _trimmed(
         around = faces[(faces == row).any(axis=1)]
         names[row, 0] = names[around[around != row], 0].min()
     return names, border.smoothed(points, faces), faces
+
+
+def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
+    """The ``faces`` without connected parts that are too narrow, or narrow and sparse; a tile sees these as a whole."""
+    part = parts_of(faces, len(points))[faces[:, 0]]
+    count = int(part.max(initial=0)) + 1
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    for corner in faces.T:
+        np.minimum.at(low, part, points[corner])
+        np.maximum.at(high, part, points[corner])
+    width = (high - low).max(axis=1) / scale.cell
+    kept = width > _CRUMB
+    asked = np.flatnonzero((kept & (width < _NARROW_PART))[part])
+    if asked.size:
+        nearest = cKDTree(seeds.points).query(points[faces[asked, 0]])[1]
+        sparse = seeds.mass[nearest] < scale.least_mass * scale.typical_mass
+        few = np.bincount(part[asked], sparse, minlength=count) > 0.5 * np.bincount(part[asked], minlength=count)
+        kept &= ~(few & (width < _NARROW_PART))
+    return faces[kept[part]]
 
 
 def _beyond(

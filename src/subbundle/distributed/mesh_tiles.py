@@ -21,8 +21,8 @@ from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, oriented, turn_clusters
 from subbundle.distributed.mesh_skin import TileSkin, skin_of
 
-# Cells around a tile in which seeds must be known: signs follow from blocks, and surfaces from signs.
-SEED_MARGIN = SIGN_MARGIN + max(PROJECT_MARGIN, MESH_MARGIN + 8.0)
+# Cells around a tile in which seeds must be known for its mesh.
+SEED_MARGIN = max(PROJECT_MARGIN, MESH_MARGIN + 8.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def piece_of(
 
     ``clusters`` are those of all tiles that the seeds are of, ``signs`` those of the scene.
     """
-    turned = oriented(seeds, clusters, *signs, scale)
+    turned = oriented(seeds, clusters, *signs)
     levels = levels_of(points, tile, scale, n_jobs)
     if levels is None or len(turned.names) == 0:
         nothing = TileSkin(np.empty((0, 2), np.int64), *np.empty((2, 0, 3)), np.empty((0, 3), np.int64))

@@ -28,7 +28,7 @@ _LEAST_RELIABLE = 0.01
 # Mass below which a seed is none, as a fraction of what is typical for so many around it of one seed in four; highest
 # fraction at which outliers may end (at a straight border a sheet still has a half), the factor up and down over which
 # fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
-_LEAST_MASS, _SURROUNDINGS, _SPARSER = 0.08, 16, 4
+LEAST_MASS, SURROUNDINGS, SPARSER = 0.08, 16, 4
 _HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
 # Observations whose normals turn a seed.
 _AROUND = 8
@@ -142,28 +142,28 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     dense ones, and only what is nearly empty goes.
     """
     # A part of the seeds, in no order of their places, stands for all of them.
-    some = seeds.take(np.arange(0, len(seeds.points), _SPARSER))
-    count = min(_SURROUNDINGS, len(some.points))
+    some = seeds.take(np.arange(0, len(seeds.points), SPARSER))
+    count = min(SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
     near = cKDTree(some.points).query(seeds.points, k=count)[1]
     typical = np.median(some.mass[near], axis=1)
     fraction = seeds.mass / typical
-    floor = np.minimum(_LEAST_MASS * np.median(seeds.mass), _LEAST_MASS * typical)
-    valley = _valley(fraction)
-    kept = seeds.mass > np.where(valley > _LEAST_MASS, valley * typical, floor)
+    floor = np.minimum(LEAST_MASS * np.median(seeds.mass), LEAST_MASS * typical)
+    lowest = valley(fraction)
+    kept = seeds.mass > np.where(lowest > LEAST_MASS, lowest * typical, floor)
     return seeds.take(np.flatnonzero(kept))
 
 
-def _valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `_LEAST_MASS` if it has none."""
-    steps = np.geomspace(_LEAST_MASS, _HIGHEST_VALLEY, 41)
+def valley(fraction: FloatArray) -> float:
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `LEAST_MASS` if it has none."""
+    steps = np.geomspace(LEAST_MASS, _HIGHEST_VALLEY, 41)
     ordered = np.sort(fraction)
     inside = np.searchsorted(ordered, steps * _BROAD) - np.searchsorted(ordered, steps / _BROAD)
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
     if inside[lowest] < _DEEP * inside[: lowest + 1].max():
         return float(steps[lowest])
-    return _LEAST_MASS
+    return LEAST_MASS
 
 
 def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:

@@ -25,6 +25,7 @@ from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
 from subbundle.surface.facing import FacingPyramid
+from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Pyramid
 
@@ -107,7 +108,7 @@ def choose(
 
 
 def heights_at(
-    cloud: Pyramid | FacingPyramid, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+    cloud: Pyramid | FacingPyramid | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
 ) -> tuple[FloatArray, FloatArray]:
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
