@@ -76,7 +76,10 @@ def _spread_bits(x: IntArray) -> IntArray:
 
 
 @kernel
-def _fill(points, order, given, bounds, leaves, blocks, weights, places, boxes):
+def _fill(
+    points: FloatArray, order: IntArray, given: FloatArray, bounds: IntArray, leaves: IntArray, blocks: FloatArray,
+    weights: FloatArray, places: IntArray, boxes: FloatArray,
+) -> None:  # fmt: skip
     """Sort every block into leaves and write these: coordinates, weights, rows of the input and corners."""
     for b in range(bounds.size - 1):
         start, stop = bounds[b], bounds[b + 1]
@@ -95,7 +98,7 @@ def _fill(points, order, given, bounds, leaves, blocks, weights, places, boxes):
 
 
 @kernel
-def _grow(leaf_boxes, boxes):
+def _grow(leaf_boxes: FloatArray, boxes: FloatArray) -> None:
     """Boxes [nodes, 2, 3] of the binary tree over ``leaf_boxes`` [leaves, 2, 3], in preorder as in `build`."""
     stack = np.empty((64, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, leaf_boxes.shape[0]

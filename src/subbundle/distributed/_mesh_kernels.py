@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._compiled import kernel
+from subbundle._types import FloatArray, IntArray
 
 
 @kernel
-def blend_planes(places, normals, weights, reach, field):
+def blend_planes(
+    places: FloatArray, normals: FloatArray, weights: FloatArray, reach: float, field: NDArray[np.float32]
+) -> None:
     """Signed distance, in cells, to the planes of the seeds within ``reach`` cells of every grid point, averaged.
 
     ``places`` [n, 3] are in cells of the brick ``field`` [X, Y, Z], and may lie outside of it. Weights are
@@ -42,7 +46,10 @@ def blend_planes(places, normals, weights, reach, field):
 
 
 @kernel
-def blend_quadrics(first, near, points, normals, centres, frames, forms, radii, weights, values, along, out):
+def blend_quadrics(
+    first: IntArray, near: IntArray, points: FloatArray, normals: FloatArray, centres: FloatArray, frames: FloatArray,
+    forms: FloatArray, radii: FloatArray, weights: FloatArray, values: FloatArray, along: float, out: FloatArray,
+) -> None:  # fmt: skip
     """Sum at ``points`` [n, 3] the quadrics of the centres ``near[first[i]:first[i + 1]]``, as `surface.blend` does.
 
     Columns of ``out`` [n, 7 + m] are Σ w, Σ w times the way to the quadric, its normal there, and ``values`` [c, m].

@@ -51,7 +51,7 @@ class Territory:
             away[inside(points, box, 0.0)] = -1.0
             nearer = away < best
             best[nearer], owner[nearer] = away[nearer], number
-        return owner == self.own
+        return np.asarray(owner == self.own)
 
 
 def inside(points: FloatArray, box: FloatArray, margin: float) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed._mesh_kernels import blend_planes
-from subbundle.distributed.mesh_scale import Scale, cells_of, names_of
+from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.surface import extract
 
@@ -33,7 +33,7 @@ class GridMesh:
         Of the vertices, sorted.
     points : [n, 3]
     quads : [m, 4]
-        Rows of the vertices, sorted by the grid edges they are around.
+        Rows of the vertices, sorted.
     """
 
     names: IntArray
@@ -47,10 +47,10 @@ def zero_set(seeds: TileSeeds, box: FloatArray, scale: Scale, margin: float) -> 
     low, high = low // BRICK, high // BRICK
     places = (seeds.points - scale.corner) / scale.cell
     weights = _UNSURE + (1.0 - _UNSURE) * seeds.reliability
-    names, points, quads, edges = [], [], [], []
+    names, points, quads = [], [], []
     for brick, rows in _bricks(places, low, high):
         base = brick * BRICK - 1
-        field = np.empty((BRICK + 2,) * 3)
+        field = np.empty((BRICK + 2,) * 3, np.float32)
         blend_planes(places[rows] - base, seeds.normals[rows], weights[rows], _REACH, field)
         found, corners, cells = extract.extract_with_cells(field)
         # Vertices of the brick's own cells; others that its quads need are those of the brick before.
@@ -59,7 +59,6 @@ def zero_set(seeds: TileSeeds, box: FloatArray, scale: Scale, margin: float) -> 
         names.append(label[own])
         points.append(scale.corner + scale.cell * (found[own] + base))
         quads.append(label[corners])
-        edges.append(np.full(len(corners), names_of(brick[None])[0]))
     if not names:
         return GridMesh(np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64))
     label, place = np.concatenate(names), np.concatenate(points)
@@ -70,13 +69,6 @@ def zero_set(seeds: TileSeeds, box: FloatArray, scale: Scale, margin: float) -> 
     whole = (label[rows] == named).all(axis=1) if len(label) else np.zeros(len(named), np.bool_)
     rows = rows[whole]
     return GridMesh(label, place, rows[np.lexsort(rows.T[::-1])])
-
-
-def base_cell(names: IntArray) -> IntArray:
-    """The lowest cell [m, 3] of faces whose corners have ``names`` [m, k]; all faces of a quad share no more than it."""
-    cells = cells_of(names.ravel()).reshape(*names.shape, 3)
-    lowest: IntArray = cells.min(axis=1)
-    return lowest
 
 
 def _bricks(places: FloatArray, low: IntArray, high: IntArray) -> list[tuple[IntArray, IntArray]]:

@@ -1,8 +1,8 @@
 """Vertices of a tile on robust quadrics, whose bandwidths follow the risks that the seeds of all tiles around tell.
 
 As `surface.project`, with everything a function of bounded surroundings: squared biases and variances are summed in
-voxels of 8 cells and averaged over 24 cells around; centres of quadrics are seeds, the most reliable of voxels that grow
-with the bandwidth; and each vertex goes to the mean of the quadrics of all centres near it.
+voxels of 8 cells and averaged over 20 cells around; centres of quadrics are seeds, the most reliable of voxels that
+grow with the bandwidth; and each vertex goes to the mean of the quadrics of all centres near it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,15 @@ def projected(
     way = np.linalg.norm(fit.points - seeds.points[rows], axis=1)
     good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
     fit, rows, radii = fit.take(good), rows[good], radii[good]
-    out = _blended(skin, fit, _smooth_bend(fit, scale), fit.mass / widths[rows] ** 2, radii)
-    return _placed(skin, out, scale)
+    values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), _smooth_bend(fit, scale)])
+    out = _blended(skin.points, skin.normals, fit, values, radii)
+    # Slivers at a border have normals that fit nothing; the nearest seed's do.
+    lost = np.flatnonzero(out[:, 0] == 0.0)
+    normals = skin.normals.copy()
+    if lost.size and len(seeds.names):
+        normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.points[lost])[1]]
+        out[lost] = _blended(skin.points[lost], normals[lost], fit, values, radii)
+    return _placed(skin.points, normals, out, scale)
 
 
 def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
@@ -67,7 +74,9 @@ def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
     rows, other, weights = _pairs(middles, middles, _AVERAGED * scale.cell)
     weights = weights * count[other]
     total = np.bincount(rows, weights, minlength=len(voxels))
-    mean = np.stack([np.bincount(rows, weights * (column / count)[other], minlength=len(voxels)) / total for column in sums])
+    mean = np.stack(
+        [np.bincount(rows, weights * (column / count)[other], minlength=len(voxels)) / total for column in sums]
+    )
     rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
     rows, other, weights = _pairs(places, middles, _READ * scale.cell)
     total = np.bincount(rows, weights, minlength=len(places))
@@ -95,7 +104,7 @@ def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArr
     rows = np.sort(order[np.flatnonzero(np.diff(voxel[order], prepend=-1))])
     radii = np.maximum(blend.COUNTS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
     # A centre at the edge of `CENTRES` must not be missed by a vertex, and curvatures are averaged beyond.
-    return rows, np.minimum(radii, (CENTRES - _BEND - 1.0) * scale.cell)
+    return rows, np.minimum(radii, (CENTRES - _BEND - 4.0) * scale.cell)
 
 
 def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:
@@ -104,25 +113,26 @@ def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:
     alike = np.sum(fit.normals[rows] * fit.normals[other], axis=1) > blend.ALONG
     rows, other, weights = rows[alike], other[alike], weights[alike]
     total = np.bincount(rows, weights, minlength=len(fit.points))
-    mean: FloatArray = np.bincount(rows, weights * fit.bend[other], minlength=len(fit.points)) / np.maximum(total, 1e-300)
+    mean: FloatArray = np.bincount(rows, weights * fit.bend[other], minlength=len(fit.points)) / np.maximum(
+        total, 1e-300
+    )
     return mean
 
 
 def _blended(
-    skin: TileSkin, fit: QuadricFit, bend: FloatArray, density: FloatArray, radii: FloatArray
+    points: FloatArray, normals: FloatArray, fit: QuadricFit, values: FloatArray, radii: FloatArray
 ) -> FloatArray:
-    """Sums [n, 11] of the quadrics at the vertices, as `blend_quadrics` has them."""
-    out = np.zeros((len(skin.points), 11))
+    """Sums [n, 9] of the quadrics and of ``values`` [c, 2] at ``points`` [n, 3], as `blend_quadrics` has them."""
+    out = np.zeros((len(points), 7 + values.shape[1]))
     if len(fit.points) == 0:
         return out
-    values = np.column_stack([density, fit.gain, bend, fit.residual])
     # Centres by their radii, so that those that reach far are not looked for everywhere.
     group = np.floor(np.log2(radii / radii.min()))
     members = [np.flatnonzero(group == g) for g in np.unique(group)]
     trees = [cKDTree(fit.points[rows]) for rows in members]
     for start in range(0, len(out), _CHUNK):
         part = slice(start, start + _CHUNK)
-        here = cKDTree(skin.points[part])
+        here = cKDTree(points[part])
         found = []
         for rows, tree in zip(members, trees, strict=True):
             near = here.sparse_distance_matrix(tree, float(radii[rows].max()), output_type="coo_matrix")
@@ -132,24 +142,22 @@ def _blended(
         order = np.lexsort((col, row))
         first = np.searchsorted(row[order], np.arange(len(out[part]) + 1)).astype(np.int64)
         blend_quadrics(
-            first, col[order], skin.points[part], skin.normals[part], fit.points, fit.frames, fit.forms, radii,
-            1.0 / fit.gain, values, blend.ALONG, out[part],
+            first, col[order], points[part], normals[part], fit.points, fit.frames, fit.forms, radii, 1.0 / fit.gain, values, blend.ALONG, out[part],
         )  # fmt: skip
     return out
 
 
-def _placed(skin: TileSkin, out: FloatArray, scale: Scale) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _placed(
+    start: FloatArray, across: FloatArray, out: FloatArray, scale: Scale
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Positions, normals and standard errors from the sums; vertices without a quadric, or too far from it, stay."""
     known = out[:, 0] > 0.0
     total = np.where(known, out[:, 0], 1.0)[:, None]
     way, tilted, values = out[:, 1:4] / total, out[:, 4:7] / total, out[:, 7:] / total
     length = np.sqrt(np.sum(tilted**2, axis=1, keepdims=True))
-    tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), skin.normals)
+    tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), across)
     noise = min(scale.noise, scale.height_noise)
-    back = project.taken_back(noise, values[:, 2])
+    back = project.taken_back(noise, values[:, 1])
     stayed = ~known | (np.sum(way**2, axis=1) > (project.FURTHEST * scale.cell) ** 2)
-    points = np.where(stayed[:, None], skin.points, skin.points + way - back[:, None] * tilted)
-    normals = np.where(stayed[:, None], skin.normals, tilted)
-    # Mass of a window one spacing wide, by which the freedom of a fit is counted, is left at what windows have.
-    error = np.where(stayed, np.inf, np.sqrt(0.625 * values[:, 1] * values[:, 3]))
-    return points, normals, error
+    points = np.where(stayed[:, None], start, start + way - back[:, None] * tilted)
+    return points, np.where(stayed[:, None], across, tilted), np.where(stayed, np.inf, np.sqrt(values[:, 0]))

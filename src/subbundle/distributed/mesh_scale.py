@@ -21,12 +21,13 @@ from subbundle.surface.pyramid import BLOCK
 _BLOCK_WINDOWS = 6.0
 # Widest windows over the tangent plane end at so many bandwidths, and blocks of their level begin within two more.
 _REACH = 3.0 + 0.4 * BLOCK
-# Cells from a tile within which its mesh is known before it is cut off at the tile: rings of the border, its smoothing.
-MESH_MARGIN = 20
+# Cells from a tile within which its mesh is known before it is cut off at the tile: rings of the border, its smoothing,
+# and a few for what the tile owns beyond its box.
+MESH_MARGIN = 24
 # Cells beyond that in which seeds speak for a grid point, and a window for a vertex of the border.
 _SEEING = 12
 # Cells around a tile in which centres of quadrics count for its vertices.
-CENTRES = 10.0
+CENTRES = 13.0
 # Bits of a cell's number along each axis; the rest of a name is for the vertices of one cell.
 _BITS, _OF_CELL = 19, 4
 
@@ -86,7 +87,7 @@ class Scale:
         """How far around a tile its observations must be known."""
         windows = _REACH * float(self.rungs[-1])
         block = self.lattice[1] + self.side
-        return max(windows + (CENTRES + 1.0) * self.cell, (MESH_MARGIN + _SEEING) * self.cell + block)
+        return max(windows + CENTRES * self.cell, (MESH_MARGIN + _SEEING) * self.cell + block)
 
     def cells(self, points: FloatArray, side: float = 1.0) -> IntArray:
         """Numbers [n, 3] of the cells, ``side`` grid cells wide, that ``points`` [n, 3] lie in."""

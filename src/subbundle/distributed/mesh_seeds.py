@@ -9,6 +9,7 @@ differences, less what noise explains, and the variances.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -64,8 +65,10 @@ class TileSeeds:
         place = np.full(len(self.names), -1, np.int64)
         place[rows] = np.arange(len(rows))
         kept = place[self.probes] >= 0
-        columns = (getattr(self, part.name)[rows] for part in fields(self)[:5])
-        return TileSeeds(*columns, place[self.probes[kept]], self.risks[kept])
+        return TileSeeds(
+            self.names[rows], self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows],
+            place[self.probes[kept]], self.risks[kept],
+        )  # fmt: skip
 
     @staticmethod
     def joined(parts: list[TileSeeds]) -> TileSeeds:
@@ -78,7 +81,8 @@ class TileSeeds:
         place[order] = np.arange(len(order))
         probes = place[columns[5]]
         ranked = np.argsort(probes, kind="stable")
-        return TileSeeds(*(column[order] for column in columns[:5]), probes[ranked], columns[6][ranked])
+        columns = [column[order] for column in columns[:5]] + [probes[ranked], columns[6][ranked]]
+        return TileSeeds(*columns)
 
 
 def levels_of(
@@ -100,7 +104,7 @@ def levels_of(
     if len(rows) < 2:
         return None
     cloud = WeightedCloud(rows, weights, n_jobs=n_jobs, lattice=scale.lattice)
-    sizes = {"side": scale.side, "spacing": scale.spacing, "widest": float(scale.rungs[-1])}
+    sizes: dict[str, Any] = {"side": scale.side, "spacing": scale.spacing, "widest": float(scale.rungs[-1])}
     return Pyramid(cloud, rows, weights, origin=scale.corner, **sizes), cloud, rows, weights
 
 
@@ -143,7 +147,9 @@ def mass_fraction(seeds: planting.Seeds, names: IntArray, scale: Scale, rows: In
     if len(some) == 0 or len(rows) == 0:
         return fraction
     count, reach = min(planting.SURROUNDINGS, len(some)), AROUND * scale.cell
-    near = cKDTree(seeds.points[some]).query(seeds.points[rows], k=[*range(1, count + 1)], distance_upper_bound=reach)[1]
+    near = cKDTree(seeds.points[some]).query(seeds.points[rows], k=[*range(1, count + 1)], distance_upper_bound=reach)[
+        1
+    ]
     mass = np.sort(np.append(seeds.mass[some], np.inf)[near], axis=1)
     known = np.isfinite(mass).sum(axis=1)
     middle = np.maximum(known - 1, 0)

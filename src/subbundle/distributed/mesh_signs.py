@@ -28,7 +28,7 @@ from subbundle.surface.orient import hull_directions, merge_votes, neighbour_vot
 # Side of the blocks, in cells; votes of at most 0.49 from which on seeds of one block are joined at once.
 _BLOCK, _STRONG = 16.0, 0.2
 # Cells around a tile in which seeds must be known for its blocks: neighbours' neighbours and their surroundings.
-SIGN_MARGIN = _BLOCK + AROUND + 2.0 * 4.0
+SIGN_MARGIN = 1.5 * _BLOCK + 2.0 * 4.0 + AROUND
 # Height of the mean normal from which on a component is a height field.
 _UPWARD = 0.6
 
@@ -64,18 +64,20 @@ class Clusters:
 
 
 def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
-    """Clusters of the blocks that begin in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
+    """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
     seeds, pairs, votes = _graph(around, tile, scale)
     block = names_of(scale.cells(seeds.points, _BLOCK))
-    corners = scale.corner + _BLOCK * scale.cell * np.floor((seeds.points - scale.corner) / (_BLOCK * scale.cell))
-    own = tile.owns(corners)
+    side = _BLOCK * scale.cell
+    own = tile.owns(scale.corner + side * (np.floor((seeds.points - scale.corner) / side) + 0.5))
     together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > _STRONG)
     signs, roots = merge_votes(len(block), pairs[together], votes[together])
     rows = np.flatnonzero(own)
     names, place = np.unique(seeds.names[roots[rows]], return_inverse=True)
     normals = seeds.normals[rows] * signs[rows, None]
     counts = np.bincount(place, minlength=len(names)).astype(np.float64)
-    total = np.column_stack([np.bincount(place, column, minlength=len(names)) for column in normals.T])
+    total: FloatArray = np.column_stack(
+        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in normals.T]
+    )
     furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
     across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
     ends, summed = _between(
@@ -103,8 +105,8 @@ def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
     graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
     part = connected_components(graph, directed=False)[1]
     count = int(part.max()) + 1
-    mean = np.bincount(part, columns["normals"][order][:, 2] * signs, minlength=count)
-    mean /= np.bincount(part, columns["counts"][order], minlength=count)
+    upward = np.bincount(part, columns["normals"][order][:, 2] * signs, minlength=count)
+    mean = upward / np.bincount(part, columns["counts"][order], minlength=count)
     outward = np.zeros(count)
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
     for direction in range(furthest.shape[1]):
@@ -165,4 +167,4 @@ def _between(ends: IntArray, votes: FloatArray) -> tuple[IntArray, FloatArray]:
     ends, votes = ends[order], votes[order]
     new = np.any(ends[1:] != ends[:-1], axis=1)
     group = np.concatenate([[0], np.cumsum(new)])
-    return ends[np.concatenate([[True], new])], np.bincount(group, votes)
+    return ends[np.concatenate([[True], new])], np.bincount(group, votes).astype(np.float64)

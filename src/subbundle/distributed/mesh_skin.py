@@ -49,12 +49,18 @@ class TileSkin:
         Where they are before projection, and the unit normals of the mesh there.
     faces : [m, 3]
         Rows of the vertices.
+    seam : [n] of bool
+        Vertices that other tiles have, too.
+    n_border_edges : int
+        Edges of these faces that no other face has, in no tile.
     """
 
     names: IntArray
     points: FloatArray
     normals: FloatArray
     faces: IntArray
+    seam: NDArray[np.bool_]
+    n_border_edges: int
 
 
 def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scale) -> TileSkin:
@@ -66,9 +72,13 @@ def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scal
         pairs, points, faces = _trimmed(pairs, points, faces, seeds, cloud, tile, scale)
     normals = repair.vertex_normals(points, faces) if len(faces) else points
     lowest = cells_of(pairs[:, 0])[faces].min(axis=1)
-    faces = faces[tile.owns(scale.corner + scale.cell * (lowest + 0.5))]
-    faces, old = repair.compact(faces, len(pairs))
-    return TileSkin(pairs[old], points[old], normals[old], faces)
+    own = tile.owns(scale.corner + scale.cell * (lowest + 0.5))
+    edges = edges_of(faces)
+    n_border_edges = int((edges.counts[edges.of_face[own]] == 1).sum())
+    others = np.zeros(len(pairs), np.bool_)
+    others[faces[~own].ravel()] = True
+    faces, old = repair.compact(faces[own], len(pairs))
+    return TileSkin(pairs[old], points[old], normals[old], faces, others[old], n_border_edges)
 
 
 def _manifold(
@@ -94,7 +104,12 @@ def _manifold(
 
 
 def _trimmed(
-    names: IntArray, points: FloatArray, faces: IntArray, seeds: TileSeeds, cloud: WeightedCloud, tile: Territory,
+    names: IntArray,
+    points: FloatArray,
+    faces: IntArray,
+    seeds: TileSeeds,
+    cloud: WeightedCloud,
+    tile: Territory,
     scale: Scale,
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
@@ -132,7 +147,8 @@ def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale
         sparse = seeds.mass[nearest] < scale.least_mass * scale.typical_mass
         few = np.bincount(part[asked], sparse, minlength=count) > 0.5 * np.bincount(part[asked], minlength=count)
         kept &= ~(few & (width < _NARROW_PART))
-    return faces[kept[part]]
+    left: IntArray = faces[kept[part]]
+    return left
 
 
 def _beyond(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory, inside
@@ -19,7 +20,7 @@ from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
 from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, oriented, turn_clusters
-from subbundle.distributed.mesh_skin import TileSkin, skin_of
+from subbundle.distributed.mesh_skin import skin_of
 
 # Cells around a tile in which seeds must be known for its mesh.
 SEED_MARGIN = max(PROJECT_MARGIN, MESH_MARGIN + 8.0)
@@ -39,6 +40,10 @@ class Piece:
         Standard errors across the surface; infinite where no observation speaks.
     faces : [m, 3]
         Rows of the vertices; each face is in one tile only.
+    seam : [n] of bool
+        Vertices that other tiles may have, too.
+    n_border_edges : [] of int
+        Edges of these faces that no other face has, in no tile.
     """
 
     names: IntArray
@@ -46,6 +51,8 @@ class Piece:
     normals: FloatArray
     error: FloatArray
     faces: IntArray
+    seam: NDArray[np.bool_]
+    n_border_edges: IntArray
 
 
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
@@ -70,11 +77,13 @@ def piece_of(
     turned = oriented(seeds, clusters, *signs)
     levels = levels_of(points, tile, scale, n_jobs)
     if levels is None or len(turned.names) == 0:
-        nothing = TileSkin(np.empty((0, 2), np.int64), *np.empty((2, 0, 3)), np.empty((0, 3), np.int64))
-        return Piece(nothing.names, nothing.points, nothing.normals, np.empty(0), nothing.faces)
+        return Piece(
+            np.empty((0, 2), np.int64), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty((0, 3), np.int64),
+            np.empty(0, np.bool_), np.array(0),
+        )  # fmt: skip
     skin = skin_of(turned, levels[1], tile, scale)
     vertices, normals, error = projected(skin, turned, levels[0], tile, scale)
-    return Piece(skin.names, vertices, normals, error, skin.faces)
+    return Piece(skin.names, vertices, normals, error, skin.faces, skin.seam, np.array(skin.n_border_edges))
 
 
 def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int = 1) -> list[Piece]:
@@ -88,20 +97,3 @@ def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int =
         piece_of(rows, around(seeds, tile, SEED_MARGIN, scale), clusters, signs, tile, scale, n_jobs)
         for rows, tile in zip(near, tiles, strict=True)
     ]
-
-
-def welded(pieces: list[Piece]) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Vertices, normals, standard errors and faces of all ``pieces`` together, in the order of the names."""
-    names = np.concatenate([piece.names for piece in pieces])
-    order = np.lexsort((names[:, 1], names[:, 0]))
-    ranked = names[order]
-    new = np.ones(len(ranked), np.bool_)
-    new[1:] = np.any(ranked[1:] != ranked[:-1], axis=1)
-    place = np.empty(len(names), np.int64)
-    place[order] = np.cumsum(new) - 1
-    kept = order[new]
-    shift = np.cumsum([0, *(len(piece.names) for piece in pieces)])
-    faces = np.concatenate([place[piece.faces + n] for piece, n in zip(pieces, shift[:-1], strict=True)])
-    vertices, normals = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("vertices", "normals"))
-    error = np.concatenate([piece.error for piece in pieces])
-    return vertices[kept], normals[kept], error[kept], faces[np.lexsort(faces.T[::-1])]

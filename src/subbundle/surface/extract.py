@@ -33,7 +33,7 @@ def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
 def extract_with_cells(
     field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: the name it has in the grid."""
+    """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: its name in the grid."""
     sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
     first = np.full(field.shape, -1, dtype=np.int32)

@@ -61,11 +61,11 @@ def warn(message: str) -> None:
 
 def prepare(
     rows: FloatArray, normals: FloatArray | None, bandwidth: float | str, jobs: int, *, share: float = 1.0,
-    dense: int = _DENSE,
+    dense: int | None = None,
 ) -> Prepared:  # fmt: skip
     """Look at ``rows`` [N, 3] with unit ``normals`` [N, 3] or None.
 
-    The rows may be a ``share`` of a cloud; more than ``dense`` of them are thinned out.
+    The rows may be a ``share`` of a cloud; more than ``dense`` of them, 400,000 by default, are thinned out.
     """
     hashes = voxels.row_hashes(rows)
     kept = voxels.distinct(rows, hashes)
@@ -90,7 +90,7 @@ def prepare(
             f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
         )
     points, weights, side = rows, None, 0.0
-    if len(rows) > dense:
+    if len(rows) > (_DENSE if dense is None else dense):
         means, counts = voxels.voxel_means(rows, None, _VOXEL * window)
         if len(means) < 0.8 * len(rows) / share:
             points, weights, side = means, counts, _VOXEL * window

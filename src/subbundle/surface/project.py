@@ -109,7 +109,11 @@ def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:
     """Of the heights of the fits [n], from the scatter of the observations around each: √(Var e) with its own σ²."""
     error = np.full(len(stayed), np.inf)
     known = np.flatnonzero(~stayed)
-    mass = fit.mass[known]
-    noise_sq = fit.residual[known] * mass / np.maximum(mass - _FREEDOM, _LEAST_FREEDOM)
-    error[known] = np.sqrt(variance.of_height(fit.gain[known]) * noise_sq)
+    error[known] = np.sqrt(height_variance(fit.mass[known], fit.gain[known], fit.residual[known]))
     return error
+
+
+def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) -> FloatArray:
+    """Var e [n] of heights, with the noise of the residuals around each fit."""
+    noise_sq = residual * mass / np.maximum(mass - _FREEDOM, _LEAST_FREEDOM)
+    return np.asarray(variance.of_height(gain) * noise_sq)

@@ -32,8 +32,8 @@ _STEP = 1.8
 class Pyramid:
     """Levels of a cloud ``points`` [n, 3] with ``weights`` [n] or None, for windows up to ``widest``.
 
-    ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none). In a scene that is
-    looked at piece by piece voxels and blocks begin at its ``origin``.
+    ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none). In a scene that
+    is looked at piece by piece voxels and blocks begin at its ``origin``.
     """
 
     def __init__(

@@ -187,7 +187,7 @@ def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
 
 def _levels(cloud: WeightedCloud, scan: Prepared) -> Pyramid | FacingPyramid:
     """What vertices are projected onto."""
-    sizes = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
+    sizes: dict[str, Any] = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
     if scan.facing is None:
         return Pyramid(cloud, scan.points, scan.weights, **sizes)
     return FacingPyramid(scan.facing, **sizes)

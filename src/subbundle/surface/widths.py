@@ -108,7 +108,11 @@ def choose(
 
 
 def heights_at(
-    cloud: Pyramid | FacingPyramid | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+    cloud: Pyramid | FacingPyramid | WeightedCloud,
+    points: FloatArray,
+    normals: FloatArray,
+    rungs: FloatArray,
+    pilot: Pilot,
 ) -> tuple[FloatArray, FloatArray]:
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
