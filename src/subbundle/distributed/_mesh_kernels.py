@@ -1,4 +1,4 @@
-"""Numba loops of tiled meshes: planes of seeds blended on a brick of the grid, quadrics of centres at vertices."""
+"""A Numba loop of tiled meshes: planes of seeds blended on a brick of the grid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._compiled import kernel
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray
 
 
 @kernel
@@ -43,39 +43,3 @@ def blend_planes(
         for b in range(ny):
             for c in range(nz):
                 field[a, b, c] = above[a, b, c] / below[a, b, c] if below[a, b, c] > 0.0 else np.nan
-
-
-@kernel
-def blend_quadrics(
-    first: IntArray, near: IntArray, points: FloatArray, normals: FloatArray, centres: FloatArray, frames: FloatArray,
-    forms: FloatArray, radii: FloatArray, weights: FloatArray, values: FloatArray, along: float, out: FloatArray,
-) -> None:  # fmt: skip
-    """Sum at ``points`` [n, 3] the quadrics of the centres ``near[first[i]:first[i + 1]]``, as `surface.blend` does.
-
-    Columns of ``out`` [n, 7 + m] are Σ w, Σ w times the way to the quadric, its normal there, and ``values`` [c, m].
-    """
-    for i in range(points.shape[0]):
-        for place in range(first[i], first[i + 1]):
-            k = near[place]
-            y0, y1, y2 = points[i, 0] - centres[k, 0], points[i, 1] - centres[k, 1], points[i, 2] - centres[k, 2]
-            e = frames[k]
-            turn = normals[i, 0] * e[0, 2] + normals[i, 1] * e[1, 2] + normals[i, 2] * e[2, 2]
-            if turn <= along:
-                continue
-            s = y0 * e[0, 0] + y1 * e[1, 0] + y2 * e[2, 0]
-            t = y0 * e[0, 1] + y1 * e[1, 1] + y2 * e[2, 1]
-            z = y0 * e[0, 2] + y1 * e[1, 2] + y2 * e[2, 2]
-            q = 1.0 - (s * s + t * t + z * z) / (radii[k] * radii[k])
-            if q <= 0.0:
-                continue
-            w = weights[k] * q * q
-            a, b, c = forms[k, 0], forms[k, 1], forms[k, 2]
-            gs, gt = a * s + b * t, b * s + c * t
-            # An arc over its tangent: ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)).
-            up = (gs * s + gt * t) / (1.0 + np.sqrt(max(1.0 - gs * gs - gt * gt, 0.1))) - z
-            out[i, 0] += w
-            for j in range(3):
-                out[i, 1 + j] += w * up * e[j, 2]
-                out[i, 4 + j] += w * (e[j, 2] - gs * e[j, 0] - gt * e[j, 1])
-            for j in range(values.shape[1]):
-                out[i, 7 + j] += w * values[k, j]

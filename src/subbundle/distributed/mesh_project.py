@@ -11,7 +11,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed._mesh_kernels import blend_quadrics
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import CENTRES, Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
@@ -27,8 +26,6 @@ _VOXEL, _AVERAGED, _READ = 8.0, 20.0, 12.0
 _APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 2.0, 4.0]), 1.7
 # Cells over which curvatures are averaged.
 _BEND = 3.0
-# Vertices that are blended at a time.
-_CHUNK = 50_000
 # Cells around a tile in which seeds must be known for its vertices.
 PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
 
@@ -51,13 +48,13 @@ def projected(
     good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
     fit, rows, radii = fit.take(good), rows[good], radii[good]
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), _smooth_bend(fit, scale)])
-    out = _blended(skin.points, skin.normals, fit, values, radii)
+    out = blend.blend_at(skin.points, skin.normals, fit, values, radii)
     # Slivers at a border have normals that fit nothing; the nearest seed's do.
     lost = np.flatnonzero(out[:, 0] == 0.0)
     normals = skin.normals.copy()
     if lost.size and len(seeds.names):
         normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.points[lost])[1]]
-        out[lost] = _blended(skin.points[lost], normals[lost], fit, values, radii)
+        out[lost] = blend.blend_at(skin.points[lost], normals[lost], fit, values, radii)
     return _placed(skin.points, normals, out, scale)
 
 
@@ -117,34 +114,6 @@ def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:
         total, 1e-300
     )
     return mean
-
-
-def _blended(
-    points: FloatArray, normals: FloatArray, fit: QuadricFit, values: FloatArray, radii: FloatArray
-) -> FloatArray:
-    """Sums [n, 9] of the quadrics and of ``values`` [c, 2] at ``points`` [n, 3], as `blend_quadrics` has them."""
-    out = np.zeros((len(points), 7 + values.shape[1]))
-    if len(fit.points) == 0:
-        return out
-    # Centres by their radii, so that those that reach far are not looked for everywhere.
-    group = np.floor(np.log2(radii / radii.min()))
-    members = [np.flatnonzero(group == g) for g in np.unique(group)]
-    trees = [cKDTree(fit.points[rows]) for rows in members]
-    for start in range(0, len(out), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        here = cKDTree(points[part])
-        found = []
-        for rows, tree in zip(members, trees, strict=True):
-            near = here.sparse_distance_matrix(tree, float(radii[rows].max()), output_type="coo_matrix")
-            kept = near.data <= radii[rows[near.col]]
-            found.append(np.stack([near.row[kept].astype(np.int64), rows[near.col[kept]]]))
-        row, col = np.concatenate(found, axis=1)
-        order = np.lexsort((col, row))
-        first = np.searchsorted(row[order], np.arange(len(out[part]) + 1)).astype(np.int64)
-        blend_quadrics(
-            first, col[order], points[part], normals[part], fit.points, fit.frames, fit.forms, radii, 1.0 / fit.gain, values, blend.ALONG, out[part],
-        )  # fmt: skip
-    return out
 
 
 def _placed(
