@@ -7,8 +7,9 @@ import pytest
 from test_mesh_tiles import SCENES
 
 from subbundle import distributed
+from subbundle.cli import main
 from subbundle.distributed import mesh_job
-from subbundle.io import read_points
+from subbundle.io import read_points, write_ply
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +61,30 @@ def test_a_job_that_failed_goes_on_where_it_was(hills, tmp_path, monkeypatch):
     assert len(read_points(mesh.paths[0])) == mesh.n_vertices
 
 
-def test_workers_find_the_same_mesh(hills, tmp_path, client):
-    options = {"points_per_tile": 3000, "work": tmp_path / "work"}
-    here = distributed.reconstruct(hills, tmp_path / "here.ply", **options)
-    there = distributed.reconstruct(hills, tmp_path / "there.ply", client=client, **options)
-    assert here.paths[0].read_bytes() == there.paths[0].read_bytes()
+def test_the_command_and_workers_make_the_same_mesh(hills, tmp_path, client, capsys):
+    for name, part in (("a", hills[:2000]), ("b", hills[2000:])):
+        write_ply(tmp_path / f"{name}.ply", part)
+    given = [str(tmp_path / "a.ply"), str(tmp_path / "b.ply")]
+    typed = ["reconstruct", *given, "-o", str(tmp_path / "there.ply"), "--memory", "4GB"]
+    assert main([*typed, "--scheduler", client.scheduler.address]) == 0
+    said = capsys.readouterr().out
+    assert f"points: {len(hills)} in 1 tiles" in said
+    assert "1 connected component" in said
+    here = distributed.reconstruct(given, tmp_path / "here.ply")
+    assert here.paths[0].read_bytes() == (tmp_path / "there.ply").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["-o", "m.ply", "--closed"], "--closed needs all points at once"),
+        (["-o", "m.ply", "--opening", "5"], "--opening needs all points at once"),
+        (["-o", "m.obj"], ".ply file or a folder; got m.obj"),
+    ],
+)
+def test_what_cannot_be_done_in_pieces_is_said(typed, said, capsys):
+    assert main(["reconstruct", "a.ply", *typed, "--workers", "1"]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_points_of_a_plane_are_no_scene(tmp_path):

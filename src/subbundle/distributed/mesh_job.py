@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
-from subbundle.distributed.cluster import per_worker
 from subbundle.distributed.denoise_job import prepared
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import look_at
@@ -31,6 +30,7 @@ from subbundle.distributed.plan import plan_tiles
 from subbundle.distributed.runner import Results, run
 from subbundle.distributed.sources import open_source
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.workers import per_worker
 from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._sampling import smallest
 from subbundle._types import FloatArray
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import mass_fraction
 from subbundle.distributed.places import around
-from subbundle.distributed.sample import read_sample, smallest
+from subbundle.distributed.sample import read_sample
 from subbundle.distributed.tiles import TilePlan
 from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
