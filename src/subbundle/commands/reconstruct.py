@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 from subbundle.commands._options import add_scans, bandwidth, face_count, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
+from subbundle.commands._scale_out import add_scale_out, is_asked_for, offer_pieces
 
 if TYPE_CHECKING:
     from subbundle._progress import Progress
     from subbundle.commands._scans import Given
     from subbundle.triangles.mesh import Mesh
 
+# Half the width, in bandwidths, of patches that are bridged.
+OPENING = 3.0
 HELP = "make a triangle mesh from the points of a scan; no normals needed, borders stay open"
 # What arguments of `subbundle.reconstruct` are called in warnings, and here.
 _OPTIONS = {
@@ -28,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scans(parser)
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE",
-        help=".ply, .obj, .stl, .off, or .npz (for surfaces in more than three dimensions)",
+        help=".ply, .obj, .stl, .off, or .npz (for surfaces in more than three dimensions); for files larger than "
+        "memory .ply, or a folder for one .ply per tile",
     )  # fmt: skip
     parser.add_argument(
         "--dim", type=positive_integer, default=None, metavar="D",
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--opening",
         type=positive,
-        default=3.0,
+        default=OPENING,
         metavar="W",
         help="patches that the scan did not see are bridged up to a half-width of W bandwidths (default 3)",
     )
@@ -51,11 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simplify to at most N triangles, or as few above that as keep the topology",
     )  # fmt: skip
     parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+    add_scale_out(parser)
     add_report(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write, and say what came out."""
+    if is_asked_for(options):
+        from subbundle.commands._reconstruct_pieces import run_pieces
+
+        run_pieces(options)
+        return
     from subbundle._progress import Progress
     from subbundle.commands._scans import check_cloud_output, read_given
     from subbundle.io import write_mesh
@@ -67,6 +77,7 @@ def run(options: argparse.Namespace) -> None:
     check_cloud_output(options.save_outliers)
     if options.faces is not None:
         check_simplifier()
+    offer_pieces(options.scans, "reconstruct", table=False)
     progress = Progress()
     given = read_given(options, progress, options.dim)
     dim = given.scan.points.shape[1]

@@ -15,10 +15,12 @@ _PLACES = {
     "Results": "runner",
     "TilePlan": "tiles",
     "TilePoints": "tiles",
+    "TiledMesh": "mesh_job",
     "cluster": "workers",
     "denoise": "denoise_job",
     "embed": "embed_job",
     "plan_tiles": "plan",
+    "reconstruct": "mesh_job",
     "run": "runner",
 }
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from subbundle.distributed.denoise_job import denoise as denoise
     from subbundle.distributed.embed_job import Embedded as Embedded
     from subbundle.distributed.embed_job import embed as embed
+    from subbundle.distributed.mesh_job import TiledMesh as TiledMesh
+    from subbundle.distributed.mesh_job import reconstruct as reconstruct
     from subbundle.distributed.plan import plan_tiles as plan_tiles
     from subbundle.distributed.runner import JobError as JobError
     from subbundle.distributed.runner import Results as Results

@@ -35,25 +35,42 @@ def blend(first, other, points, normals, usable, centres, radii, along, places, 
     stamp, queue = np.full(n, -1, np.int64), np.empty(n, np.int64)
     for k in range(centres.shape[0]):
         count = _around(first, other, points, normals, usable, centres[k], k, radii[k], along, stamp, queue)
-        e, x = frames[k], places[k]
-        a, b, c = forms[k, 0], forms[k, 1], forms[k, 2]
         for i in range(count):
-            v = queue[i]
-            y0, y1, y2 = points[v, 0] - x[0], points[v, 1] - x[1], points[v, 2] - x[2]
-            s = y0 * e[0, 0] + y1 * e[1, 0] + y2 * e[2, 0]
-            t = y0 * e[0, 1] + y1 * e[1, 1] + y2 * e[2, 1]
-            z = y0 * e[0, 2] + y1 * e[1, 2] + y2 * e[2, 2]
-            q = max(1.0 - (s * s + t * t) / (radii[k] * radii[k]), 0.0)
-            w = weights[k] * q * q
-            gs, gt = a * s + b * t, b * s + c * t
-            # An arc over its tangent: ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)).
-            up = (gs * s + gt * t) / (1.0 + np.sqrt(max(1.0 - gs * gs - gt * gt, 0.1))) - z
-            out[v, 0] += w
+            _add(places, frames, forms, radii, weights, values, k, points, queue[i], False, out)
+
+
+@kernel
+def blend_near(first, near, points, normals, places, frames, forms, radii, weights, values, along, out):
+    """`blend` without a mesh: at ``points`` [n, 3] the centres ``near[first[i]:first[i + 1]]`` that look their way."""
+    for i in range(points.shape[0]):
+        for place in range(first[i], first[i + 1]):
+            k, turn = near[place], 0.0
             for j in range(3):
-                out[v, 1 + j] += w * up * e[j, 2]
-                out[v, 4 + j] += w * (e[j, 2] - gs * e[j, 0] - gt * e[j, 1])
-            for j in range(values.shape[1]):
-                out[v, 7 + j] += w * values[k, j]
+                turn += normals[i, j] * frames[k, j, 2]
+            if turn > along:
+                _add(places, frames, forms, radii, weights, values, k, points, i, True, out)
+
+
+@kernel
+def _add(places, frames, forms, radii, weights, values, k, points, v, solid, out):
+    """Add the quadric of centre ``k`` at point ``v``; where ``solid``, distances across the surface count, too."""
+    e, x = frames[k], places[k]
+    y0, y1, y2 = points[v, 0] - x[0], points[v, 1] - x[1], points[v, 2] - x[2]
+    s = y0 * e[0, 0] + y1 * e[1, 0] + y2 * e[2, 0]
+    t = y0 * e[0, 1] + y1 * e[1, 1] + y2 * e[2, 1]
+    z = y0 * e[0, 2] + y1 * e[1, 2] + y2 * e[2, 2]
+    q = max(1.0 - (s * s + t * t + (z * z if solid else 0.0)) / (radii[k] * radii[k]), 0.0)
+    w = weights[k] * q * q
+    a, b, c = forms[k, 0], forms[k, 1], forms[k, 2]
+    gs, gt = a * s + b * t, b * s + c * t
+    # An arc over its tangent: ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)).
+    up = (gs * s + gt * t) / (1.0 + np.sqrt(max(1.0 - gs * gs - gt * gt, 0.1))) - z
+    out[v, 0] += w
+    for j in range(3):
+        out[v, 1 + j] += w * up * e[j, 2]
+        out[v, 4 + j] += w * (e[j, 2] - gs * e[j, 0] - gt * e[j, 1])
+    for j in range(values.shape[1]):
+        out[v, 7 + j] += w * values[k, j]
 
 
 @kernel

@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.surface._blend_kernels import blend, spread_centres
+from subbundle.surface._blend_kernels import blend, blend_near, spread_centres
 from subbundle.surface.local import QuadricFit
 from subbundle.surface.pyramid import Levels
 
 # Radius that a centre covers, and in which its quadric counts, in bandwidths.
-_COVERED, _COUNTS = 0.4, 0.6
+_COVERED, COUNTS = 0.4, 0.6
 # Cosine between the normals of a centre and a vertex from which on they are one sheet.
-_ALONG = 0.7
+ALONG = 0.7
+# Points without a mesh that are blended at a time: what is near to them takes some hundred bytes each.
+_CHUNK = 50_000
 
 
 def blended_quadrics(
@@ -38,7 +41,7 @@ def blended_quadrics(
     """As `Pyramid.quadric` at all ``usable`` [n] vertices; ``graph`` is a sparse matrix of the mesh's edges."""
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
-    spread_centres(*mesh, _COVERED * widths, _ALONG, chosen)
+    spread_centres(*mesh, _COVERED * widths, ALONG, chosen)
     rows = np.flatnonzero(chosen)
     out = np.zeros((len(points), 11))
     while rows.size:
@@ -48,7 +51,7 @@ def blended_quadrics(
         # Mass over a², so that centres of different bandwidths can be compared.
         values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.bend, fit.residual])
         blend(
-            *mesh, centres, _COUNTS * widths[centres], _ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
+            *mesh, centres, COUNTS * widths[centres], ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
             values, out,
         )  # fmt: skip
         # Where all centres around failed, vertices are tried on their own, once.
@@ -69,3 +72,35 @@ def blended_quadrics(
         bend=bend,
         residual=np.where(known, residual, np.inf),
     )
+
+
+def blend_at(
+    points: FloatArray, normals: FloatArray, fit: QuadricFit, values: FloatArray, radii: FloatArray
+) -> FloatArray:
+    """Sums [n, 7 + m] of quadrics ``fit`` [c] and ``values`` [c, m] at ``points`` [n, 3] that look along ``normals``.
+
+    Each centre counts within its ``radii`` [c]. Columns are Σ w, Σ w times the way to the quadric, its normal there,
+    and the values; they are summed in the order of the centres, whatever other points there are.
+    """
+    out = np.zeros((len(points), 7 + values.shape[1]))
+    if len(fit.points) == 0:
+        return out
+    # Centres by their radii, so that those that reach far are not looked for everywhere.
+    group = np.floor(np.log2(radii / radii.min()))
+    members = [np.flatnonzero(group == g) for g in np.unique(group)]
+    trees = [cKDTree(fit.points[rows]) for rows in members]
+    for start in range(0, len(out), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        here, found = cKDTree(points[part]), []
+        for rows, tree in zip(members, trees, strict=True):
+            near = here.sparse_distance_matrix(tree, float(radii[rows].max()), output_type="coo_matrix")
+            kept = near.data <= radii[rows[near.col]]
+            found.append(np.stack([near.row[kept].astype(np.int64), rows[near.col[kept]]]))
+        row, centre = np.concatenate(found, axis=1)
+        order = np.lexsort((centre, row))
+        first = np.searchsorted(row[order], np.arange(len(out[part]) + 1)).astype(np.int64)
+        blend_near(
+            first, centre[order], points[part], normals[part], fit.points, fit.frames, fit.forms, radii,
+            1.0 / fit.gain, values, ALONG, out[part],
+        )  # fmt: skip
+    return out

@@ -26,6 +26,14 @@ def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
     Quads are turned so that their normals point to where the field is positive. With a ``gauge`` [X, Y, Z, 3] the field
     is positive on the side that the gauge points to, which may differ from place to place.
     """
+    vertices, quads, _ = extract_with_cells(field, gauge)
+    return vertices, quads
+
+
+def extract_with_cells(
+    field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: its name in the grid."""
     sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
     first = np.full(field.shape, -1, dtype=np.int32)
@@ -33,7 +41,11 @@ def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
     place_vertices(field, sides, first, loop_of, vertices)
     quads = np.empty((join_quads(field, sides, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
     join_quads(field, sides, first, loop_of, quads)
-    return vertices, quads
+    cells = np.argwhere(first >= 0)
+    begin = first[tuple(cells.T)]
+    count = np.diff(np.append(begin, len(vertices)))
+    loops = np.arange(len(vertices)) - np.repeat(begin, count)
+    return vertices, quads, np.column_stack([np.repeat(cells, count, axis=0), loops])
 
 
 @cache

@@ -8,6 +8,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.cloud import Cloud
+from subbundle.cloud.lattice import lattice_cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
@@ -100,12 +101,21 @@ class WeightedCloud:
     points : [N, 3]
     weights : [N], optional
         How many observations each row stands for; 1 by default.
+    lattice : (origin [3], side), optional
+        Blocks of a scene that is looked at piece by piece, see `cloud.lattice`.
     """
 
     __slots__ = ("centre", "cloud", "n_jobs", "n_points", "size")
 
-    def __init__(self, points: FloatArray, weights: FloatArray | None = None, *, n_jobs: int = 1) -> None:
-        cloud = Cloud(points, weights)
+    def __init__(
+        self,
+        points: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        n_jobs: int = 1,
+        lattice: tuple[FloatArray, float] | None = None,
+    ) -> None:
+        cloud = Cloud(points, weights) if lattice is None else lattice_cloud(points, weights, *lattice)
         self.cloud, self.n_jobs = cloud, n_jobs
         self.centre, self.size, self.n_points = cloud.centre, cloud.size, cloud.n_points
 

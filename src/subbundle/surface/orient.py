@@ -22,6 +22,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.seeds import Seeds
 
@@ -57,9 +58,9 @@ class Orientation:
 
 def orient(seeds: Seeds, cell: float) -> Orientation:
     """Signs that make the normals of ``seeds`` agree; ``cell`` is their spacing."""
-    pairs, votes = _votes(seeds, cell)
-    signs = _merge(len(seeds.points), pairs, votes)
-    signs = _polish(signs, pairs, votes)
+    pairs, votes = neighbour_votes(seeds, cell)
+    signs, _ = merge_votes(len(seeds.points), pairs, votes)
+    signs = polished(signs, pairs, votes)
     joined = np.abs(votes) > 0.0
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
@@ -68,7 +69,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 
 
-def _votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
+def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     """Pairs [m, 2] of neighbours, each once, and their votes [m]."""
     count = min(_NEIGHBOURS + 1, len(seeds.points))
     far, near = cKDTree(seeds.points).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
@@ -83,26 +84,26 @@ def _votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
     lean, lean_too = np.sum(first * across, axis=1), np.sum(second * across, axis=1)
     agreement = np.sum(first * second, axis=1) - 2.0 * lean * lean_too
-    weight = np.maximum(np.abs(agreement) - _WEAK, 0.0) ** 2 * np.exp(-(lean**2 + lean_too**2) / _LEAN)
+    weight = np.maximum(np.abs(agreement) - _WEAK, 0.0) ** 2 * _elementwise.exp(-(lean**2 + lean_too**2) / _LEAN)
     weight *= seeds.reliability[pairs[:, 0]] * seeds.reliability[pairs[:, 1]]
     return pairs, np.sign(agreement) * weight
 
 
-def _merge(n: int, pairs: IntArray, votes: FloatArray) -> FloatArray:
-    """Signs [n] by Borůvka's algorithm on the votes summed between clusters."""
+def merge_votes(n: int, pairs: IntArray, votes: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Signs [n] by Borůvka's algorithm on the votes summed between clusters, and the first row [n] of every cluster."""
     cluster, signs = np.arange(n), np.ones(n)
     while True:
         ends = cluster[pairs]
         apart = ends[:, 0] != ends[:, 1]
         if not apart.any():
-            return signs
+            return signs, cluster
         signed = votes[apart] * signs[pairs[apart, 0]] * signs[pairs[apart, 1]]
         keys, group = np.unique(np.sort(ends[apart], axis=1) @ np.array([n, 1]), return_inverse=True)
         total = np.bincount(group, signed)
         best = _strongest(n, keys // n, keys % n, np.abs(total))
         best = best[np.abs(total[best]) > 0.0]
         if best.size == 0:
-            return signs
+            return signs, cluster
         cluster, flips = _join(cluster, keys[best] // n, keys[best] % n, np.sign(total[best]))
         signs = signs * flips
 
@@ -140,10 +141,10 @@ def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatA
     return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
 
 
-def _polish(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
+def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray, rounds: int = _POLISH) -> FloatArray:
     """Turn over seeds against which the sum of their neighbours' votes speaks, a few times."""
     n = len(signs)
-    for _ in range(_POLISH):
+    for _ in range(rounds):
         speak = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
         speak += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
         wrong = speak * signs < 0.0
@@ -175,12 +176,18 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
     return longest > _SEAM_LENGTH * cell
 
 
-def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatArray:
-    """The sign [n] that turns each part outward."""
+def hull_directions() -> FloatArray:
+    """The 26 directions [26, 3] from the middle of a cube to its faces, edges and corners."""
     axes = np.array([-1.0, 0.0, 1.0])
     directions = np.stack(np.meshgrid(axes, axes, axes), axis=-1).reshape(-1, 3)
     directions = directions[np.abs(directions).sum(axis=1) > 0.0]
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    unit: FloatArray = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return unit
+
+
+def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatArray:
+    """The sign [n] that turns each part outward."""
+    directions = hull_directions()
     sign = np.ones(parts.max() + 1)
     order = np.argsort(parts, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):

@@ -59,8 +59,14 @@ def warn(message: str) -> None:
     warnings.warn(message, SubbundleWarning, stacklevel=3)
 
 
-def prepare(rows: FloatArray, normals: FloatArray | None, bandwidth: float | str, jobs: int) -> Prepared:
-    """Look at ``rows`` [N, 3] with unit ``normals`` [N, 3] or None."""
+def prepare(
+    rows: FloatArray, normals: FloatArray | None, bandwidth: float | str, jobs: int, *, share: float = 1.0,
+    dense: int | None = None,
+) -> Prepared:  # fmt: skip
+    """Look at ``rows`` [N, 3] with unit ``normals`` [N, 3] or None.
+
+    The rows may be a ``share`` of a cloud; more than ``dense`` of them, 400,000 by default, are thinned out.
+    """
     hashes = voxels.row_hashes(rows)
     kept = voxels.distinct(rows, hashes)
     if kept is not None:
@@ -76,7 +82,7 @@ def prepare(rows: FloatArray, normals: FloatArray | None, bandwidth: float | str
         seen = pilot.look(few)
     else:
         seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
-    first = seen.of_more_points(len(rows) / len(some), rescale=bandwidth == "auto")
+    first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = _WINDOW * first.bandwidth
     if window > _COARSE * few.size:
         warn(
@@ -84,9 +90,9 @@ def prepare(rows: FloatArray, normals: FloatArray | None, bandwidth: float | str
             f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
         )
     points, weights, side = rows, None, 0.0
-    if len(rows) > _DENSE:
+    if len(rows) > (_DENSE if dense is None else dense):
         means, counts = voxels.voxel_means(rows, None, _VOXEL * window)
-        if len(means) < 0.8 * len(rows):
+        if len(means) < 0.8 * len(rows) / share:
             points, weights, side = means, counts, _VOXEL * window
             normals = None if normals is None else normals[cKDTree(rows).query(means)[1]]
     facing = None if normals is None else Facing(points, normals, weights, jobs)

@@ -85,7 +85,7 @@ def refine(
     # Both estimates err upwards: the pilot's where the surface bends within its window, the other, by differences of
     # heights, where the narrowest windows are hardly wider than the noise.
     noise = min(pilot.noise, chosen.noise)
-    back = np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise
+    back = taken_back(noise, bend)
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)
@@ -99,11 +99,20 @@ def refine(
     return Settled(points, turned, support, stayed, error)
 
 
+def taken_back(noise: float, bend: FloatArray) -> FloatArray:
+    """½ σ² (II_11 + II_22) [n], for ``bend`` [n] = II_11 + II_22: at most half a noise level."""
+    return np.asarray(np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise)
+
+
 def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:
     """Of the heights of the fits [n], from the scatter of the observations around each: √(Var e) with its own σ²."""
     error = np.full(len(stayed), np.inf)
     known = np.flatnonzero(~stayed)
-    mass = fit.mass[known]
-    noise_sq = fit.residual[known] * mass / np.maximum(mass - _FREEDOM, _LEAST_FREEDOM)
-    error[known] = np.sqrt(variance.of_height(fit.gain[known]) * noise_sq)
+    error[known] = np.sqrt(height_variance(fit.mass[known], fit.gain[known], fit.residual[known]))
     return error
+
+
+def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) -> FloatArray:
+    """Var e [n] of heights, with the noise of the residuals around each fit."""
+    noise_sq = residual * mass / np.maximum(mass - _FREEDOM, _LEAST_FREEDOM)
+    return np.asarray(variance.of_height(gain) * noise_sq)

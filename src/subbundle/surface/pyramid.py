@@ -24,6 +24,8 @@ from subbundle.surface.voxels import voxel_means
 _SIDE, _LEAST_SPACINGS = 0.4, 1.2
 # Spread of the observations in a voxel, as a part of s²/12.
 _FILLED = 0.8
+# Side of the blocks of a scene, in voxels: a sheet fills a leaf of the search tree.
+BLOCK = 5.0
 # Ratio of the sides of one level and the next.
 _STEP = 1.8
 
@@ -40,7 +42,8 @@ class Levels(Protocol):
 class Pyramid:
     """Levels of a cloud ``points`` [n, 3] with ``weights`` [n] or None, for windows up to ``widest``.
 
-    ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none).
+    ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none). In a scene that
+    is looked at piece by piece voxels and blocks begin at its ``origin``.
     """
 
     def __init__(
@@ -52,12 +55,14 @@ class Pyramid:
         side: float,
         spacing: float,
         widest: float,
+        origin: FloatArray | None = None,
     ) -> None:
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
         wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
         while wanted < _SIDE * widest:
-            means, counts = voxel_means(points, weights, wanted)
-            self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs))
+            means, counts = voxel_means(points, weights, wanted, origin)
+            lattice = None if origin is None else (origin, BLOCK * wanted)
+            self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
             self._sides.append(wanted)
             wanted *= _STEP
 

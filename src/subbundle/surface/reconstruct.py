@@ -195,7 +195,7 @@ def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
 
 def _levels(cloud: WeightedCloud, scan: Prepared, found: skin.Skin, normals: FloatArray | None, cell: float) -> Levels:
     """What the vertices of the skin are projected onto; ``normals`` [n, 3] outward, None if it has no sides."""
-    sizes = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
+    sizes: dict[str, Any] = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
     if scan.facing is not None:
         return FacingPyramid(scan.facing, **sizes)
     levels = Pyramid(cloud, scan.points, scan.weights, **sizes)

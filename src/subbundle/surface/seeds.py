@@ -28,12 +28,12 @@ _LEAST_RELIABLE = 0.01
 # Mass below which a seed is none, as a fraction of what is typical for so many around it of one seed in four; highest
 # fraction at which outliers may end (at a straight border a sheet still has a half), the factor up and down over which
 # fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
-_LEAST_MASS, _SURROUNDINGS, _SPARSER = 0.08, 16, 4
+LEAST_MASS, SURROUNDINGS, SPARSER = 0.08, 16, 4
 _HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
 # Observations whose normals turn a seed.
 _AROUND = 8
 # Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in grid cells.
-_START, _KEEP = 1.25, 0.94
+START, KEEP = 1.25, 0.94
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,19 @@ class Seeds:
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
-    return _of_a_sheet(_one_per_cell(_grow(cloud, points, weights, bandwidth, cell), _KEEP * cell))
+    return _of_a_sheet(sprout(cloud, points, weights, bandwidth, cell))
+
+
+def sprout(
+    cloud: WeightedCloud,
+    points: FloatArray,
+    weights: FloatArray | None,
+    bandwidth: float,
+    cell: float,
+    origin: FloatArray | None = None,
+) -> Seeds:
+    """`plant` before seeds of outliers are dropped; cells begin at the ``origin``, or at the lowest point."""
+    return _one_per_cell(_grow(cloud, points, weights, bandwidth, cell, origin), KEEP * cell, origin)
 
 
 def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
@@ -80,15 +92,22 @@ def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
         mean = facing.normals[rows][near].reshape(len(near), -1, 3).mean(axis=1)
         turned = np.where(np.sum(seeds.normals * mean, axis=1, keepdims=True) < 0.0, -seeds.normals, seeds.normals)
         seeds = replace(seeds, normals=turned)
-        found.append(_one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), _KEEP * cell))
+        found.append(_one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), KEEP * cell))
     fields = ("points", "normals", "reliability", "mass")
     return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)))
 
 
-def _grow(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
+def _grow(
+    cloud: WeightedCloud,
+    points: FloatArray,
+    weights: FloatArray | None,
+    bandwidth: float,
+    cell: float,
+    origin: FloatArray | None = None,
+) -> Seeds:
     """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
-    starts, _ = voxel_means(points, weights, _START * cell)
-    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell)
+    starts, _ = voxel_means(points, weights, START * cell, origin)
+    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell, origin)
     fit = cloud.fit(starts, bandwidth, rounds=_ROUNDS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     ratio = _flatness(fit)
@@ -123,44 +142,46 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     dense ones, and only what is nearly empty goes.
     """
     # A part of the seeds, in no order of their places, stands for all of them.
-    some = seeds.take(np.arange(0, len(seeds.points), _SPARSER))
-    count = min(_SURROUNDINGS, len(some.points))
+    some = seeds.take(np.arange(0, len(seeds.points), SPARSER))
+    count = min(SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
     near = cKDTree(some.points).query(seeds.points, k=count)[1]
     typical = np.median(some.mass[near], axis=1)
     fraction = seeds.mass / typical
-    floor = np.minimum(_LEAST_MASS * np.median(seeds.mass), _LEAST_MASS * typical)
-    valley = _valley(fraction)
-    kept = seeds.mass > np.where(valley > _LEAST_MASS, valley * typical, floor)
+    floor = np.minimum(LEAST_MASS * np.median(seeds.mass), LEAST_MASS * typical)
+    lowest = valley(fraction)
+    kept = seeds.mass > np.where(lowest > LEAST_MASS, lowest * typical, floor)
     return seeds.take(np.flatnonzero(kept))
 
 
-def _valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `_LEAST_MASS` if it has none."""
-    steps = np.geomspace(_LEAST_MASS, _HIGHEST_VALLEY, 41)
+def valley(fraction: FloatArray) -> float:
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `LEAST_MASS` if it has none."""
+    steps = np.geomspace(LEAST_MASS, _HIGHEST_VALLEY, 41)
     ordered = np.sort(fraction)
     inside = np.searchsorted(ordered, steps * _BROAD) - np.searchsorted(ordered, steps / _BROAD)
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
     if inside[lowest] < _DEEP * inside[: lowest + 1].max():
         return float(steps[lowest])
-    return _LEAST_MASS
+    return LEAST_MASS
 
 
-def _start_per_cell(fit: LocalFit, cell: float) -> FloatArray:
+def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:
     """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
-    keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0), _KEEP * cell)
+    if len(seen) == 0:
+        return np.empty((0, 3))
+    keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0) if origin is None else origin, KEEP * cell)
     order = np.lexsort((-fit.mass[seen], keys))
     chosen: FloatArray = fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
     return chosen
 
 
-def _one_per_cell(seeds: Seeds, side: float) -> Seeds:
+def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:
     """The most reliable seed of every voxel; among equals the one that comes first."""
     if len(seeds.points) == 0:
         return seeds
-    keys = voxel_keys(seeds.points, seeds.points.min(axis=0), side)
+    keys = voxel_keys(seeds.points, seeds.points.min(axis=0) if origin is None else origin, side)
     order = np.lexsort((-seeds.reliability, keys))
     first = np.flatnonzero(np.diff(keys[order], prepend=-1))
     return seeds.take(order[first])

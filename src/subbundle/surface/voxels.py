@@ -16,8 +16,12 @@ _WIDEST = 2.0**20
 
 
 def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
-    """One integer per row of ``points`` [n, 3]: its cell of the grid with the given ``origin`` [3] and ``side``."""
+    """One integer per row of ``points`` [n, 3]: its cell of the grid with the given ``origin`` [3] and ``side``.
+
+    Keys follow the cells, first axis first, whatever other cells are there.
+    """
     cells = np.floor((points - origin) / side).astype(np.int64)
+    cells -= cells.min(axis=0)
     shape = cells.max(axis=0) + 1
     if shape.max() > _WIDEST:
         raise ValueError(
@@ -28,9 +32,14 @@ def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
     return keys
 
 
-def voxel_means(points: FloatArray, weights: FloatArray | None, side: float) -> tuple[FloatArray, FloatArray]:
-    """Mean [m, 3] and weight [m] of the points in each occupied voxel of the given ``side``, by voxel."""
-    origin = points.min(axis=0)
+def voxel_means(
+    points: FloatArray, weights: FloatArray | None, side: float, origin: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Mean [m, 3] and weight [m] of the points in each occupied voxel of the given ``side``, by voxel.
+
+    Voxels begin at the ``origin``, by default the lowest corner of the points.
+    """
+    origin = points.min(axis=0) if origin is None else origin
     keys = voxel_keys(points, origin, side)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     scaled = (points - origin) / side

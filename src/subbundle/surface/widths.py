@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, diags_array
 
+from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
+from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 
@@ -83,28 +85,29 @@ def choose(
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), _STRIDE)
     rows = rows[usable[rows]]
-    heights, gains = _heights(cloud, points[rows], normals[rows], rungs, pilot)
+    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot)
     known = np.isfinite(gains).all(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     reach = (average @ average @ average).tocsr()
-    noise_sq, risk = _risk(heights, gains, rungs, _normalised(reach[rows][:, rows]))
-    # A cloud without noise may have no risk at all: then all rungs are as good.
-    least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
-    weights = np.exp(1.0 - risk / least)
-    rung = np.arange(len(rungs)) @ weights / weights.sum(axis=0)
+    noise_sq = noise_of(heights, gains, rungs)
+    around, terms = _normalised(reach[rows][:, rows]), risk_terms(heights, gains, rungs, noise_sq)
+    both = np.ascontiguousarray(np.concatenate(terms).T)
+    for _ in range(_RISK_ROUNDS):
+        both = around @ both
+    rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
     # From the vertices that were tried to all: those out of reach of any take what is typical.
     near = reach[:, rows]
     total = np.asarray(near.sum(axis=1)).ravel()
     spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
     for _ in range(_RUNG_ROUNDS):
         spread = average @ spread
-    return Widths(rungs[0] * _RATIO**spread, float(np.sqrt(noise_sq)))
+    return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
 
 
-def _heights(
-    cloud: Levels, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+def heights_at(
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
 ) -> tuple[FloatArray, FloatArray]:
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
@@ -116,21 +119,39 @@ def _heights(
     return heights, gains
 
 
-def _risk(heights: FloatArray, gains: FloatArray, rungs: FloatArray, average: Any) -> tuple[float, FloatArray]:
-    """σ² and the risks [rungs, n], averaged over the surroundings."""
-    count = len(rungs)
-    before = np.maximum(np.arange(count) - _APART, 0)
+def noise_of(heights: FloatArray, gains: FloatArray, rungs: FloatArray) -> float:
+    """σ² that explains by how much the ``heights`` [rungs, n] of the two narrowest windows differ."""
+    agree = variance.correlation(float(rungs[1]), float(rungs[0]))
+    return variance.noise_square(heights[1] - heights[0], variance.of_difference(gains[1], gains[0], agree))
+
+
+def risk_terms(
+    heights: FloatArray, gains: FloatArray, rungs: FloatArray, noise_sq: float
+) -> tuple[FloatArray, FloatArray]:
+    """Squared bias and variance [rungs, n] before they are averaged, from ``heights`` and ``gains`` [rungs, n]."""
+    before = np.maximum(np.arange(len(rungs)) - _APART, 0)
     agree = np.array([variance.correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance.of_difference(gains, gains[before], agree)
-    noise_sq = variance.noise_square(heights[1] - heights[0], differ[1])
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
     squares = np.minimum((heights - heights[before]) ** 2, _LARGEST**2 * noise_sq) - noise_sq * differ
-    both = np.ascontiguousarray(np.concatenate([squares / seen**2, noise_sq * gains]).T)
-    for _ in range(_RISK_ROUNDS):
-        both = average @ both
-    bias = np.maximum(both.T[:count], 0.0)
+    return squares / seen**2, noise_sq * gains
+
+
+def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
+    """The rung [n], between whole numbers, from averaged squared ``bias`` and variance ``spread`` [rungs, n]."""
+    bias = np.maximum(bias, 0.0)
     bias[0] = 0.0
-    return noise_sq, bias + both.T[count:]
+    risk = bias + spread
+    # A cloud without noise may have no risk at all: then all rungs are as good.
+    least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
+    weights = _elementwise.exp(1.0 - risk / least)
+    rung: FloatArray = (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    return rung
+
+
+def width_of(rungs: FloatArray, rung: FloatArray) -> FloatArray:
+    """The bandwidth [n] at a ``rung`` [n] between whole numbers."""
+    return np.asarray(rungs[0] * _elementwise.exp(np.log(_RATIO) * rung))
 
 
 def _normalised(matrix: Any) -> Any:

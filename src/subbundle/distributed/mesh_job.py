@@ -1,0 +1,241 @@
+"""`reconstruct`: the surface of a scene larger than memory, tile by tile, to one mesh without seams.
+
+Six stages: tiles (`plan`), a first look (`mesh_look`), seeds per tile, clusters per tile and their signs
+(`mesh_signs`), the mesh of every tile (`mesh_tiles`), and these written as one (`mesh_weld`) or tile by tile.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._atomic import atomic_path
+from subbundle._progress import Progress
+from subbundle.distributed.denoise_job import prepared
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_look import look_at
+from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
+from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_tiles import SEED_MARGIN, Piece, around, piece_of
+from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
+from subbundle.distributed.plan import plan_tiles
+from subbundle.distributed.runner import Results, run
+from subbundle.distributed.sources import open_source
+from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.workers import per_worker
+from subbundle.io import write_ply
+
+# Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.
+_BYTES_PER_POINT, _LARGEST, _SMALLEST = 1500.0, 1_000_000, 1000
+# Cells by which seeds may lie outside of the box of their tile.
+_OUTSIDE = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class TiledMesh:
+    """What a job has done.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        The ``.ply`` files written: one, or one for each tile.
+    n_points, n_left_out, n_tiles : int
+        Points used; rows not finite or out of bounds; tiles.
+    n_vertices, n_faces, n_border_edges, n_components, euler_characteristic : int
+        Of the whole mesh, vertices on seams counted once.
+    noise, spacing, bandwidth, cell : float
+        As in the summary of a mesh that `subbundle.reconstruct` makes.
+    """
+
+    paths: tuple[Path, ...]
+    n_points: int
+    n_left_out: int
+    n_tiles: int
+    n_vertices: int
+    n_faces: int
+    n_border_edges: int
+    n_components: int
+    euler_characteristic: int
+    noise: float
+    spacing: float
+    bandwidth: float
+    cell: float
+
+
+def reconstruct(
+    data: Any, out: str | Path, *, bandwidth: float | str = "auto", bounds: Any = None, client: Any = None,
+    workers: int = 1, memory: float | str | None = None, points_per_tile: int | None = None,
+    work: str | Path | None = None, resume: bool = False, progress: Progress | None = None,
+) -> TiledMesh:  # fmt: skip
+    """Mesh the surface around the points of files larger than memory.
+
+    The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
+    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than two bandwidths, and
+    sheets that are nearly height fields are turned upward.
+
+    Parameters
+    ----------
+    data, bounds, client, workers, memory, points_per_tile
+        As for `plan_tiles`. Points have 3 coordinates.
+    out : path
+        A name that ends in ``.ply`` for one mesh, else a folder for one ``.ply`` file per tile, whose vertices on seams
+        are the same to the bit, and ``tiles.json``, which lists them.
+    bandwidth : float or "auto"
+        As for `subbundle.reconstruct`.
+    work : folder or None
+        For tiles and results, about 400 bytes a point; ``.subbundle`` beside or in ``out`` by default, and removed at
+        the end.
+    resume : bool
+        Go on with what an earlier job left in ``work``.
+
+    Examples
+    --------
+    >>> import subbundle as sb
+    >>> with sb.distributed.cluster(workers=2, memory="4GB") as client:  # doctest: +SKIP
+    ...     sb.distributed.reconstruct("big/*.laz", "scene.ply", client=client, workers=2, memory="4GB")
+    """
+    target = Path(out).absolute()
+    one = target.suffix.lower() == ".ply"
+    workplace = prepared(target.parent if one else target, work, resume)
+    source = open_source(data, workplace)
+    if source.dim != 3:
+        raise ValueError(f"points must have 3 coordinates to be meshed in tiles; they have {source.dim}.")
+    if points_per_tile is None:
+        points_per_tile = int(np.clip(per_worker(memory, workers) / _BYTES_PER_POINT, _SMALLEST, _LARGEST))
+    plan = plan_tiles(
+        source, workplace, points_per_tile=points_per_tile, memory=memory, workers=workers, bounds=bounds,
+        client=client, progress=progress,
+    )  # fmt: skip
+    scale = _scale(plan, bandwidth, client, progress)
+    pieces = _pieces(plan, scale, client, workplace / "results", progress)
+    if progress is not None:
+        progress.stage(f"welding {len(plan)} tiles")
+    seams = weld(pieces, len(plan))
+    paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
+    shutil.rmtree(workplace, ignore_errors=True)
+    return _summary(paths, plan, scale, seams)
+
+
+def _scale(plan: TilePlan, bandwidth: float | str, client: Any, progress: Progress | None) -> Scale:
+    """What the first look found, from the work folder where it was found before."""
+    kept = Path(plan.folder) / "scale.json"
+    asked = [plan.made_of, bandwidth]
+    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
+        return _as_scale(found)
+    if progress is not None:
+        progress.stage(f"looking at noise and density of {plan.n_points} points")
+    scale = look_at(plan, bandwidth, client=client)
+    with atomic_path(kept) as temporary:
+        temporary.write_text(json.dumps({"asked": asked, "scale": asdict(scale)}))
+    return scale
+
+
+def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Progress | None) -> Pieces:
+    """The meshes of all tiles, loaded one by one."""
+    job = {"client": client, "out": out, "progress": progress}
+    settings: dict[str, Any] = {"scale": asdict(scale)}
+    seeds = run(plan, tile_seeds, settings, what=f"seeds on the surface in {len(plan)} tiles", **job)
+    settings["seeds"] = _pattern(seeds)
+    clusters = run(plan, tile_clusters, settings, what="orienting", **job)
+    names, signs = turn_clusters([Clusters(**clusters.load(tile)) for tile in range(len(plan))])
+    settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
+    with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
+        np.savez(stream, names=names, signs=signs)
+    results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
+    return lambda tile: Piece(**results.load(tile))
+
+
+def tile_seeds(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
+    """Task: the seeds of a tile."""
+    scale = _as_scale(settings)
+    return _arrays(seeds_of(plan.tile(tile, scale.halo).points, _territory(plan, tile, scale), scale))
+
+
+def tile_clusters(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
+    """Task: the clusters of a tile, from the seeds of it and its neighbours."""
+    scale = _as_scale(settings)
+    here = _territory(plan, tile, scale)
+    return _arrays(cluster_tile(_seeds_around(plan, tile, SIGN_MARGIN, here, scale, settings), here, scale))
+
+
+def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
+    """Task: the mesh of a tile, from its observations and the oriented seeds around."""
+    scale = _as_scale(settings)
+    here = _territory(plan, tile, scale)
+    seeds = _seeds_around(plan, tile, SEED_MARGIN, here, scale, settings)
+    # Blocks, by which clusters are shared out, reach further than tiles.
+    near = [tile, *plan.neighbours(tile, (SEED_MARGIN + SIGN_MARGIN) * scale.cell)]
+    clusters = [Clusters(**_load(settings["clusters"], other)) for other in near]
+    with np.load(settings["signs"], allow_pickle=False) as file:
+        signs = file["names"], file["signs"]
+    return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, clusters, signs, here, scale))
+
+
+def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
+    """The box of a tile among all that may be nearer to a place near it."""
+    near = sorted([tile, *plan.neighbours(tile, 2.0 * (MESH_MARGIN + _OUTSIDE) * scale.cell)])
+    return Territory(plan.boxes[near], near.index(tile))
+
+
+def _seeds_around(
+    plan: TilePlan, tile: int, margin: float, here: Territory, scale: Scale, settings: dict[str, Any]
+) -> TileSeeds:
+    near = [tile, *plan.neighbours(tile, (margin + _OUTSIDE) * scale.cell)]
+    return around([TileSeeds(**_load(settings["seeds"], other)) for other in near], here, margin, scale)
+
+
+def _as_scale(settings: Mapping[str, Any]) -> Scale:
+    values = dict(settings["scale"])
+    return Scale(**values | {"origin": tuple(values["origin"])})
+
+
+def _pattern(results: Results) -> str:
+    """The paths of results, with a place for the number of the tile."""
+    first = results.paths[0]
+    return str(first.with_name(first.name.replace(f"-{0:06d}-", "-{:06d}-")))
+
+
+def _load(pattern: str, tile: int) -> dict[str, NDArray[Any]]:
+    return Results((Path(pattern.format(tile)),)).load(0)
+
+
+def _arrays(record: Any) -> dict[str, NDArray[Any]]:
+    return {part.name: np.asarray(getattr(record, part.name)) for part in fields(record)}
+
+
+def _written(folder: Path, pieces: Callable[[int], Piece], plan: TilePlan) -> tuple[Path, ...]:
+    """Write every tile that has a face, and the list of them."""
+    listed, paths = [], []
+    for tile in range(len(plan)):
+        piece = pieces(tile)
+        if len(piece.faces) == 0:
+            continue
+        name = f"tile-{tile:06d}.ply"
+        attributes = {"standard_error": piece.error, "seam": piece.seam.astype(np.float64)}
+        paths.append(
+            write_ply(folder / name, piece.vertices, piece.faces, normals=piece.normals, attributes=attributes)
+        )
+        listed.append(
+            {"file": name, "box": plan.boxes[tile].tolist(), "vertices": len(piece.names), "faces": len(piece.faces),
+             "on_seams": int(piece.seam.sum())}
+        )  # fmt: skip
+    with atomic_path(folder / "tiles.json") as temporary:
+        temporary.write_text(json.dumps({"tiles": listed}, indent=1))
+    return tuple(paths)
+
+
+def _summary(paths: tuple[Path, ...], plan: TilePlan, scale: Scale, seams: Weld) -> TiledMesh:
+    return TiledMesh(
+        paths=paths, n_points=plan.n_points, n_left_out=plan.n_left_out, n_tiles=len(plan),
+        n_vertices=seams.n_vertices, n_faces=seams.n_faces, n_border_edges=seams.n_border_edges,
+        n_components=seams.n_components, euler_characteristic=seams.euler_characteristic, noise=scale.noise,
+        spacing=scale.spacing, bandwidth=scale.window, cell=scale.cell,
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""Vertices of a tile on robust quadrics, whose bandwidths follow the risks that the seeds of all tiles around tell.
+
+As `surface.project`, with everything a function of bounded surroundings: squared biases and variances are summed in
+voxels of 8 cells and averaged over 20 cells around; centres of quadrics are seeds, the most reliable of voxels that
+grow with the bandwidth; and each vertex goes to the mean of the quadrics of all centres near it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_scale import CENTRES, Scale, names_of
+from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.distributed.mesh_skin import TileSkin
+from subbundle.surface import blend, project
+from subbundle.surface import widths as choosing
+from subbundle.surface.local import QuadricFit
+from subbundle.surface.pyramid import Pyramid
+
+# Cells of the voxels that risks are summed in; radius in which voxels are averaged, and in which a seed reads them.
+_VOXEL, _AVERAGED, _READ = 8.0, 20.0, 12.0
+# Side of the voxels with one centre each: in bandwidths, in cells, and the least radius of a centre in these sides.
+_APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 2.0, 4.0]), 1.7
+# Cells over which curvatures are averaged.
+_BEND = 3.0
+# Cells around a tile in which seeds must be known for its vertices.
+PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
+
+
+def projected(
+    skin: TileSkin, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions and unit normals [n, 3] of the vertices of ``skin`` on the surface, and standard errors [n]."""
+    # Whole voxels of centres, of which only those that matter are then fitted.
+    close = tile.near(seeds.points, (CENTRES + float(_SIDES[-1])) * scale.cell)
+    here = seeds.take(np.flatnonzero(close))
+    widths = _widths(seeds, here.points, scale)
+    seeds = here
+    rows, radii = _centres(seeds, widths, scale)
+    near = tile.near(seeds.points[rows], CENTRES * scale.cell)
+    rows, radii = rows[near], radii[near]
+    cuts = choosing.cut(scale.pilot, widths)
+    fit = levels.quadric(seeds.points[rows], seeds.normals[rows], widths[rows], cuts[rows], rounds=choosing.ROUNDS)
+    way = np.linalg.norm(fit.points - seeds.points[rows], axis=1)
+    good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
+    fit, rows, radii = fit.take(good), rows[good], radii[good]
+    values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), _smooth_bend(fit, scale)])
+    out = blend.blend_at(skin.points, skin.normals, fit, values, radii)
+    # Slivers at a border have normals that fit nothing; the nearest seed's do.
+    lost = np.flatnonzero(out[:, 0] == 0.0)
+    normals = skin.normals.copy()
+    if lost.size and len(seeds.names):
+        normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.points[lost])[1]]
+        out[lost] = blend.blend_at(skin.points[lost], normals[lost], fit, values, radii)
+    return _placed(skin.points, normals, out, scale)
+
+
+def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
+    """The bandwidth [n] of positions at ``places`` [n, 3], from the probes of ``seeds``."""
+    rungs = scale.rungs
+    if len(seeds.probes) == 0:
+        return np.full(len(places), rungs[1])
+    points = seeds.points[seeds.probes]
+    voxels, group = np.unique(names_of(scale.cells(points, _VOXEL)), return_inverse=True)
+    count = np.bincount(group).astype(np.float64)
+    middles = np.column_stack([np.bincount(group, column) / count for column in points.T])
+    sums = [np.bincount(group, column) for column in seeds.risks.T]
+    rows, other, weights = _pairs(middles, middles, _AVERAGED * scale.cell)
+    weights = weights * count[other]
+    total = np.bincount(rows, weights, minlength=len(voxels))
+    mean = np.stack(
+        [np.bincount(rows, weights * (column / count)[other], minlength=len(voxels)) / total for column in sums]
+    )
+    rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
+    rows, other, weights = _pairs(places, middles, _READ * scale.cell)
+    total = np.bincount(rows, weights, minlength=len(places))
+    read = np.bincount(rows, weights * rung[other], minlength=len(places))
+    return choosing.width_of(rungs, np.where(total > 0.0, read / np.where(total > 0.0, total, 1.0), 1.0))
+
+
+def _pairs(first: FloatArray, second: FloatArray, radius: float) -> tuple[IntArray, IntArray, FloatArray]:
+    """Rows i, j with |x_i − y_j| < R, sorted, and their weights (1 − r²/R²)²."""
+    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), radius, output_type="coo_matrix")
+    order = np.lexsort((near.col, near.row))
+    rows, other = near.row[order].astype(np.int64), near.col[order].astype(np.int64)
+    apart = first[rows] - second[other]
+    square = (apart[:, 0] ** 2 + apart[:, 1] ** 2 + apart[:, 2] ** 2) / radius**2
+    return rows, other, np.maximum(1.0 - square, 0.0) ** 2
+
+
+def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArray, FloatArray]:
+    """Rows of the seeds that are centres, ascending, and the radius in which each counts."""
+    level = np.searchsorted(_SIDES[1:], _APART * widths / scale.cell, side="right")
+    side = _SIDES[level]
+    cells = np.floor((seeds.points - scale.corner) / (side[:, None] * scale.cell)).astype(np.int64)
+    voxel = names_of(cells, level)
+    order = np.lexsort((seeds.names, -seeds.reliability, voxel))
+    rows = np.sort(order[np.flatnonzero(np.diff(voxel[order], prepend=-1))])
+    radii = np.maximum(blend.COUNTS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
+    # A centre at the edge of `CENTRES` must not be missed by a vertex, and curvatures are averaged beyond.
+    return rows, np.minimum(radii, (CENTRES - _BEND - 4.0) * scale.cell)
+
+
+def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:
+    """Curvatures [c] of the centres, averaged over those around that look the same way."""
+    rows, other, weights = _pairs(fit.points, fit.points, _BEND * scale.cell)
+    alike = np.sum(fit.normals[rows] * fit.normals[other], axis=1) > blend.ALONG
+    rows, other, weights = rows[alike], other[alike], weights[alike]
+    total = np.bincount(rows, weights, minlength=len(fit.points))
+    mean: FloatArray = np.bincount(rows, weights * fit.bend[other], minlength=len(fit.points)) / np.maximum(
+        total, 1e-300
+    )
+    return mean
+
+
+def _placed(
+    start: FloatArray, across: FloatArray, out: FloatArray, scale: Scale
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions, normals and standard errors from the sums; vertices without a quadric, or too far from it, stay."""
+    known = out[:, 0] > 0.0
+    total = np.where(known, out[:, 0], 1.0)[:, None]
+    way, tilted, values = out[:, 1:4] / total, out[:, 4:7] / total, out[:, 7:] / total
+    length = np.sqrt(np.sum(tilted**2, axis=1, keepdims=True))
+    tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), across)
+    noise = min(scale.noise, scale.height_noise)
+    back = project.taken_back(noise, values[:, 1])
+    stayed = ~known | (np.sum(way**2, axis=1) > (project.FURTHEST * scale.cell) ** 2)
+    points = np.where(stayed[:, None], start, start + way - back[:, None] * tilted)
+    return points, np.where(stayed[:, None], across, tilted), np.where(stayed, np.inf, np.sqrt(values[:, 0]))

@@ -1,0 +1,170 @@
+"""One orientation for the seeds of all tiles.
+
+Space is cut into blocks of 16 cells that do not depend on the tiles. Inside a block, seeds that vote strongly for each
+other are joined into *clusters*, turned alike, by `surface.orient`'s summed votes. All other votes, those across blocks
+and the weak ones inside, are summed between clusters: a table of a few numbers per block, small enough for the whole
+scene. On this graph the same algorithm turns the clusters. Two walls that are near each other in one block, but hang
+together only elsewhere, are so joined through the strong votes of the whole scene and not through the weak ones across.
+
+Each connected component is then turned as a whole. A sheet that is nearly a height field (the mean of its normals is
+steeper than 37 degrees) has no inside: its upper side counts. Everything else is turned outward, by the seeds furthest
+in 26 directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_scale import Scale, names_of
+from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
+from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished
+
+# Side of the blocks, in cells; votes of at most 0.49 from which on seeds of one block are joined at once.
+_BLOCK, _STRONG = 16.0, 0.2
+# Cells around a tile in which seeds must be known for its blocks: neighbours' neighbours and their surroundings.
+SIGN_MARGIN = 1.5 * _BLOCK + 2.0 * 4.0 + AROUND
+# Height of the mean normal from which on a component is a height field.
+_UPWARD = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Clusters of the blocks of one tile.
+
+    Attributes
+    ----------
+    seeds, signs, cluster : [n]
+        Names of the seeds, the sign each has in its cluster, and the name of that: its first seed.
+    names : [c]
+        Of the clusters, sorted.
+    normals, counts : [c, 3], [c]
+        Sum of the signed normals, and number of seeds.
+    furthest, facing : [c, 26]
+        How far the cluster reaches in every direction, and the component of the normal there.
+    pairs, votes : [e, 2], [e]
+        Names of two clusters, the one with the first seed first, and the sum of the votes between them.
+    """
+
+    seeds: IntArray
+    signs: FloatArray
+    cluster: IntArray
+    names: IntArray
+    normals: FloatArray
+    counts: FloatArray
+    furthest: FloatArray
+    facing: FloatArray
+    pairs: IntArray
+    votes: FloatArray
+
+
+def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
+    """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
+    seeds, pairs, votes = _graph(around, tile, scale)
+    block = names_of(scale.cells(seeds.points, _BLOCK))
+    side = _BLOCK * scale.cell
+    own = tile.owns(scale.corner + side * (np.floor((seeds.points - scale.corner) / side) + 0.5))
+    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > _STRONG)
+    signs, roots = merge_votes(len(block), pairs[together], votes[together])
+    rows = np.flatnonzero(own)
+    names, place = np.unique(seeds.names[roots[rows]], return_inverse=True)
+    normals = seeds.normals[rows] * signs[rows, None]
+    counts = np.bincount(place, minlength=len(names)).astype(np.float64)
+    total: FloatArray = np.column_stack(
+        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in normals.T]
+    )
+    furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
+    across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
+    ends, summed = _between(
+        seeds.names[roots[pairs[across]]], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
+    )
+    return Clusters(
+        seeds.names[rows], signs[rows], seeds.names[roots[rows]], names, total, counts, furthest, facing, ends, summed
+    )
+
+
+def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
+    """Names [c] of all clusters of the scene, sorted, and the sign [c] of each."""
+    columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)[3:]}
+    order = np.argsort(columns["names"], kind="stable")
+    names = columns["names"][order]
+    n = len(names)
+    if n == 0:
+        return names, np.empty(0)
+    pairs, votes = columns["pairs"], columns["votes"]
+    ranked = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    pairs, votes = np.searchsorted(names, pairs[ranked]), votes[ranked]
+    signs, _ = merge_votes(n, pairs, votes)
+    signs = polished(signs, pairs, votes)
+    joined = np.abs(votes) > 0.0
+    graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
+    part = connected_components(graph, directed=False)[1]
+    count = int(part.max()) + 1
+    upward = np.bincount(part, columns["normals"][order][:, 2] * signs, minlength=count)
+    mean = upward / np.bincount(part, columns["counts"][order], minlength=count)
+    outward = np.zeros(count)
+    furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
+    for direction in range(furthest.shape[1]):
+        last = np.lexsort((furthest[:, direction], part))
+        last = last[np.flatnonzero(np.diff(np.append(part[last], count)))]
+        outward[part[last]] += facing[last, direction]
+    turned = np.where(np.abs(mean) > _UPWARD, mean, outward)
+    return names, signs * np.where(turned < 0.0, -1.0, 1.0)[part]
+
+
+def oriented(around: TileSeeds, clusters: list[Clusters], names: IntArray, turned: FloatArray) -> TileSeeds:
+    """The seeds ``around`` a tile that are no outliers, their normals turned.
+
+    ``clusters`` are those of the tile and its neighbours, ``names`` and signs ``turned`` [c] those of the scene.
+    """
+    known = np.concatenate([part.seeds for part in clusters])
+    signs = np.concatenate([part.signs for part in clusters])
+    signs = signs * turned[np.searchsorted(names, np.concatenate([part.cluster for part in clusters]))]
+    _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
+    seeds = around.take(rows)
+    return replace(seeds, normals=seeds.normals * signs[places, None])
+
+
+def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:
+    """The seeds near a tile that are no outliers, pairs of neighbours, and the votes of these."""
+    if len(around.names) < 2:
+        return around.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
+    near = tile.near(around.points, (SIGN_MARGIN - AROUND) * scale.cell)
+    # Only what is small beside the largest of all can be small beside its surroundings.
+    asked = np.flatnonzero(near & (around.mass < scale.least_mass * around.mass.max()))
+    near[asked] = mass_fraction(around.seeds(), around.names, scale, asked) > scale.least_mass
+    seeds = around.take(np.flatnonzero(near))
+    if len(seeds.names) < 2:
+        return seeds.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
+    pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)
+    return seeds, pairs, votes
+
+
+def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Reach [n, 26] of every cluster and the normal's component there; of equals the last row counts."""
+    directions = hull_directions()
+    furthest, facing = np.empty((n, len(directions))), np.empty((n, len(directions)))
+    for k, direction in enumerate(directions):
+        # Written out: a product of matrices may round otherwise when there are other rows.
+        along = points[:, 0] * direction[0] + points[:, 1] * direction[1] + points[:, 2] * direction[2]
+        order = np.lexsort((along, place))
+        last = order[np.flatnonzero(np.diff(np.append(place[order], n)))]
+        furthest[place[last], k] = along[last]
+        facing[place[last], k] = normals[last] @ direction
+    return furthest, facing
+
+
+def _between(ends: IntArray, votes: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Pairs [e, 2] among ``ends`` [m, 2] and the sums [e] of their ``votes`` [m]."""
+    if len(ends) == 0:
+        return ends, votes
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    ends, votes = ends[order], votes[order]
+    new = np.any(ends[1:] != ends[:-1], axis=1)
+    group = np.concatenate([[0], np.cumsum(new)])
+    return ends[np.concatenate([[True], new])], np.bincount(group, votes).astype(np.float64)

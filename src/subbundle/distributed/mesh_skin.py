@@ -1,0 +1,173 @@
+"""The triangles of a tile and its surroundings before they are projected: manifold, cut where the cloud ends.
+
+Everything here is decided by the grid, the seeds and windows within `MESH_MARGIN` cells, in an order that follows the
+names of the vertices, so that neighbouring tiles find the same triangles where they overlap. Names are pairs: (vertex
+of the grid, −1); where the border cuts an edge, its ends, the one that is kept first; in the middle of a filled hole
+(first vertex around it, −2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_grid import GridMesh, zero_set
+from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale, cells_of
+from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.surface import border, extract, repair
+from subbundle.surface.local import WeightedCloud
+from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
+
+# Rings of edges from the border in which the mesh may reach beyond the cloud.
+_RINGS = 8
+# Cosine to the nearest seed below which a face looks the wrong way: the planes of two walls meet between them.
+_OPPOSITE = 0.0
+# Holes narrower than so many windows are none.
+_NARROW = 2.0
+# Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
+# width are, where observations are fewer than outliers of the scene may have.
+_CRUMB, _NARROW_PART = 8.0, 16.0
+# Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
+_LOOPS = 2
+_PLAIN, _MIDDLE = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class TileSkin:
+    """Triangles that a tile owns.
+
+    Attributes
+    ----------
+    names : [n, 2] of int
+        Of the vertices.
+    points, normals : [n, 3]
+        Where they are before projection, and the unit normals of the mesh there.
+    faces : [m, 3]
+        Rows of the vertices.
+    seam : [n] of bool
+        Vertices that other tiles have, too.
+    n_border_edges : int
+        Edges of these faces that no other face has, in no tile.
+    """
+
+    names: IntArray
+    points: FloatArray
+    normals: FloatArray
+    faces: IntArray
+    seam: NDArray[np.bool_]
+    n_border_edges: int
+
+
+def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scale) -> TileSkin:
+    """The faces of a ``tile`` from oriented ``seeds`` around it."""
+    found = zero_set(seeds, tile.box, scale, MESH_MARGIN + 1.0)
+    names, points, faces = _manifold(found, seeds, tile, scale)
+    pairs = np.column_stack([names, np.full(len(names), _PLAIN)])
+    if len(faces):
+        pairs, points, faces = _trimmed(pairs, points, faces, seeds, cloud, tile, scale)
+    normals = repair.vertex_normals(points, faces) if len(faces) else points
+    lowest = cells_of(pairs[:, 0])[faces].min(axis=1)
+    own = tile.owns(scale.corner + scale.cell * (lowest + 0.5))
+    edges = edges_of(faces)
+    n_border_edges = int((edges.counts[edges.of_face[own]] == 1).sum())
+    others = np.zeros(len(pairs), np.bool_)
+    others[faces[~own].ravel()] = True
+    faces, old = repair.compact(faces[own], len(pairs))
+    return TileSkin(pairs[old], points[old], normals[old], faces, others[old], n_border_edges)
+
+
+def _manifold(
+    found: GridMesh, seeds: TileSeeds, tile: Territory, scale: Scale
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Names, points and faces near the tile, turned as the seeds are, each edge with at most two faces."""
+    faces = extract.split_quads(found.points, found.quads)
+    near = tile.near(found.points, MESH_MARGIN * scale.cell)
+    faces = faces[near[faces].all(axis=1)]
+    if len(faces) == 0:
+        return found.names, found.points, faces
+    across = repair.face_normals(found.points, faces)
+    nearest = cKDTree(seeds.points).query(found.points[faces].mean(axis=1))[1]
+    faces = faces[np.sum(across * seeds.normals[nearest], axis=1) > _OPPOSITE * np.linalg.norm(across, axis=1)]
+    if len(faces) == 0:
+        return found.names, found.points, faces
+    edges = edges_of(faces)
+    faces = faces[~(edges.counts > 2)[edges.of_face].any(axis=1)]
+    points, faces, rows = split_umbrellas(found.points, faces)
+    # Vertices of one name follow each other, in the order of their fans.
+    first = np.searchsorted(rows, rows)
+    return found.names[rows] | np.minimum(np.arange(len(rows)) - first, 3) << _LOOPS, points, faces
+
+
+def _trimmed(
+    names: IntArray,
+    points: FloatArray,
+    faces: IntArray,
+    seeds: TileSeeds,
+    cloud: WeightedCloud,
+    tile: Territory,
+    scale: Scale,
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
+    ends = border_edges(faces).ravel()
+    # Where the surroundings of the tile end, there is no border.
+    ends = ends[tile.near(points[ends], (MESH_MARGIN - 2) * scale.cell)]
+    beyond, outer = _beyond(points, faces, ends, cloud, scale)
+    faces, edges, t = border.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
+    start, end = points[edges[:, 0]], points[edges[:, 1]]
+    points = np.concatenate([points, start + t[:, None] * (end - start)])
+    names = np.concatenate([names, names[edges, 0]])
+    faces = _without_crumbs(points, faces, seeds, scale)
+    known = len(points)
+    points, faces = repair.fill_holes(points, faces, _NARROW * scale.window)
+    names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
+    for row in range(known, len(points)):
+        around = faces[(faces == row).any(axis=1)]
+        names[row, 0] = names[around[around != row], 0].min()
+    return names, border.smoothed(points, faces), faces
+
+
+def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
+    """The ``faces`` without connected parts that are too narrow, or narrow and sparse; a tile sees these as a whole."""
+    part = parts_of(faces, len(points))[faces[:, 0]]
+    count = int(part.max(initial=0)) + 1
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    for corner in faces.T:
+        np.minimum.at(low, part, points[corner])
+        np.maximum.at(high, part, points[corner])
+    width = (high - low).max(axis=1) / scale.cell
+    kept = width > _CRUMB
+    asked = np.flatnonzero((kept & (width < _NARROW_PART))[part])
+    if asked.size:
+        nearest = cKDTree(seeds.points).query(points[faces[asked, 0]])[1]
+        sparse = seeds.mass[nearest] < scale.least_mass * scale.typical_mass
+        few = np.bincount(part[asked], sparse, minlength=count) > 0.5 * np.bincount(part[asked], minlength=count)
+        kept &= ~(few & (width < _NARROW_PART))
+    left: IntArray = faces[kept[part]]
+    return left
+
+
+def _beyond(
+    points: FloatArray, faces: IntArray, ends: IntArray, cloud: WeightedCloud, scale: Scale
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """`border.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
+    near = np.zeros(len(points), np.bool_)
+    near[ends] = True
+    for _ in range(_RINGS if len(ends) else 0):
+        near[faces[near[faces].any(axis=1)].ravel()] = True
+    rows = np.flatnonzero(near)
+    beyond = np.full(len(points), -1.0)
+    if rows.size:
+        fit = cloud.fit(points[rows], scale.window)
+        beyond[rows] = border.excess(np.where(fit.mass > 0.0, fit.drift, np.inf), scale.window, scale.noise)
+    outer = np.zeros(len(points), np.bool_)
+    outer[ends] = beyond[ends] > 0.0
+    pairs = edges_of(faces).ends
+    pairs = pairs[(beyond[pairs] > 0.0).all(axis=1)]
+    for _ in range(_RINGS):
+        outer[pairs[outer[pairs].any(axis=1)].ravel()] = True
+    return beyond, outer

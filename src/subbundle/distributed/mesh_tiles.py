@@ -1,0 +1,99 @@
+"""A mesh tile by tile: the three passes over a scene, as functions of arrays.
+
+    seeds      per tile, from its observations and their halo                         `mesh_seeds`
+    clusters   per tile, from the seeds of it and its neighbours; then the scene      `mesh_signs`
+    pieces     per tile, from observations, oriented seeds around it                  `mesh_skin`, `mesh_project`
+
+A tile reads what its neighbours found before, and nothing else of the scene but the signs of the clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_boxes import Territory, inside
+from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
+from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
+from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, oriented, turn_clusters
+from subbundle.distributed.mesh_skin import skin_of
+
+# Cells around a tile in which seeds must be known for its mesh.
+SEED_MARGIN = max(PROJECT_MARGIN, MESH_MARGIN + 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The mesh of one tile.
+
+    Attributes
+    ----------
+    names : [n, 2] of int
+        Of the vertices; the same in every tile that has the vertex.
+    vertices, normals : [n, 3]
+        To the bit the same in every tile, too.
+    error : [n]
+        Standard errors across the surface; infinite where no observation speaks.
+    faces : [m, 3]
+        Rows of the vertices; each face is in one tile only.
+    seam : [n] of bool
+        Vertices that other tiles may have, too.
+    n_border_edges : [] of int
+        Edges of these faces that no other face has, in no tile.
+    """
+
+    names: IntArray
+    vertices: FloatArray
+    normals: FloatArray
+    error: FloatArray
+    faces: IntArray
+    seam: NDArray[np.bool_]
+    n_border_edges: IntArray
+
+
+def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
+    """The seeds of ``parts`` within ``margin`` cells of a ``tile``, sorted by name."""
+    found = TileSeeds.joined(parts)
+    return found.take(np.flatnonzero(inside(found.points, tile.box, margin * scale.cell)))
+
+
+def piece_of(
+    points: FloatArray,
+    seeds: TileSeeds,
+    clusters: list[Clusters],
+    signs: tuple[IntArray, FloatArray],
+    tile: Territory,
+    scale: Scale,
+    n_jobs: int = 1,
+) -> Piece:
+    """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `SEED_MARGIN` cells.
+
+    ``clusters`` are those of all tiles that the seeds are of, ``signs`` those of the scene.
+    """
+    turned = oriented(seeds, clusters, *signs)
+    levels = levels_of(points, tile, scale, n_jobs)
+    if levels is None or len(turned.names) == 0:
+        return Piece(
+            np.empty((0, 2), np.int64), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty((0, 3), np.int64),
+            np.empty(0, np.bool_), np.array(0),
+        )  # fmt: skip
+    skin = skin_of(turned, levels[1], tile, scale)
+    vertices, normals, error = projected(skin, turned, levels[0], tile, scale)
+    return Piece(skin.names, vertices, normals, error, skin.faces, skin.seam, np.array(skin.n_border_edges))
+
+
+def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int = 1) -> list[Piece]:
+    """Pieces of all tiles ``boxes`` [k, 2, 3] of a scene that fits into memory, one tile after the other."""
+    tiles = [Territory(boxes, number) for number in range(len(boxes))]
+    near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
+    seeds = [seeds_of(rows, tile, scale, n_jobs) for rows, tile in zip(near, tiles, strict=True)]
+    clusters = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
+    signs = turn_clusters(clusters)
+    return [
+        piece_of(rows, around(seeds, tile, SEED_MARGIN, scale), clusters, signs, tile, scale, n_jobs)
+        for rows, tile in zip(near, tiles, strict=True)
+    ]

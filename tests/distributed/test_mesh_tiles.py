@@ -1,0 +1,187 @@
+"""Meshes in tiles: known topology, accuracy beside one machine's, and the same bits for every tiling."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import subbundle as sb
+from subbundle.cloud.lattice import lattice_cloud, z_curve
+from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_look import scale_of
+from subbundle.distributed.mesh_scale import cells_of, names_of
+from subbundle.distributed.mesh_tiles import pieces_of
+from subbundle.distributed.mesh_weld import weld, welded, write_welded
+from subbundle.local.model import fit_local
+from subbundle.triangles.mesh import Mesh
+
+
+def ball(n, centre, radius, noise, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    x *= radius / np.linalg.norm(x, axis=1, keepdims=True)
+    return x + centre + rng.normal(size=x.shape) * noise
+
+
+def hills(n, noise, seed):
+    rng = np.random.default_rng(seed)
+    xy = rng.uniform([-2.0, -1.0], [2.0, 1.0], (n, 2))
+    return np.column_stack([xy, height(xy)]) + rng.normal(size=(n, 3)) * noise
+
+
+def height(xy):
+    return 0.25 * np.sin(2.0 * xy[:, 0]) * np.cos(2.0 * xy[:, 1])
+
+
+def slab(n, sides, noise, seed):
+    """A closed box with sides of the given lengths."""
+    rng, sides = np.random.default_rng(seed), np.array(sides)
+    area = np.prod(sides) / sides
+    axis = rng.choice(3, n, p=area / area.sum())
+    points = rng.uniform(-0.5, 0.5, (n, 3)) * sides
+    points[np.arange(n), axis] = rng.choice([-0.5, 0.5], n) * sides[axis]
+    return points + rng.normal(size=points.shape) * noise
+
+
+SCENES = {
+    "sphere": lambda: ball(4000, [3.0, 0.0, 0.0], 1.0, 0.01, 0),
+    "torus": lambda: sb.datasets.torus(5000, noise=0.01, seed=0).points,
+    "two spheres": lambda: np.concatenate([ball(3000, [0, 0, 0], 1.0, 0.01, 1), ball(1500, [2.4, 0, 0], 0.6, 0.01, 2)]),
+    "nested spheres": lambda: np.concatenate([ball(4000, [0, 0, 0], 1.0, 0.0, 3), ball(2500, [0, 0, 0], 0.7, 0.0, 4)]),
+    "hills": lambda: hills(5000, 0.005, 5),
+    "thin slab": lambda: slab(12000, [2.0, 1.0, 0.2], 0.002, 6),
+}
+# Euler characteristic, components and border loops.
+TOPOLOGY = {
+    "sphere": (2, 1, 0), "torus": (0, 1, 0), "two spheres": (4, 2, 0), "nested spheres": (4, 2, 0), "hills": (1, 1, 1),
+    "thin slab": (2, 1, 0),
+}  # fmt: skip
+
+
+def boxes_of(points, counts, shift=0.0):
+    """A grid of boxes around ``points``, its origin moved by ``shift``."""
+    low, high = points.min(axis=0) - 0.01 - shift, points.max(axis=0) + 0.01
+    edges = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, counts, strict=True)]
+    cells = np.array(list(np.ndindex(*counts)))
+    return np.stack([np.column_stack([edges[k][cells[:, k] + up] for k in range(3)]) for up in (0, 1)], axis=1)
+
+
+@cache
+def scene(name):
+    points = SCENES[name]()
+    scale = scale_of(points)
+    return points, scale, welded(pieces_of(points, boxes_of(points, (1, 1, 1)), scale))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_topology_is_that_of_the_shape(name):
+    _, _, (vertices, normals, _, faces) = scene(name)
+    mesh = Mesh(vertices, faces, normals)
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.n_border_loops) == TOPOLOGY[name]
+    assert mesh.is_closed == (TOPOLOGY[name][2] == 0)
+
+
+@pytest.mark.parametrize("name", ["torus", "hills", "two spheres"])
+def test_any_tiling_gives_the_same_bits(name):
+    points, scale, whole = scene(name)
+    shuffled = np.random.default_rng(0).permutation(points)
+    boxes = boxes_of(points, (3, 2, 1), shift=0.37)
+    # The order of the tiles, and what lies in tiles that are left out because they are empty, does not matter either.
+    boxes = boxes[::-1][[np.any(np.all((points >= b[0]) & (points < b[1]), axis=1)) for b in boxes[::-1]]]
+    divided = welded(pieces_of(shuffled, boxes, scale))
+    for one, other in zip(whole, divided, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_faces_are_turned_outward_and_sheets_upward():
+    for name, inside in (("sphere", 4.0 / 3.0 * np.pi), ("thin slab", 2.0 * 1.0 * 0.2)):
+        vertices, _, _, faces = scene(name)[2]
+        a, b, c = (vertices - vertices.mean(axis=0))[faces].transpose(1, 0, 2)
+        # Positive: outward. Noise and rounded edges take less than 3 %.
+        assert np.sum(np.cross(a, b) * c) / 6.0 == pytest.approx(inside, rel=0.03)
+    vertices, normals, _, faces = scene("hills")[2]
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    # At the border, where the cut is smoothed, slivers may fold.
+    inner = (np.abs((a + b + c) / 3.0)[:, :2] < [1.9, 0.9]).all(axis=1)
+    assert (np.cross(b - a, c - a)[inner, 2] > 0.0).all()
+    assert (normals[:, 2] > 0.0).all()
+
+
+def test_vertices_are_as_accurate_as_those_of_one_machine():
+    # The bar for the ratio of root mean squares is 1.3; both meshes are of the same few thousand points.
+    points = scene("hills")[0]
+    ours, one = scene("hills")[2][0], sb.reconstruct(points).vertices
+    errors = [np.sqrt(np.mean((v[:, 2] - height(v)) ** 2)) for v in (ours, one)]
+    assert errors[0] < 1.3 * errors[1]
+    torus = sb.datasets.torus(5000, noise=0.01, seed=0)
+    errors = [torus.distance(v).mean() for v in (scene("torus")[2][0], sb.reconstruct(torus.points).vertices)]
+    assert errors[0] < 1.3 * errors[1]
+    # Standard errors have the size of the errors.
+    error, off = scene("torus")[2][2], torus.distance(scene("torus")[2][0])
+    assert 0.5 < np.sqrt(np.mean(error**2) / np.mean(off**2)) < 2.0
+
+
+def test_outliers_are_no_surface():
+    points = np.concatenate(
+        [ball(4000, [0, 0, 0], 1.0, 0.01, 0), np.random.default_rng(1).uniform(-1.5, 1.5, (200, 3))]
+    )
+    vertices, _, _, _ = welded(pieces_of(points, boxes_of(points, (1, 1, 1)), scale_of(points)))
+    assert np.abs(np.linalg.norm(vertices, axis=1) - 1.0).max() < 0.1
+
+
+def test_a_welded_file_is_the_mesh(tmp_path):
+    import trimesh
+
+    points, scale, (vertices, _, _, faces) = scene("hills")
+    pieces = pieces_of(points, boxes_of(points, (2, 2, 1)), scale)
+    seams = weld(pieces.__getitem__, len(pieces))
+    mesh = Mesh(vertices, faces)
+    assert (seams.n_vertices, seams.n_faces) == (len(vertices), len(faces))
+    assert (seams.euler_characteristic, seams.n_components) == (mesh.euler_characteristic, mesh.n_components)
+    read = trimesh.load(write_welded(tmp_path / "hills.ply", pieces.__getitem__, seams), process=False)
+    order, other = np.lexsort(vertices.T), np.lexsort(read.vertices.T)
+    assert np.array_equal(vertices[order], read.vertices[other])
+    corners = [np.sort(v[f].sum(axis=(1, 2))) for v, f in ((vertices, faces), (read.vertices, read.faces))]
+    # The corners of a face may begin elsewhere, so their sums are rounded in another order.
+    assert np.allclose(*corners, rtol=0.0, atol=1e-12)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_places_belong_to_the_box_that_they_are_in_or_nearest_to():
+    boxes = np.array([[[0, 0, 0], [1, 1, 1]], [[1, 0, 0], [2, 1, 1]], [[4, 0, 0], [5, 1, 1]]], dtype=float)
+    places = np.array([[1.0, 0.5, 0.5], [0.5, 0.5, 0.5], [2.5, 0.5, 0.5], [3.0, 0.5, 0.5], [3.4, 0.5, 0.5], [0, 9, 0]])
+    owners = np.array([Territory(boxes, k).owns(places) for k in range(3)])
+    assert np.array_equal(owners.argmax(axis=0), [1, 0, 1, 1, 2, 0])
+    assert (owners.sum(axis=0) == 1).all()
+
+
+def test_names_tell_cells_and_sort_as_they_do():
+    cells = np.random.default_rng(0).integers(-1000, 1000, (200, 3))
+    names = names_of(cells, 5)
+    assert np.array_equal(cells_of(names), cells)
+    assert np.array_equal(np.argsort(names), np.lexsort(cells.T[::-1]))
+    with pytest.raises(ValueError, match="cells wide"):
+        names_of(np.array([[2**18, 0, 0]]))
+
+
+def test_fits_in_a_lattice_do_not_depend_on_what_is_far_away():
+    points = ball(6000, [0, 0, 0], 1.0, 0.02, 0)
+    near = points[points[:, 2] > 0.3]
+    asked = points[points[:, 2] > 0.8]
+    clouds = [lattice_cloud(some, None, np.zeros(3), 0.2) for some in (points, near[::-1])]
+    for options in ({}, {"robust": 0.1}):
+        one, other = (fit_local(cloud, asked, 0.08, 2, steps=2, errors="noise", **options) for cloud in clouds)
+        assert np.array_equal(one.points, other.points)
+        assert np.array_equal(one.forms, other.forms)
+        # And it is the same cloud: sums of other order differ by rounding.
+        usual = fit_local(sb.Cloud(points), asked, 0.08, 2, steps=2, errors="noise", **options)
+        assert np.allclose(one.points, usual.points, rtol=0.0, atol=1e-12)
+
+
+def test_the_z_curve_keeps_blocks_together():
+    cells = np.array(list(np.ndindex(4, 4, 4))) - 2
+    order = np.argsort(z_curve(cells))
+    # Eight in a row are a cube of two, from an even corner.
+    assert (np.ptp(cells[order].reshape(8, 8, 3), axis=1) == 1).all()
+    with pytest.raises(ValueError, match="cells of the origin"):
+        z_curve(np.array([[2**20, 0, 0]]))
