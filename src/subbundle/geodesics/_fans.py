@@ -55,12 +55,15 @@ class FanDistances:
         Rays of the fan that was sent; 0 where there was none.
     longest : [n, m]
         How far they ran.
+    angles : [n, m]
+        Direction at the source of the geodesic to the target, for rank 2; NaN where the length is.
     """
 
     lengths: FloatArray
     nearest: IntArray
     rays: IntArray
     longest: FloatArray
+    angles: FloatArray
 
 
 def fan_distances(
@@ -72,7 +75,9 @@ def fan_distances(
     points of the call.
     """
     shape = (len(sources), len(targets))
-    found = FanDistances(np.full(shape, np.nan), np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape))
+    found = FanDistances(
+        np.full(shape, np.nan), np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape), np.full(shape, np.nan)
+    )
     usable = bundle.frame(sources).status == Status.OK
     asked = ~apart & usable[:, None]
     if asked.any():
@@ -103,7 +108,7 @@ def _fill(
         times, nodes = _fans(bundle, sources[rows], np.tile(angles, (len(rows), 1)), longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
             wanted = np.flatnonzero(asked[row])
-            found.lengths[row, wanted], found.nearest[row, wanted] = _place(
+            found.lengths[row, wanted], found.nearest[row, wanted], found.angles[row, wanted] = _place(
                 around, fan, times, targets[wanted], bundle.length_scale
             )
     found.rays[asked] = rays
@@ -150,7 +155,7 @@ def aimed_fan_distances(
         rows = np.arange(start, min(start + count, len(sources)))
         times, nodes = _fans(bundle, sources[rows], angles[rows], longest, tol)
         for row, fan in zip(rows, nodes, strict=True):
-            length, _ = _place(around, fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
+            length, _, _ = _place(around, fan, times, targets[row : row + 1], bundle.length_scale, closed=False)
             lengths[row] = length[0]
             ray, node = _closest(around, fan, targets[row])
             starts[row] = times[node] * np.array([math.cos(angles[row, ray]), math.sin(angles[row, ray])])
@@ -195,8 +200,9 @@ def _place(
     scale: float,
     *,
     closed: bool = True,
-) -> tuple[FloatArray, IntArray]:
-    """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], and the ray that came nearest.
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Distances [m] of ``targets`` [m, dim] in one fan of ``nodes`` [rays, t, dim], the ray that came nearest, and the
+    angle between the first ray and the geodesic to the target, for a full fan.
 
     The first ray of a ``closed`` fan follows the last. On a manifold everything is computed in the picture around the
     source, with the metric at the target: nodes near it are searched in the picture, and the residual is measured in
@@ -222,7 +228,7 @@ def _place(
     flat = {name: value.reshape(-1, dim)[good] for name, value in
             {"p": nodes, "v": velocity, "g": bend, "w": across, "c": spread}.items()}  # fmt: skip
     if not len(flat["p"]):
-        return np.full(len(targets), np.nan), np.full(len(targets), -1)
+        return np.full(len(targets), np.nan), np.full(len(targets), -1), np.full(len(targets), np.nan)
     ray = np.repeat(np.arange(rays), len(times))[good]
     measure = _measures(around, picture, given, targets)
     length = np.tile(times, rays)[good]
@@ -237,9 +243,14 @@ def _place(
     # Candidates on other sheets miss by more; among those that hit equally well the shortest counts.
     best = np.min(np.where(inside, miss, np.inf), axis=1, keepdims=True)
     inside &= miss <= best + 0.25 * scale
-    value: FloatArray = np.min(np.where(inside, length[index] + a, np.inf), axis=1)
+    reach: FloatArray = np.where(inside, length[index] + a, np.inf)
+    first = np.argmin(reach, axis=1, keepdims=True)
+    value = np.take_along_axis(reach, first, axis=1)[:, 0]
+    angle = 2.0 * np.pi / rays * np.take_along_axis(ray[index] + b, first, axis=1)[:, 0]
     value = np.where(near <= 0.75 * step, near, np.where(unseen, np.inf, value))
-    return np.where(np.isfinite(value), np.maximum(value, 0.0), np.nan), np.where(unseen, -1, ray[index[:, 0]])
+    lost = ~np.isfinite(value)
+    nearest = np.where(unseen, -1, ray[index[:, 0]])
+    return np.where(lost, np.nan, np.maximum(value, 0.0)), nearest, np.where(lost, np.nan, angle)
 
 
 def _closest(around: Surroundings, nodes: FloatArray, target: FloatArray) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from subbundle._validation import as_bundle, as_points
 from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._fans import fan_distances
+from subbundle.geodesics._landmarks import has_landmark_fans, landmark_distances, mean_of_both
 from subbundle.geodesics._lengths import by_narrow_fans, geodesic_lengths, joined, no_longer_than_paths, ordered
 from subbundle.geodesics.paths import path_graph
 
@@ -92,6 +93,11 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     fan: a few hundred geodesics serve all m targets. Where no ray comes near, a narrower fan is sent after the single
     target, and then `log` from the best of its rays; for higher ranks `log` does all the work.
 
+    More than 160 ``points`` of a bundle of rank 2 learned in R^d have no fans of their own: distances along the ridge
+    are interpolated between the fans of 160 landmarks. That agrees with single logs to 0.2 % in the median and 1.5 % in
+    99 of 100 pairs on a noisy sphere; on a noisy torus it is nearer to the exact distances than they are. All
+    pairs of 2000 points take 10 to 30 s of one processor.
+
     Without ``others`` the matrix is symmetric: each entry is the mean of both directions. Where two geodesics end to
     end, through one of 400 landmarks of the bundle, are shorter than the one found, they count instead: the shortest
     geodesic passes elsewhere, around a neck or a hole. Pairs without a single geodesic get such a length too, an upper
@@ -100,10 +106,11 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
 
     In a cloud of 1000 points on a torus a fan took 0.2 s of one processor; above rank 2 a matrix costs n²/2 logs.
 
-    An entry is a function of the bundle and of its two points, to the bit: it does not depend on the other points of
-    the call. With ``others`` the fans leave ``points`` only, so ``pairwise_distance(bundle, x, y)`` and the
-    transpose of ``pairwise_distance(bundle, y, x)`` agree only as well as geodesics from either end do: to 2 % of the
-    distance for points on the ridge, less well for points beside it, from which they follow other leaves.
+    An entry is a function of the bundle, of its two points and of whether the rows are more than 160, to the bit: it
+    does not depend on the other points of the call. With ``others`` the fans leave ``points`` only, so
+    ``pairwise_distance(bundle, x, y)`` and the transpose of ``pairwise_distance(bundle, y, x)`` agree only as well as
+    geodesics from either end do: to 2 % of the distance for points on the ridge, less well for points beside it, from
+    which they follow other leaves.
 
     Parameters
     ----------
@@ -136,6 +143,8 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     targets = around.validate(as_points(others, "others", dim=bundle.ambient_dim), "others")
     _require_matrix(len(sources), len(targets))
     apart = ~joined(bundle, sources, targets, every=True)
+    if has_landmark_fans(bundle, len(sources)):
+        return _finished(*landmark_distances(bundle, sources, targets, tol), apart)
     fans = fan_distances(bundle, sources, targets, apart, tol) if bundle.rank <= 2 else None
     matrix = np.full(apart.shape, np.nan) if fans is None else fans.lengths
     matrix[apart] = np.inf
@@ -171,9 +180,16 @@ def _fill_from_fans(
 def _all_pairs(bundle: Subbundle, points: FloatArray, tol: float) -> FloatArray:
     """Symmetric matrix [n, n] of the distances among ``points`` [n, dim]."""
     apart = ~joined(bundle, points, points, every=True)
-    matrix, through = (_by_fans if bundle.rank <= 2 else _by_logs)(bundle, points, apart, tol)
-    missing = np.isnan(matrix)
-    filled = missing & np.isfinite(through)
+    if has_landmark_fans(bundle, len(points)):
+        matrix, through = landmark_distances(bundle, points, None, tol)
+    else:
+        matrix, through = (_by_fans if bundle.rank <= 2 else _by_logs)(bundle, points, apart, tol)
+    return _finished(matrix, through, apart)
+
+
+def _finished(matrix: FloatArray, through: FloatArray, apart: BoolArray) -> FloatArray:
+    """``matrix``, where it is NaN the detours ``through`` landmarks, infinite between components; with warnings."""
+    filled = np.isnan(matrix) & np.isfinite(through)
     matrix = np.where(filled, through, matrix)
     matrix[apart] = np.inf
     _warn_through(int(np.count_nonzero(filled)), matrix.size)
@@ -190,10 +206,10 @@ def _by_fans(bundle: Subbundle, points: FloatArray, apart: BoolArray, tol: float
     matrix = fans.lengths[:, :n].copy()
     matrix[apart] = np.inf
     np.fill_diagonal(matrix, 0.0)
-    matrix = _mean_of_both(matrix)
+    matrix = mean_of_both(matrix)
     i, j = np.nonzero(np.isnan(matrix))
     matrix[i, j], _ = by_narrow_fans(bundle, points[i], points[j], i, j, fans, tol)
-    matrix = _mean_of_both(matrix)
+    matrix = mean_of_both(matrix)
     through = _through(_known(fans.lengths[:, n:]))
     return np.where(through < (1.0 - _SHORTER) * matrix, through, matrix), through
 
@@ -230,12 +246,6 @@ def _through(lengths: FloatArray) -> FloatArray:
     if lengths.size == 0:
         return np.full((len(lengths),) * 2, np.inf)
     return np.stack([np.min(row + lengths, axis=1) for row in lengths])
-
-
-def _mean_of_both(matrix: FloatArray) -> FloatArray:
-    """Mean of both directions; where one is missing, the other."""
-    one_way = np.where(np.isnan(matrix), matrix.T, matrix)
-    return np.asarray(0.5 * (one_way + one_way.T))
 
 
 def _warn_through(count: int, total: int) -> None:
