@@ -18,6 +18,7 @@ TOP = "the top"
 LONGEST_FILE = 300
 # Files longer than that, with their lines.
 STILL_LONG = {
+    "bundles/principal.py": 325,
     "geodesics/_fans.py": 314,
 }
 # folder: lines, module-level constants with a number in their value. Lines are rounded up to the next 20 (a sentence
@@ -31,7 +32,7 @@ BUDGET = {
     "diagnostics": (900, 37),
     "distributed": (4000, 79),
     "embedding": (2480, 69),
-    "estimators": (1920, 23),
+    "estimators": (2080, 23),
     "experiments": (1620, 44),
     "flow": (920, 12),
     "formats": (980, 15),
@@ -39,7 +40,7 @@ BUDGET = {
     "graph": (320, 6),
     "local": (3640, 40),
     "plot": (540, 4),
-    "selection": (1780, 69),
+    "selection": (1800, 69),
     "spaces": (2440, 11),
     "surface": (3640, 165),
     "testing": (420, 2),
