@@ -201,7 +201,7 @@ def test_the_noise_of_a_place_is_not_that_of_a_clump_beside_it():
     assert np.array_equal(named, np.arange(4000, 4500))
 
 
-def test_of_two_sheets_across_a_narrow_gap_the_sparser_is_a_layer():
+def test_of_two_sheets_across_a_narrow_gap_one_is_a_layer():
     flat, _ = grid_mesh(21)
     points = np.concatenate([flat, flat + [0.0, 0.0, 0.3]])
     inward = np.repeat([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], len(flat), axis=0)
@@ -212,6 +212,11 @@ def test_of_two_sheets_across_a_narrow_gap_the_sparser_is_a_layer():
     # A wall, whose sides face away from each other, and a wide gap.
     assert len(without_layers(points, -inward, mass, 0.1)) == len(points)
     assert len(without_layers(points, inward, mass, 0.05)) == len(points)
+    # As dense, but one of them is a side of a wall: the other is the layer.
+    walled = np.concatenate([points, flat - [0.0, 0.0, 0.5]])
+    outward = np.concatenate([inward, np.tile([0.0, 0.0, -1.0], (len(flat), 1))])
+    kept = without_layers(walled, outward, np.full(len(walled), 10.0), 0.1)
+    assert np.array_equal(kept, np.flatnonzero(walled[:, 2] < 0.1))
 
 
 def test_the_sides_of_a_thin_wall_do_not_pull_each_other():

@@ -1,7 +1,8 @@
 """Layers that a badly registered pass of the scanner left before the sheet that it belongs to.
 
 The layer makes seeds of its own, and since sheets close up, they turn to face the sheet behind across a narrow gap. But
-no scanner looks into a gap that is deeper than wide: both are images of one surface, and the sparser one goes.
+no scanner looks into a gap that is deeper than wide: both are images of one surface. If one of them is a side of a
+wall, whose other side was seen as well, and the other bounds nothing, that goes; and so does the sparser one.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 
-# Widest gap, in windows, and cosine of normals that face each other across it. One window wide gaps are not resolved.
-_GAP, _FACING = 4.0, -0.5
-# Mass, as a fraction of that across the gap, below which a sheet is the sparser one; seeds it is averaged over, the
-# cosine up to which they are of the same sheet, and the fraction of these that must face a sheet as well.
-_SPARSER, _SURROUNDINGS, _SAME, _MOST = 0.85, 16, 0.5, 0.5
+# Widest gap and thickest wall, in windows, and cosine of normals that face each other across them.
+_GAP, _WALL, _FACING = 4.0, 8.0, -0.5
+# Mass, as a fraction of that across the gap, below which a sheet is the sparser one. It is averaged over so many seeds
+# with normals up to this cosine: the same sheet. A part of these must face a sheet as well: the gap is deep.
+_SPARSER, _SURROUNDINGS, _SAME, _DEEP = 0.75, 16, 0.5, 0.25
 
 
 def across_gap(tree: cKDTree, normals: FloatArray, gap: float, facing: float) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -32,15 +33,15 @@ def across_gap(tree: cKDTree, normals: FloatArray, gap: float, facing: float) ->
 def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, window: float) -> IntArray:
     """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
     tree = cKDTree(points)
-    beyond, faces_one = across_gap(tree, normals, _GAP * window, _FACING)
-    rows = np.flatnonzero(faces_one)
-    near = min(_SURROUNDINGS, len(points))
+    beyond, gap = across_gap(tree, normals, _GAP * window, _FACING)
+    _, wall = across_gap(tree, -normals, _WALL * window, _FACING)
+    rows, near = np.flatnonzero(gap), min(_SURROUNDINGS, len(points))
     both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
     around = tree.query(points[both], k=near)[1].reshape(len(both), near)
     same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > _SAME
-    count = np.maximum(same.sum(axis=1), 1)
-    typical = (np.sum(same * np.log(mass[around]), axis=1) / count)[place].reshape(2, -1)
-    deep = (np.sum(same & faces_one[around], axis=1) > _MOST * count)[place[: len(rows)]]
-    layer = deep & (typical[0] < typical[1] + np.log(_SPARSER))
-    kept: IntArray = np.delete(np.arange(len(points)), rows[layer])
+    values = np.stack([np.log(mass), wall, gap])[:, around]
+    means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
+    (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)
+    layer = (own < other + np.log(_SPARSER)) | ((own_wall < 0.5) & (other_wall > 0.5))
+    kept: IntArray = np.delete(np.arange(len(points)), rows[layer & (depth > _DEEP)])
     return kept
