@@ -31,7 +31,8 @@ def lattice_cloud(points: FloatArray, weights: FloatArray | None, origin: FloatA
     rows = np.asarray(points - origin, dtype=np.float64)
     rows += 0.0
     codes = z_curve(np.floor(rows / side).astype(np.int64))
-    order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0], codes))
+    # What the order is inside a block, `build` decides by the coordinates.
+    order = np.argsort(codes, kind="stable")
     codes = codes[order]
     first = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
     bounds = np.append(first, len(rows)).astype(np.int64)

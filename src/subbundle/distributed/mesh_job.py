@@ -23,7 +23,7 @@ from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import look_at
 from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, cluster_tile, turn_clusters
 from subbundle.distributed.mesh_tiles import SEED_MARGIN, Piece, around, piece_of
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
 from subbundle.distributed.plan import plan_tiles
@@ -34,7 +34,7 @@ from subbundle.distributed.workers import per_worker
 from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.
-_BYTES_PER_POINT, _LARGEST, _SMALLEST = 1500.0, 1_000_000, 1000
+_BYTES_PER_POINT, _LARGEST, _SMALLEST = 2500.0, 1_000_000, 1000
 # Cells by which seeds may lie outside of the box of their tile.
 _OUTSIDE = 12.0
 
@@ -145,7 +145,8 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     seeds = run(plan, tile_seeds, settings, what=f"seeds on the surface in {len(plan)} tiles", **job)
     settings["seeds"] = _pattern(seeds)
     clusters = run(plan, tile_clusters, settings, what="orienting", **job)
-    names, signs = turn_clusters([Clusters(**clusters.load(tile)) for tile in range(len(plan))])
+    known = [part.name for part in fields(Clusters)]
+    names, signs = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
     settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
         np.savez(stream, names=names, signs=signs)
@@ -163,7 +164,8 @@ def tile_clusters(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mappin
     """Task: the clusters of a tile, from the seeds of it and its neighbours."""
     scale = _as_scale(settings)
     here = _territory(plan, tile, scale)
-    return _arrays(cluster_tile(_seeds_around(plan, tile, SIGN_MARGIN, here, scale, settings), here, scale))
+    members, clusters = cluster_tile(_seeds_around(plan, tile, SIGN_MARGIN, here, scale, settings), here, scale)
+    return _arrays(members) | _arrays(clusters)
 
 
 def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
@@ -173,10 +175,10 @@ def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[s
     seeds = _seeds_around(plan, tile, SEED_MARGIN, here, scale, settings)
     # Blocks, by which clusters are shared out, reach further than tiles.
     near = [tile, *plan.neighbours(tile, (SEED_MARGIN + SIGN_MARGIN) * scale.cell)]
-    clusters = [Clusters(**_load(settings["clusters"], other)) for other in near]
+    members = [_load(Members, settings["clusters"], other) for other in near]
     with np.load(settings["signs"], allow_pickle=False) as file:
         signs = file["names"], file["signs"]
-    return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, clusters, signs, here, scale))
+    return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
 
 
 def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
@@ -189,7 +191,7 @@ def _seeds_around(
     plan: TilePlan, tile: int, margin: float, here: Territory, scale: Scale, settings: dict[str, Any]
 ) -> TileSeeds:
     near = [tile, *plan.neighbours(tile, (margin + _OUTSIDE) * scale.cell)]
-    return around([TileSeeds(**_load(settings["seeds"], other)) for other in near], here, margin, scale)
+    return around([_load(TileSeeds, settings["seeds"], other) for other in near], here, margin, scale)
 
 
 def _as_scale(settings: Mapping[str, Any]) -> Scale:
@@ -203,8 +205,9 @@ def _pattern(results: Results) -> str:
     return str(first.with_name(first.name.replace(f"-{0:06d}-", "-{:06d}-")))
 
 
-def _load(pattern: str, tile: int) -> dict[str, NDArray[Any]]:
-    return Results((Path(pattern.format(tile)),)).load(0)
+def _load(record: Any, pattern: str, tile: int) -> Any:
+    """The ``record`` that a tile wrote."""
+    return record(**Results((Path(pattern.format(tile)),)).load(0, [part.name for part in fields(record)]))
 
 
 def _arrays(record: Any) -> dict[str, NDArray[Any]]:

@@ -17,15 +17,19 @@ from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_skin import TileSkin
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
-from subbundle.surface.local import QuadricFit
 from subbundle.surface.pyramid import Pyramid
 
 # Cells of the voxels that risks are summed in; radius in which voxels are averaged, and in which a seed reads them.
 _VOXEL, _AVERAGED, _READ = 8.0, 20.0, 12.0
 # Side of the voxels with one centre each: in bandwidths, in cells, and the least radius of a centre in these sides.
-_APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 2.0, 4.0]), 1.7
+_APART, _SIDES, _LEAST_RADIUS = 0.35, np.array([1.0, 1.5, 2.0, 3.0]), 1.7
 # Cells over which curvatures are averaged.
 _BEND = 3.0
+# Widest radius of a centre, in cells: none that counts for a vertex, a few cells beyond its tile, lies outside of
+# `CENTRES`. Where no centre counts, radii are wider by the factor.
+_WIDEST, _WIDER = CENTRES - _BEND - 4.0, 2.5
+# Places that are averaged around at a time: their neighbours take some thousand bytes each.
+_CHUNK = 20_000
 # Cells around a tile in which seeds must be known for its vertices.
 PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
 
@@ -47,14 +51,16 @@ def projected(
     way = np.linalg.norm(fit.points - seeds.points[rows], axis=1)
     good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
     fit, rows, radii = fit.take(good), rows[good], radii[good]
-    values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), _smooth_bend(fit, scale)])
+    bend = _averaged(fit.points, fit.points, _BEND * scale.cell, fit.bend[:, None], normals=fit.normals)
+    values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
     out = blend.blend_at(skin.points, skin.normals, fit, values, radii)
-    # Slivers at a border have normals that fit nothing; the nearest seed's do.
+    # Slivers at a border have normals that fit nothing; the nearest seed's do. Between sparse centres radii are wider.
     lost = np.flatnonzero(out[:, 0] == 0.0)
     normals = skin.normals.copy()
     if lost.size and len(seeds.names):
         normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.points[lost])[1]]
-        out[lost] = blend.blend_at(skin.points[lost], normals[lost], fit, values, radii)
+        wider = np.minimum(_WIDER * radii, _WIDEST * scale.cell)
+        out[lost] = blend.blend_at(skin.points[lost], normals[lost], fit, values, wider)
     return _placed(skin.points, normals, out, scale)
 
 
@@ -64,31 +70,45 @@ def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
     if len(seeds.probes) == 0:
         return np.full(len(places), rungs[1])
     points = seeds.points[seeds.probes]
-    voxels, group = np.unique(names_of(scale.cells(points, _VOXEL)), return_inverse=True)
+    group = np.unique(names_of(scale.cells(points, _VOXEL)), return_inverse=True)[1]
     count = np.bincount(group).astype(np.float64)
-    middles = np.column_stack([np.bincount(group, column) / count for column in points.T])
-    sums = [np.bincount(group, column) for column in seeds.risks.T]
-    rows, other, weights = _pairs(middles, middles, _AVERAGED * scale.cell)
-    weights = weights * count[other]
-    total = np.bincount(rows, weights, minlength=len(voxels))
-    mean = np.stack(
-        [np.bincount(rows, weights * (column / count)[other], minlength=len(voxels)) / total for column in sums]
+    middles, risks = (
+        np.column_stack([np.bincount(group, column) / count for column in table.T]) for table in (points, seeds.risks)
     )
+    mean = _averaged(middles, middles, _AVERAGED * scale.cell, risks, weights=count).T
     rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
-    rows, other, weights = _pairs(places, middles, _READ * scale.cell)
-    total = np.bincount(rows, weights, minlength=len(places))
-    read = np.bincount(rows, weights * rung[other], minlength=len(places))
-    return choosing.width_of(rungs, np.where(total > 0.0, read / np.where(total > 0.0, total, 1.0), 1.0))
+    read = _averaged(places, middles, _READ * scale.cell, rung[:, None])[:, 0]
+    return choosing.width_of(rungs, np.where(np.isfinite(read), read, 1.0))
 
 
-def _pairs(first: FloatArray, second: FloatArray, radius: float) -> tuple[IntArray, IntArray, FloatArray]:
-    """Rows i, j with |x_i − y_j| < R, sorted, and their weights (1 − r²/R²)²."""
-    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), radius, output_type="coo_matrix")
-    order = np.lexsort((near.col, near.row))
-    rows, other = near.row[order].astype(np.int64), near.col[order].astype(np.int64)
-    apart = first[rows] - second[other]
-    square = (apart[:, 0] ** 2 + apart[:, 1] ** 2 + apart[:, 2] ** 2) / radius**2
-    return rows, other, np.maximum(1.0 - square, 0.0) ** 2
+def _averaged(
+    places: FloatArray, others: FloatArray, radius: float, values: FloatArray, *, weights: FloatArray | None = None,
+    normals: FloatArray | None = None,
+) -> FloatArray:  # fmt: skip
+    """Means [n, m] of ``values`` [c, m] of ``others`` [c, 3] within R of ``places`` [n, 3]; NaN where there are none.
+
+    Weights are (1 − r²/R²)², times ``weights`` [c]. With ``normals`` [c, 3], of places that are the others, only those
+    that look the same way count. Sums follow the order of the others, whatever other places there are.
+    """
+    tree, means = cKDTree(others), np.full((len(places), values.shape[1]), np.nan)
+    for start in range(0, len(places), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        near = cKDTree(places[part]).sparse_distance_matrix(tree, radius, output_type="coo_matrix")
+        order = np.lexsort((near.col, near.row))
+        rows, other = near.row[order].astype(np.int64), near.col[order].astype(np.int64)
+        apart = places[part][rows] - others[other]
+        square = (apart[:, 0] ** 2 + apart[:, 1] ** 2 + apart[:, 2] ** 2) / radius**2
+        shares = np.maximum(1.0 - square, 0.0) ** 2
+        if weights is not None:
+            shares *= weights[other]
+        if normals is not None:
+            shares *= np.sum(normals[part][rows] * normals[other], axis=1) > blend.ALONG
+        n = len(means[part])
+        total = np.bincount(rows, shares, minlength=n)
+        with np.errstate(invalid="ignore"):
+            for column, value in enumerate(values.T):
+                means[part, column] = np.bincount(rows, shares * value[other], minlength=n) / total
+    return means
 
 
 def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArray, FloatArray]:
@@ -100,20 +120,7 @@ def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArr
     order = np.lexsort((seeds.names, -seeds.reliability, voxel))
     rows = np.sort(order[np.flatnonzero(np.diff(voxel[order], prepend=-1))])
     radii = np.maximum(blend.COUNTS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
-    # A centre at the edge of `CENTRES` must not be missed by a vertex, and curvatures are averaged beyond.
-    return rows, np.minimum(radii, (CENTRES - _BEND - 4.0) * scale.cell)
-
-
-def _smooth_bend(fit: QuadricFit, scale: Scale) -> FloatArray:
-    """Curvatures [c] of the centres, averaged over those around that look the same way."""
-    rows, other, weights = _pairs(fit.points, fit.points, _BEND * scale.cell)
-    alike = np.sum(fit.normals[rows] * fit.normals[other], axis=1) > blend.ALONG
-    rows, other, weights = rows[alike], other[alike], weights[alike]
-    total = np.bincount(rows, weights, minlength=len(fit.points))
-    mean: FloatArray = np.bincount(rows, weights * fit.bend[other], minlength=len(fit.points)) / np.maximum(
-        total, 1e-300
-    )
-    return mean
+    return rows, np.minimum(radii, _WIDEST * scale.cell)
 
 
 def _placed(

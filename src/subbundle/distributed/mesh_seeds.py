@@ -1,7 +1,7 @@
 """Seeds of one tile, and how positions near them depend on the bandwidth.
 
 The first pass over a scene. A tile keeps the seeds that lie in its box; they are those of `surface.seeds` on the
-scene's lattice, so each is found by exactly one tile and is the same for every tiling. At one seed in every four cells,
+scene's lattice, so each is found by exactly one tile and is the same for every tiling. At one seed in every five cells,
 a *probe*, heights are found with all bandwidths, and what `surface.widths` averages of them is kept: the squared
 differences, less what noise explains, and the variances.
 """
@@ -21,13 +21,13 @@ from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pyramid import Pyramid
-from subbundle.surface.voxels import voxel_means
+from subbundle.surface.voxels import distinct, row_hashes, voxel_means
 
 # Cells around the box in which seeds must be known, for the probe of a voxel to be known, and in which they may begin:
 # four steps of at most a bandwidth, two cells, each.
-_KNOWN, _BEGIN = 5.0, 16.0
+_KNOWN, _BEGIN = 6.0, 16.0
 # Side, in cells, of the voxels with one probe each.
-_PROBES = 4.0
+_PROBES = 5.0
 # Cells within which seeds around tell what mass is typical; a factor that mixes the bits of a name.
 AROUND, _MIX = 16.0, 0x1E3779B97F4A7C15
 
@@ -100,7 +100,8 @@ def levels_of(
     if scale.side > 0.0:
         rows, weights = voxel_means(rows, None, scale.side, scale.corner)
     else:
-        rows = np.unique(rows, axis=0)
+        kept = distinct(rows, row_hashes(rows))
+        rows = rows if kept is None else rows[kept]
     if len(rows) < 2:
         return None
     cloud = WeightedCloud(rows, weights, n_jobs=n_jobs, lattice=scale.lattice)

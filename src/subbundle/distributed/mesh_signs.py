@@ -34,15 +34,22 @@ _UPWARD = 0.6
 
 
 @dataclass(frozen=True, slots=True)
+class Members:
+    """Which seeds a tile's clusters have: names [n], the sign [n] of each, and the name [n] of its cluster."""
+
+    seeds: IntArray
+    signs: FloatArray
+    cluster: IntArray
+
+
+@dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of the blocks of one tile.
+    """Clusters of the blocks of one tile: what the whole scene must know of them.
 
     Attributes
     ----------
-    seeds, signs, cluster : [n]
-        Names of the seeds, the sign each has in its cluster, and the name of that: its first seed.
     names : [c]
-        Of the clusters, sorted.
+        Of the clusters, sorted: those of their first seeds.
     normals, counts : [c, 3], [c]
         Sum of the signed normals, and number of seeds.
     furthest, facing : [c, 26]
@@ -51,9 +58,6 @@ class Clusters:
         Names of two clusters, the one with the first seed first, and the sum of the votes between them.
     """
 
-    seeds: IntArray
-    signs: FloatArray
-    cluster: IntArray
     names: IntArray
     normals: FloatArray
     counts: FloatArray
@@ -63,7 +67,7 @@ class Clusters:
     votes: FloatArray
 
 
-def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
+def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Members, Clusters]:
     """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
     seeds, pairs, votes = _graph(around, tile, scale)
     block = names_of(scale.cells(seeds.points, _BLOCK))
@@ -83,14 +87,13 @@ def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> Clusters:
     ends, summed = _between(
         seeds.names[roots[pairs[across]]], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
     )
-    return Clusters(
-        seeds.names[rows], signs[rows], seeds.names[roots[rows]], names, total, counts, furthest, facing, ends, summed
-    )
+    members = Members(seeds.names[rows], signs[rows], seeds.names[roots[rows]])
+    return members, Clusters(names, total, counts, furthest, facing, ends, summed)
 
 
 def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
     """Names [c] of all clusters of the scene, sorted, and the sign [c] of each."""
-    columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)[3:]}
+    columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)}
     order = np.argsort(columns["names"], kind="stable")
     names = columns["names"][order]
     n = len(names)
@@ -117,14 +120,14 @@ def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
     return names, signs * np.where(turned < 0.0, -1.0, 1.0)[part]
 
 
-def oriented(around: TileSeeds, clusters: list[Clusters], names: IntArray, turned: FloatArray) -> TileSeeds:
+def oriented(around: TileSeeds, members: list[Members], names: IntArray, turned: FloatArray) -> TileSeeds:
     """The seeds ``around`` a tile that are no outliers, their normals turned.
 
-    ``clusters`` are those of the tile and its neighbours, ``names`` and signs ``turned`` [c] those of the scene.
+    ``members`` are those of the tile and its neighbours, ``names`` and signs ``turned`` [c] those of the scene.
     """
-    known = np.concatenate([part.seeds for part in clusters])
-    signs = np.concatenate([part.signs for part in clusters])
-    signs = signs * turned[np.searchsorted(names, np.concatenate([part.cluster for part in clusters]))]
+    known = np.concatenate([part.seeds for part in members])
+    signs = np.concatenate([part.signs for part in members])
+    signs = signs * turned[np.searchsorted(names, np.concatenate([part.cluster for part in members]))]
     _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
     seeds = around.take(rows)
     return replace(seeds, normals=seeds.normals * signs[places, None])
@@ -148,14 +151,17 @@ def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds,
 def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
     """Reach [n, 26] of every cluster and the normal's component there; of equals the last row counts."""
     directions = hull_directions()
+    order = np.argsort(place, kind="stable")
+    points, normals, place = points[order], normals[order], place[order]
+    first = np.searchsorted(place, np.arange(n))
     furthest, facing = np.empty((n, len(directions))), np.empty((n, len(directions)))
-    for k, direction in enumerate(directions):
+    for k, (x, y, z) in enumerate(directions):
         # Written out: a product of matrices may round otherwise when there are other rows.
-        along = points[:, 0] * direction[0] + points[:, 1] * direction[1] + points[:, 2] * direction[2]
-        order = np.lexsort((along, place))
-        last = order[np.flatnonzero(np.diff(np.append(place[order], n)))]
-        furthest[place[last], k] = along[last]
-        facing[place[last], k] = normals[last] @ direction
+        along = points[:, 0] * x + points[:, 1] * y + points[:, 2] * z
+        if n:
+            furthest[:, k] = np.maximum.reduceat(along, first)
+        last = np.flatnonzero(along == furthest[place, k])
+        facing[place[last], k] = normals[last, 0] * x + normals[last, 1] * y + normals[last, 2] * z
     return furthest, facing
 
 

@@ -133,13 +133,16 @@ def _trimmed(
 
 def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
     """The ``faces`` without connected parts that are too narrow, or narrow and sparse; a tile sees these as a whole."""
-    part = parts_of(faces, len(points))[faces[:, 0]]
-    count = int(part.max(initial=0)) + 1
-    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
-    for corner in faces.T:
-        np.minimum.at(low, part, points[corner])
-        np.maximum.at(high, part, points[corner])
-    width = (high - low).max(axis=1) / scale.cell
+    if len(faces) == 0:
+        return faces
+    label = parts_of(faces, len(points))
+    used = np.unique(faces)
+    used = used[np.argsort(label[used], kind="stable")]
+    names, first = np.unique(label[used], return_index=True)
+    width = (np.maximum.reduceat(points[used], first) - np.minimum.reduceat(points[used], first)).max(
+        axis=1
+    ) / scale.cell
+    count, part = len(names), np.searchsorted(names, label[faces[:, 0]])
     kept = width > _CRUMB
     asked = np.flatnonzero((kept & (width < _NARROW_PART))[part])
     if asked.size:

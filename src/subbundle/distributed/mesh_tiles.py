@@ -19,7 +19,7 @@ from subbundle.distributed.mesh_boxes import Territory, inside
 from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
 from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, cluster_tile, oriented, turn_clusters
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, cluster_tile, oriented, turn_clusters
 from subbundle.distributed.mesh_skin import skin_of
 
 # Cells around a tile in which seeds must be known for its mesh.
@@ -57,14 +57,14 @@ class Piece:
 
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
     """The seeds of ``parts`` within ``margin`` cells of a ``tile``, sorted by name."""
-    found = TileSeeds.joined(parts)
-    return found.take(np.flatnonzero(inside(found.points, tile.box, margin * scale.cell)))
+    near = [part.take(np.flatnonzero(inside(part.points, tile.box, margin * scale.cell))) for part in parts]
+    return TileSeeds.joined(near)
 
 
 def piece_of(
     points: FloatArray,
     seeds: TileSeeds,
-    clusters: list[Clusters],
+    members: list[Members],
     signs: tuple[IntArray, FloatArray],
     tile: Territory,
     scale: Scale,
@@ -72,9 +72,9 @@ def piece_of(
 ) -> Piece:
     """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `SEED_MARGIN` cells.
 
-    ``clusters`` are those of all tiles that the seeds are of, ``signs`` those of the scene.
+    ``members`` are those of all tiles around, ``signs`` the names and signs of the clusters of the scene.
     """
-    turned = oriented(seeds, clusters, *signs)
+    turned = oriented(seeds, members, *signs)
     levels = levels_of(points, tile, scale, n_jobs)
     if levels is None or len(turned.names) == 0:
         return Piece(
@@ -91,9 +91,9 @@ def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int =
     tiles = [Territory(boxes, number) for number in range(len(boxes))]
     near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
     seeds = [seeds_of(rows, tile, scale, n_jobs) for rows, tile in zip(near, tiles, strict=True)]
-    clusters = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
-    signs = turn_clusters(clusters)
+    found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
+    members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
     return [
-        piece_of(rows, around(seeds, tile, SEED_MARGIN, scale), clusters, signs, tile, scale, n_jobs)
+        piece_of(rows, around(seeds, tile, SEED_MARGIN, scale), members, signs, tile, scale, n_jobs)
         for rows, tile in zip(near, tiles, strict=True)
     ]
