@@ -295,6 +295,6 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
         given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
         return (
-            f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}; locate(X) reports "
-            "which. subbundle.AtlasEmbedding covers the data with many charts; a larger bandwidth may reach further."
+            f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}; locate(X) "
+            "says which. subbundle.AtlasEmbedding covers the data by many charts; a larger bandwidth reaches further."
         )
