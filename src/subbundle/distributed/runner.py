@@ -1,4 +1,4 @@
-"""THE job runner: pure functions on workers, with retries; results written whole, named by what they were made from.
+"""The job runner: pure functions on workers, with retries; results written whole, named by what they were made from.
 
 A task is a function ``task(plan, tile, settings)`` of a module, which returns named arrays. The arrays of a tile go to
 ``name-hash.npz``, the hash being that of plan, task, settings and version: what is there already is not done again, so
