@@ -18,9 +18,6 @@ from subbundle._compiled import kernel
 
 # Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
 _PROJECTION_ROUNDS, _EXP_ROUNDS = 12, 30
-# Square of a step of Newton's method, relative to τ, after which what is left is about its square, 1e-12; steps of
-# Gauss–Newton, which are not so fast, must be as short themselves.
-_SETTLED, _SHORT = 1e-12, 1e-20
 
 
 @kernel
@@ -61,10 +58,11 @@ def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset,
         tau[a] = total
     for _ in range(_PROJECTION_ROUNDS):
         _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
-        settled = _SETTLED
+        # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
+        settled = 1e-12
         if not _newton_step(frames, forms, c, mixed, offset, tau, small, True):
             _newton_step(frames, forms, c, mixed, offset, tau, small, False)
-            settled = _SHORT
+            settled = 1e-20
         length, step = 0.0, 0.0
         for a in range(rank):
             tau[a] += small[rank, a]

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._sampling import in_share
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sides import follow
 
 # Bytes of the rows' file that are in memory at a time.
 _WINDOW = 1 << 26
-# Statuses that are counted.
-_STATUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +93,4 @@ def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], Flo
     records["done"] = 1
     file.put(rows, records)
     some = in_share(rows, SAMPLE / file.n_rows)
-    return np.bincount(records["status"], minlength=_STATUSES).tolist(), records["noise"][some]
+    return np.bincount(records["status"], minlength=len(Status)).tolist(), records["noise"][some]
