@@ -183,7 +183,7 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         return fitted.transform(X) if is_lazy(X) else fitted.embedding_
 
     def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; beyond all charts see ``outside``."""
+        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
         if is_lazy(X):
             return transformed(self, X)
         placed = self._place(self._checked(X))

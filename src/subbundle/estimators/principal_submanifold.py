@@ -168,7 +168,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return self.fit(X).transform(X) if is_lazy(X) else self.fit(X).embedding_
 
     def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; for points without see ``outside``."""
+        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
         if is_lazy(X):
             return transformed(self, X)
         located, _ = self._locate(self._checked(X))
