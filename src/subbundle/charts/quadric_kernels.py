@@ -58,14 +58,17 @@ def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset,
         tau[a] = total
     for _ in range(_PROJECTION_ROUNDS):
         _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
+        # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
+        settled = 1e-12
         if not _newton_step(frames, forms, c, mixed, offset, tau, small, True):
             _newton_step(frames, forms, c, mixed, offset, tau, small, False)
+            settled = 1e-20
         length, step = 0.0, 0.0
         for a in range(rank):
             tau[a] += small[rank, a]
             step += small[rank, a] * small[rank, a]
             length += tau[a] * tau[a]
-        if step <= 1e-20 * length:
+        if step <= settled * length:
             break
     return _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
 

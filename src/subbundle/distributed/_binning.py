@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.sources import PIECE, Piece
-from subbundle.distributed.tiles import checksum, record
+from subbundle.distributed.tiles import checksum, inside, record
 
 # Halvings of the whole that a first pass makes at most: it keeps 2^9 counts a piece.
 _MOST_HALVINGS = 9
@@ -65,8 +65,8 @@ def grid_over(low: FloatArray, high: FloatArray, tiles: float) -> Grid:
 
 def within(points: FloatArray, box: FloatArray | None) -> NDArray[np.bool_]:
     """Which of the ``points`` [n, d] are finite and in the ``box`` [2, d], if there is one."""
-    good = np.isfinite(points).all(axis=1)
-    return np.asarray(good if box is None else good & ((points >= box[0]) & (points <= box[1])).all(axis=1))
+    largest = np.full(points.shape[1], np.finfo(np.float64).max)
+    return inside(points, *((-largest, largest) if box is None else np.clip(box, -largest, largest)))
 
 
 def sort_piece(piece: Piece, grid: Grid, box: FloatArray | None, path: str) -> list[int]:

@@ -12,6 +12,4 @@ def needed(module: str, extra: str = "dask") -> Any:
         return import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
-        raise ImportError(
-            f'this needs {name}, which is not installed. Write: pip install "subbundle[{extra}]"'
-        ) from error
+        raise ImportError(f'{name} is needed and not installed. Write: pip install "subbundle[{extra}]"') from error

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._sampling import in_share
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sides import follow
 
-# Statuses that are counted.
-_STATUSES = 16
+# Bytes of the rows' file that are in memory at a time.
+_WINDOW = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,24 @@ class RowFile:
         ])  # fmt: skip
 
     def make(self) -> None:
-        """Make the file, without a record; its length alone takes no place on most disks."""
+        """Make the file, all records nil, with its place on the disk: whether that is full is known then."""
         with open(self.path, "wb") as stream:
-            stream.truncate(self.n_rows * self.kind.itemsize)
+            left = self.n_rows * self.kind.itemsize
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(stream.fileno(), 0, left)
+                return
+            while left > 0:
+                left -= stream.write(bytes(min(left, _WINDOW)))
 
     def put(self, rows: NDArray[np.int64], records: NDArray[np.void]) -> None:
-        """Write ``records`` at ``rows``, which rise; runs of rows are written at once."""
-        cuts = np.flatnonzero(np.diff(rows) != 1) + 1
-        content, size = memoryview(records.tobytes()), self.kind.itemsize
-        handle = os.open(self.path, os.O_WRONLY)
-        try:
-            for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-                _write_all(handle, content[start * size : stop * size], int(rows[start]) * size)
-        finally:
-            os.close(handle)
+        """Write ``records`` at ``rows``, which rise; a window of the file is in memory at a time."""
+        width = max(_WINDOW // self.kind.itemsize, 1)
+        cuts = np.flatnonzero(np.diff(rows // width)) + 1
+        for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            first, last = int(rows[start]), int(rows[stop - 1])
+            window = np.memmap(self.path, self.kind, "r+", first * self.kind.itemsize, (last - first + 1,))
+            window[rows[start:stop] - first] = records[start:stop]
+            window.flush()
 
     def read(self, start: int, stop: int) -> NDArray[np.void]:
         """The records of rows ``start`` to ``stop``."""
@@ -77,12 +81,6 @@ def _kept(records: NDArray[np.void], level: float | None) -> NDArray[np.bool_]:
     return np.asarray(done if level is None else done & (records["score"] <= level))
 
 
-def _write_all(handle: int, content: memoryview, at: int) -> None:
-    while content:
-        written = os.pwrite(handle, content, at)
-        content, at = content[written:], at + written
-
-
 def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], FloatArray]:
     """Write the results of a tile to the rows' file; how many rows have each status, and the noise of some."""
     with np.load(path, allow_pickle=False) as found:
@@ -95,4 +93,4 @@ def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], Flo
     records["done"] = 1
     file.put(rows, records)
     some = in_share(rows, SAMPLE / file.n_rows)
-    return np.bincount(records["status"], minlength=_STATUSES).tolist(), records["noise"][some]
+    return np.bincount(records["status"], minlength=len(Status)).tolist(), records["noise"][some]

@@ -49,6 +49,7 @@ def target_of(path: str, out: Path) -> Path:
     return out / (name[: -len(".copc.laz")] + ".laz" if name.lower().endswith(".copc.laz") else name)
 
 
+_NORMAL = ("nx", "ny", "nz")
 Pieces = Iterator[tuple[Piece, NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
 
 
@@ -70,6 +71,7 @@ def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
     with open(target, "wb") as stream:
         for piece, kept, points, columns in pieces:
             given = ply_rows(path, piece.start, piece.stop)
+            columns = _as_given(columns, {name: given[name] for name in _NORMAL if name in layout.dtype.names})
             replaced = {**dict(zip("xyz", points.T, strict=True)), **columns}
             if kind is None:
                 own = [
@@ -96,6 +98,9 @@ def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain
     try:
         for piece, kept, points, columns in pieces:
             table = parquet_rows(file, piece.start, piece.stop)
+            columns = _as_given(
+                columns, {name: table[name].to_numpy() for name in _NORMAL if name in table.column_names}
+            )
             for name, values in {**dict(zip(axes, points.T, strict=True)), **columns}.items():
                 column = arrow.array(np.ascontiguousarray(values))
                 at = table.schema.get_field_index(name)
@@ -117,6 +122,8 @@ def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
             for piece, kept, points, columns in pieces:
                 source.seek(piece.start)
                 given = source.read_points(piece.stop - piece.start)
+                names = set(given.point_format.dimension_names)
+                columns = _as_given(columns, {name: np.asarray(given[name]) for name in _NORMAL if name in names})
                 if out is None:
                     known = set(header.point_format.dimension_names)
                     new = [laspy.ExtraBytesParams(name, np.float32) for name in columns if name not in known]
@@ -134,6 +141,15 @@ def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
         finally:
             if out is not None:
                 out.close()
+
+
+def _as_given(columns: dict[str, NDArray[Any]], given: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """``columns`` with normals on the side of those that the scanner has ``given``, where it has."""
+    if not all(name in columns and name in given for name in _NORMAL):
+        return columns
+    along = np.sum([columns[name] * np.nan_to_num(given[name].astype(np.float64)) for name in _NORMAL], axis=0)
+    side = np.where(along < 0.0, -1.0, 1.0)
+    return {name: side * values if name in _NORMAL else values for name, values in columns.items()}
 
 
 def _finer(header: Any, grain: Grain) -> Any:

@@ -117,9 +117,8 @@ def denoise(
     chosen, settings = _settings(plan, rank, bandwidth, order, client, progress)
     what = f"projecting {plan.n_points} points in {len(plan)} tiles with bandwidth {chosen.bandwidth:.4g}"
     results = run(plan, denoised_tile, settings, client=client, out=workplace / "results", what=what, progress=progress)
-    notes = list(chosen.notes)
-    if settings["cell"] and not _seeds(plan, results, settings["cell"], workplace):
-        notes.append("the normals cannot agree everywhere: the surface has no sides, or sheets touch")
+    agreed = not settings["cell"] or _seeds(plan, results, settings["cell"], workplace)
+    torn = [] if agreed else ["the normals cannot agree everywhere: the surface has no sides, or sheets touch"]
     rows = RowFile(workplace / "rows.bin", plan.dim, source.n_rows)
     rows.make()
     calls = [
@@ -131,13 +130,14 @@ def denoise(
     grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
     written = _written(source, targets, rows, level, normals, grain, client, progress)
     shutil.rmtree(workplace, ignore_errors=True)
-    return _summary(plan, source, targets, chosen, counted, written, notes)
+    return _summary(plan, source, targets, chosen, counted, written, [*chosen.notes, *torn])
 
 
 def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
     """The folder of a job's work, empty unless it resumes another."""
     out.mkdir(parents=True, exist_ok=True)
-    folder = Path(work).absolute() if work is not None else out / WORK
+    # A folder of its own: at the end it is removed with all that it holds.
+    folder = (out if work is None else Path(work).absolute()) / WORK
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise FileExistsError(
             f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "

@@ -100,7 +100,8 @@ def embed(
     fitted, count = _fitted(source, layout, model, n_sampled, missing, workplace, client, progress)
     pieces = list(source.pieces(_PIECE))
     ending = suffix_of(source.paths[0])
-    _check_job(workplace, [__version__, source.signature(), layout.names, missing, _hash(workplace / "model.npz")])
+    learned = hashlib.sha256((workplace / "model.npz").read_bytes()).hexdigest()
+    _check_job(workplace, [__version__, source.signature(), layout.names, missing, learned])
     paths = tuple(folder / f"part-{number:06d}{ending}" for number in range(len(pieces)))
     calls = [
         Call(
@@ -160,10 +161,6 @@ def _check_job(work: Path, made_of: list[Any]) -> None:
         )
     with atomic_path(kept) as temporary:
         temporary.write_text(mark)
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from subbundle._sampling import in_share
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.tiles import TilePlan, inside
 
 # Trees leave out what is as far as the bound; rows on it belong to those within.
 _NEARLY = 1.0 + 1e-12
@@ -43,7 +43,7 @@ def _around_in(folder: str, tile: int, places: FloatArray, radius: float, share:
         kept = in_share(rows, share)
         rows, points = rows[kept], points[kept]
     low, high = places.min(axis=0) - radius, places.max(axis=0) + radius
-    near = np.flatnonzero(((points >= low) & (points <= high)).all(axis=1))
+    near = np.flatnonzero(inside(points, low, high))
     apart = cKDTree(places).query(points[near], distance_upper_bound=radius * _NEARLY, p=np.inf)[0]
     near = near[np.isfinite(apart)]
     return rows[near], points[near]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle.distributed._extra import needed
@@ -99,20 +100,22 @@ class _Checked:
         self._reader = reader
 
     def shape(self, path: Path) -> tuple[int, int]:
-        try:
+        with _named(path):
             return self._reader.shape(path)
-        except ImportError:
-            raise
-        except Exception as error:
-            raise unreadable(path, error) from error
 
     def points(self, path: Path, start: int, stop: int) -> FloatArray:
-        try:
+        with _named(path):
             return self._reader.points(path, start, stop)
-        except ImportError:
-            raise
-        except Exception as error:
-            raise unreadable(path, error) from error
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        raise unreadable(path, error) from error
 
 
 def reader_of(path: str | Path) -> Reader:
@@ -128,6 +131,3 @@ def reader_of(path: str | Path) -> Reader:
 def suffix_of(path: str | Path) -> str:
     """The ending of a file, in small letters."""
     return Path(path).suffix.lower()
-
-
-Columns = dict[str, NDArray[Any]]

@@ -74,7 +74,11 @@ def run_all(
     done = _here(function, calls, progress) if client is None else _there(client, function, calls, progress)
     if progress is not None:
         progress.close()
-    failed = {call.name: _reason(result) for call, result in zip(calls, done, strict=True) if _is_failure(result)}
+    failed = {
+        call.name: _reason(result)
+        for call, result in zip(calls, done, strict=True)
+        if isinstance(result, BaseException)
+    }
     if failed:
         raise JobError(what, failed, len(calls))
     return done
@@ -125,10 +129,6 @@ def _submitted(
         if progress is not None:
             progress.advance(calls[number].rows)
     return done
-
-
-def _is_failure(result: Any) -> bool:
-    return isinstance(result, BaseException)
 
 
 def _reason(error: BaseException) -> str:

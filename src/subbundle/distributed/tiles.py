@@ -132,8 +132,7 @@ class TilePlan:
 
     def _within(self, tile: int, low: FloatArray, high: FloatArray) -> NDArray[np.void]:
         records = self._read(tile)
-        points = records["x"]
-        return records[((points >= low) & (points <= high)).all(axis=1)]
+        return records[inside(records["x"], low, high)]
 
     def _read(self, tile: int) -> NDArray[np.void]:
         """The records of a tile; raises where they are not those that were written."""
@@ -173,6 +172,18 @@ class TilePlan:
         """Whether a complete plan of this source and these options is there."""
         path = Path(folder) / _FILE
         return path.is_file() and json.loads(path.read_text()).get("made_of") == made_of
+
+
+def inside(points: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Which ``points`` [n, d] lie between the corners; those that are not finite do not.
+
+    Column by column: reducing over the last axis of so few takes five times as long.
+    """
+    found = np.ones(len(points), np.bool_)
+    for axis in range(points.shape[1]):
+        column = points[:, axis]
+        found &= (column >= low[axis]) & (column <= high[axis])
+    return found
 
 
 def checksum(records: NDArray[np.void]) -> int:

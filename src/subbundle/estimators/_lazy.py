@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from subbundle._parallel import one_thread
 from subbundle._sampling import FITTED, in_share, share_for, smallest
@@ -20,6 +21,12 @@ from subbundle._types import FloatArray, SubbundleWarning
 def is_lazy(X: Any) -> bool:
     """Whether ``X`` is a Dask array or data frame."""
     return callable(getattr(X, "__dask_graph__", None))
+
+
+def transformed(estimator: Any, X: Any) -> FloatArray:
+    """``estimator.transform`` of a Dask collection, lazily."""
+    check_is_fitted(estimator)
+    return mapped(estimator.transform, X, [str(name) for name in estimator.get_feature_names_out()])
 
 
 def mapped(function: Callable[[Any], FloatArray], X: Any, names: list[str]) -> FloatArray:
@@ -61,13 +68,15 @@ class _FrameBlock:
         return type(frame)(self._block(frame), columns=self._names, index=frame.index)
 
 
-def sampled(X: Any, n_rows: int = FITTED) -> Any:
+def sampled(X: Any, n_rows: int = FITTED, *, sample_weight: Any = None) -> Any:
     """At most ``n_rows`` rows of a Dask collection, those whose numbers have the smallest hashes, in memory.
 
     Anything else is returned as it is. A warning says how many of how many rows there are.
     """
     if not is_lazy(X):
         return X
+    if sample_weight is not None:
+        raise ValueError("sample_weight must be None for Dask collections, of which a sample is learned from.")
     lengths = _lengths(X)
     total = sum(lengths)
     share, first, parts, numbers = share_for(n_rows, total), 0, [], []

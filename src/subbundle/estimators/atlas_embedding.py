@@ -21,7 +21,7 @@ from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, t
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
-from subbundle.estimators._lazy import is_lazy, mapped, sampled
+from subbundle.estimators._lazy import is_lazy, sampled, transformed
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.atlas_messages import fit_message, outside_message
@@ -152,9 +152,7 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         ``sample_weight`` [n_samples]: how often each row counts; rows of weight zero are placed, but not learned from.
         Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
         """
-        if sample_weight is not None and is_lazy(X):
-            raise ValueError("sample_weight must be None for Dask collections, of which a sample is learned from.")
-        X = sampled(X)
+        X = sampled(X, sample_weight=sample_weight)
         for name, choices in _CHOICES.items():
             as_choice(getattr(self, name), name, choices)
         wanted = checked_rank(self.n_components, "n_components")
@@ -185,13 +183,9 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         return fitted.transform(X) if is_lazy(X) else fitted.embedding_
 
     def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points beyond all charts.
-
-        Dask arrays and data frames give such again, lazily, with the same partitions.
-        """
+        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
         if is_lazy(X):
-            check_is_fitted(self)
-            return mapped(self.transform, X, [str(name) for name in self.get_feature_names_out()])
+            return transformed(self, X)
         placed = self._place(self._checked(X))
         message = outside_message(placed.status, self.outside)
         if message:

@@ -18,7 +18,7 @@ from subbundle.charts.chart import Chart, Located
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.estimators._checks import FEW, checked_coordinates, explained
 from subbundle.estimators._first_chart import find_base_point, first_chart
-from subbundle.estimators._lazy import is_lazy, mapped, sampled
+from subbundle.estimators._lazy import is_lazy, sampled, transformed
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import kept_variance
 from subbundle.estimators._prepare import Prepared
@@ -168,13 +168,9 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         return self.fit(X).transform(X) if is_lazy(X) else self.fit(X).embedding_
 
     def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none.
-
-        Dask arrays and data frames give such again, lazily, with the same partitions.
-        """
+        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
         if is_lazy(X):
-            check_is_fitted(self)
-            return mapped(self.transform, X, [str(name) for name in self.get_feature_names_out()])
+            return transformed(self, X)
         located, _ = self._locate(self._checked(X))
         remark = self._outside_remark(located.status)
         if remark:
