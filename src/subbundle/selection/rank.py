@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._html import card
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
@@ -92,6 +93,10 @@ class RankChoice:
     scores: FloatArray
     growth: float
     method: str
+
+    def _repr_html_(self) -> str:
+        facts = [("rank", self.rank), ("places that agree", f"{self.confidence:.0%}"), ("chosen by", self.method)]
+        return card("RankChoice", [*facts, ("scale", self.scale), ("contrast", self.contrast)])
 
 
 def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:
