@@ -17,36 +17,33 @@ PACKAGE = Path(subbundle.__path__[0])
 TOP = "the top"
 LONGEST_FILE = 300
 # Files longer than that, with their lines.
-STILL_LONG = {
-    "bundles/principal.py": 325,
-    "estimators/atlas_embedding.py": 304,
-}
+STILL_LONG: dict[str, int] = {}
 # folder: lines, module-level constants with a number in their value. Lines are rounded up to the next 20 (a sentence
 # more in a docstring is no change of size), and folders with work under way have room for it.
 BUDGET = {
     "atlas": (980, 27),
-    "bundles": (3780, 18),
-    "charts": (2800, 39),
+    "bundles": (3800, 18),
+    "charts": (2820, 39),
     "cloud": (540, 8),
     "commands": (2460, 17),
     "diagnostics": (900, 37),
-    "distributed": (4040, 82),
+    "distributed": (4060, 82),
     "embedding": (2480, 69),
-    "estimators": (2080, 23),
+    "estimators": (2100, 23),
     "experiments": (1620, 44),
     "flow": (920, 12),
     "formats": (980, 15),
     "geodesics": (2560, 37),
     "graph": (320, 6),
-    "local": (3640, 40),
+    "local": (3580, 36),
     "plot": (540, 4),
     "selection": (1800, 69),
     "spaces": (2440, 11),
     "surface": (3660, 166),
     "testing": (420, 2),
-    "the top": (3740, 43),
+    "the top": (3760, 43),
     "triangles": (1720, 13),
-    "viewer": (1940, 17),
+    "viewer": (1960, 17),
 }
 # What a new folder may have until it stands in the table.
 NEW_FOLDER = (1500, 8)

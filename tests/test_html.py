@@ -65,6 +65,26 @@ def test_geodesics_and_sheets_show_how_rows_ended():
     assert facts_of(sb.Chart(bundle, [0, 0, 1.0], radius=1.0, n_geodesics=32))["radius"] == "1"
 
 
+def test_what_was_projected_chosen_and_read_is_shown():
+    bundle = sb.bundles.SphereTangent(2)
+    chart = sb.Chart(bundle, [0, 0, 1.0], radius=1.0, n_geodesics=32)
+    north, south = [0.0, 0.6, 0.8], [0.0, 0.6, -0.8]
+    located = facts_of(chart.locate([north, south]))
+    assert float(located["residual, median"]) < 1e-3  # the chart's tolerance
+    assert sum(int(value.split()[0]) for value in located.values() if value.endswith("of 2")) == 2
+    assert float(facts_of(chart.locate(north))["residual, median"]) < 1e-3
+    data = sb.datasets.sphere(300, noise=0.1)
+    assert facts_of(data)["points"] == "300 in R^3"
+    # The offset of the observations is the noise across the sphere.
+    assert float(facts_of(data)["offset, root mean square"]) == pytest.approx(0.1, rel=0.2)
+    choice = facts_of(sb.selection.choose_rank(CLOUD))
+    assert (choice["rank"], choice["chosen by"]) == ("2", "covariances")
+    scan = sb.scans.Scan(CLOUD, {"intensity": np.ones(400)}, 3, CLOUD)
+    assert (facts_of(scan)["rows left out"], facts_of(scan)["also"]) == ("3", "normals, intensity")
+    atlas = sb.Atlas(bundle, base_points=[north], radius=1.0)
+    assert facts_of(atlas.project([north]))["charts per point"] == "1"
+
+
 def test_a_mesh_shows_its_report():
     tetrahedron = sb.Mesh(np.eye(4)[:, :3], np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]]))
     facts = facts_of(tetrahedron)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 # Models of real data shrink by less than 3 and arrays of zeros by 1000; whoever opens a file expects about its size.
 _RATIO = 100
+# Bytes that may always be unpacked.
 _SMALL = 64 << 20
 
 

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 
+# Most steps of Newton's method, which doubles the digits in each, from the nearest point of a sample.
 _NEWTON_STEPS = 12
 
 

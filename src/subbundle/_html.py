@@ -12,6 +12,7 @@ from subbundle._types import FloatArray, Status
 
 # Dots and corners of curves in a picture: a page of many records stays small.
 _MOST_DOTS, _MOST_CURVES, _MOST_CORNERS = 400, 40, 60
+# Side of a picture in pixels.
 _SIDE = 150.0
 _BLUE = "#0072b2"
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
+# Layers of depth, painted far ones first: things in one are painted by kind.
 _SLICES = 64
 _LIGHT = np.array([-0.45, 0.65, 0.75])  # right, up, towards the eye
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from subbundle._closest import StarSurface, distance_to_arc, distance_to_curve, spiral_directions
 from subbundle._head import head_surface
+from subbundle._html import card, dots
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_nonnegative, as_points, as_positive
 
@@ -43,6 +44,11 @@ class Dataset:
     clean: FloatArray
     distance: Callable[[FloatArray], FloatArray]
     coordinates: FloatArray | None = None
+
+    def _repr_html_(self) -> str:
+        offset = float(np.sqrt(np.mean(self.distance(self.points) ** 2)))
+        facts = [("points", f"{len(self.points)} in R^{self.points.shape[1]}"), ("offset, root mean square", offset)]
+        return card("Dataset", facts, picture=dots(self.points))
 
 
 def sphere(n: int, dim: int = 2, *, noise: float = 0.0, seed: int = 0) -> Dataset:

@@ -21,6 +21,7 @@ from subbundle.estimators.atlas_messages import has_shape
 if TYPE_CHECKING:
     from subbundle.estimators import AtlasEmbedding
 
+# Lines of the grid along the longer side of a picture, points of each; and dots that can be told apart.
 _LINES, _STEPS = 12, 160
 _MOST_POINTS = 6000
 

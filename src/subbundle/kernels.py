@@ -40,6 +40,7 @@ __all__ = ["AUTO", "CODES", "GAUSSIAN", "reach_of"]
 GAUSSIAN = 0
 CODES = {"gaussian": GAUSSIAN, "compact": 6, "quartic": 4}
 AUTO = "auto"
+# t at which the quartic kernel of files of version 1 ends.
 _QUARTIC_REACH = 8.0
 
 # t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would

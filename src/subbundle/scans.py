@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._html import card, dots
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 from subbundle.formats.columns import Content
@@ -55,6 +56,11 @@ class Scan:
     attributes: Mapping[str, NDArray[Any]]
     n_dropped: int
     normals: FloatArray | None = None
+
+    def _repr_html_(self) -> str:
+        normals = [] if self.normals is None else ["normals"]
+        facts = [("points", f"{len(self.points)} in R^{self.points.shape[1]}"), ("rows left out", self.n_dropped)]
+        return card("Scan", [*facts, ("also", ", ".join([*normals, *self.attributes]))], picture=dots(self.points))
 
     def take(self, rows: Any) -> Scan:
         """The points at ``rows``, numbers or a mask, with all that belongs to them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subbundle._html import card, dots, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.surroundings import Surroundings
 
@@ -46,6 +47,10 @@ class Blended:
     weights: FloatArray
     projections: FloatArray
     coordinates: FloatArray
+
+    def _repr_html_(self) -> str:
+        facts = [("charts per point", float(self.n_charts.mean()))] if len(self.n_charts) else []
+        return card("Blended", [*facts, *endings(self.status)], picture=dots(self.points))
 
 
 def blend(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
-from subbundle._validation import as_positive
+from subbundle._validation import as_integer, as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.local.settings import Settings
@@ -21,6 +21,20 @@ _FEW = 32
 
 # A bandwidth below this fraction of the diagonal of the cloud is below the rounding of most coordinates.
 _COMPARABLE = 1e-12
+
+
+def as_rank(rank: Any, cloud: Cloud) -> int:
+    """The dimension of proper subspaces that the cloud has observations for."""
+    dim = cloud.dim
+    if dim < 2:
+        raise ValueError(f"points must have at least 2 coordinates for a proper subspace; got {dim}.")
+    rank = as_integer(rank, "rank", low=1, high=dim - 1, why=f"a proper subspace of R^{dim}")
+    if cloud.n_points < rank + 1:
+        raise ValueError(
+            f"points must hold at least rank + 1 = {rank + 1} observations to span {rank} directions; got "
+            f"{cloud.n_points}."
+        )
+    return int(rank)
 
 
 def as_bandwidth(bandwidth: Any, cloud: Cloud) -> tuple[float, LocalBandwidth | None]:

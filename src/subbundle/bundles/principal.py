@@ -10,20 +10,20 @@ import numpy as np
 from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
+from subbundle._validation import as_choice, as_nonnegative, as_points, as_positive
 from subbundle.bundles._blocked import Blocked
-from subbundle.bundles._checks import as_bandwidth, check_bandwidth, check_directions
+from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
 from subbundle.bundles._middle import SAMPLE, Seen, middle_from, typical_around
 from subbundle.bundles._reduction import reduce_cloud
+from subbundle.bundles._rest import rest_in
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import AUTO, CODES, reach_of
-from subbundle.local.backends import walk_few, walk_many
 from subbundle.local.model import LocalModel
-from subbundle.local.settings import CENTERINGS, Plan, Settings, constant_widths
+from subbundle.local.settings import CENTERINGS, Plan, Settings, Widths, constant_widths
 from subbundle.local.widths import widths_batch
 
 
@@ -104,15 +104,7 @@ class PrincipalSubbundle(Remembers):
         n_jobs: int | None = None,
     ) -> None:
         self.cloud = points if isinstance(points, Cloud) else Cloud(points)
-        dim = self.cloud.dim
-        if dim < 2:
-            raise ValueError(f"points must have at least 2 coordinates for a proper subspace; got {dim}.")
-        self._rank = as_integer(rank, "rank", low=1, high=dim - 1, why=f"a proper subspace of R^{dim}")
-        if self.cloud.n_points < self._rank + 1:
-            raise ValueError(
-                f"points must hold at least rank + 1 = {self._rank + 1} observations to span {self._rank} directions; "
-                f"got {self.cloud.n_points}."
-            )
+        self._rank = as_rank(rank, self.cloud)
         self.bandwidth, self.local_bandwidth = as_bandwidth(bandwidth, self.cloud)
         self.centering = as_choice(centering, "centering", tuple(CENTERINGS))
         self.min_density = as_nonnegative(min_density, "min_density")
@@ -164,17 +156,17 @@ class PrincipalSubbundle(Remembers):
         if local is not None:
             marks = self._settings.widths[2]
             widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive]))
-        self._settings = replace(self._settings, widths=widths, log_share=float(np.log(self.min_density)))
+        self._measure_by(widths)
 
     def _take_mass(self, typical_mass: float) -> None:
         """Believe the typical kernel mass that was given."""
         if self.local_bandwidth is not None:
-            raise ValueError(
-                "typical_mass is one number, so the bandwidth must be one too; it is a LocalBandwidth. Leave "
-                "typical_mass out."
-            )
+            raise ValueError("typical_mass needs one bandwidth; it is a LocalBandwidth. Leave typical_mass out.")
         self.typical_mass = typical_mass
-        widths = constant_widths(self.bandwidth, float(np.log(typical_mass)), self._working.dim)
+        self._measure_by(constant_widths(self.bandwidth, float(np.log(typical_mass)), self._working.dim))
+
+    def _measure_by(self, widths: Widths) -> None:
+        """Take the typical masses of ``widths`` for the unit of all others."""
         share = float(np.log(self.min_density)) if self.min_density > 0.0 else -np.inf
         self._settings = replace(self._settings, widths=widths, log_share=share)
 
@@ -274,26 +266,7 @@ class PrincipalSubbundle(Remembers):
         The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
         relative to the typical one.
         """
-        working, _, directions = self._coordinates.enter(points)
-        plan = replace(
-            plan,
-            kernel=self._settings.kernel,
-            reach=plan.reach if self.kernel == "gaussian" else self._settings.reach,
-            codimension=max(self._coordinates.span - self.rank, 1),
-            log_share=self._settings.log_share,
-            min_gap=self.min_gap,
-        )
-        walk = walk_few if self._working.blocks.size else walk_many
-        found = walk(self._working, working, self._settings.widths, np.empty(0), plan, resolve_jobs(self.n_jobs))
-        leave, centre = self._coordinates.leave, self._coordinates.centre
-        return replace(
-            found,
-            points=leave(found.points, directions) + centre,
-            mean=leave(found.mean, directions) + centre,
-            tangents=np.stack([leave(found.tangents[:, :, i], directions) for i in range(self.rank)], axis=2),
-            forms=np.stack([leave(found.forms[:, i], directions) for i in range(found.forms.shape[1])], axis=1),
-            basis=None,
-        )
+        return rest_in(self._working, self._coordinates, self._settings, points, plan, self.n_jobs)
 
     def bandwidth_at(self, points: Any) -> FloatArray:
         """a(p) [batch] at ``points`` [batch, d]."""

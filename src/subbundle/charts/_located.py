@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from subbundle._html import card, dots, endings
 from subbundle._types import FloatArray, Status, StatusArray
 
 
@@ -28,6 +31,10 @@ class Located:
     points: FloatArray
     residuals: FloatArray
     status: StatusArray
+
+    def _repr_html_(self) -> str:
+        facts = [("residual, median", float(np.nanmedian(self.residuals)))] if np.isfinite(self.residuals).any() else []
+        return card("Located", [*facts, *endings(self.status)], picture=dots(np.atleast_2d(self.coordinates)))
 
     def first(self) -> Located:
         """The record of the first row alone."""

@@ -38,14 +38,14 @@ from subbundle.selection.gap import mean_gaps
 
 # Points within R of a place, or the part of all that small samples can give; R is at least so many bandwidths.
 _MEMBERS, _MOST_OF_ALL, _BANDWIDTHS = 80, 0.125, 1.5
-_PLACES = 300
+# Places at which brackets are taken, pairs of them that are compared at least and at most, and blocks of space that are
+# left out in turn for the standard error; products beyond a quantile are those of single bad fits.
+_PLACES, _LEAST_PAIRS, _MOST_PAIRS, _BLOCKS, _CLIP = 300, 50, 20_000, 16, 0.98
 # Pairs share no data beyond 2R, and are of one neighbourhood up to 5R.
 _APART, _TOGETHER = 2.0, 5.0
-_LEAST_PAIRS, _MOST_PAIRS = 50, 20_000
-_BLOCKS = 16
-_CLIP = 0.98
 # Observations of a cloud that are looked at, and dimensions up to which it is taken as it is.
 _SAMPLE, _FEW_DIMENSIONS = 2000, 4
+# Scales that are looked at: gaps of clouds with a shape have one or two peaks.
 _PEAKS = 3
 # Mean gap that the subspaces of pure noise have (0.1 to 0.3): where it is no larger they do not turn, they are random.
 _FAINT = 0.3

@@ -17,12 +17,11 @@ NOT_A_SURFACE = 0.025
 BENT = 1.0
 # Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to tell apart.
 NOISY = 0.6
-UNSURE = 0.7
-UNEVEN = 10.0
-OUTLYING = 0.02
-REPEATED = 0.01
-FAINT_GAP = 0.4
-FEW = 100
+# Fraction of the places that agree on the rank, below which it is worth a second look; mean gap below which subspaces
+# are hardly more distinct than those of noise, 0.1 to 0.3; ratio of the density's 95 % to its 5 % quantile.
+UNSURE, FAINT_GAP, UNEVEN = 0.7, 0.4, 10.0
+# Fractions of the observations that are outliers, or copies of others; observations below which nothing is certain.
+OUTLYING, REPEATED, FEW = 0.02, 0.01, 100
 # Fraction of the variance in k principal components above which nothing is bent, and in the components that were looked
 # at below which more was left out than noise.
 FLAT, MOST_KEPT = 0.995, 0.95

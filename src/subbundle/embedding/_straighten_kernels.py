@@ -12,6 +12,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
 
+# Most sweeps over a path: a bound, most settle before.
 _SWEEPS = 80
 # A path has settled when no point moves by more than this fraction of a radius.
 _SETTLED = 2e-3

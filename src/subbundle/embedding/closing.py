@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import dijkstra
 from subbundle._types import FloatArray, evenly
 from subbundle.graph.neighborhoods import Neighborhoods
 
+# Times that an edge must be longer after unrolling to cross the cut: curvature stretches by less, see above.
 _APART = 3.0
 # Nodes from which all distances are taken to find a central one.
 _PROBES = 16

@@ -19,6 +19,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.embedding.rigid_charts import RigidCharts
 from subbundle.embedding.scaling import Stress
 
+# Most rounds, of which a few suffice, and halvings of a step that does not gain.
 _ROUNDS, _HALVINGS = 25, 4
 # Relative gain of E below which the rounds end, and accuracy of the conjugate gradients.
 _SETTLED, _TOL, _MOST = 3e-4, 1e-2, 200

@@ -23,6 +23,7 @@ from sklearn.neighbors import NearestNeighbors
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 
+# Rows at which risks are compared, of each split, and most neighbours: larger neighbourhoods are no longer local.
 _QUERIES, _MOST_NEIGHBORS = 300, 400
 # Queries in all: small tables are split several times, so that no single split decides.
 _ALL_QUERIES, _MOST_SPLITS = 900, 4

@@ -28,6 +28,7 @@ _TIE = 1.05
 _SHARPNESS = 12.0
 # Numbers in the table of distances from landmarks, and the fewest landmarks.
 _TABLE, _FEWEST_LANDMARKS = 300_000, 150
+# Rounds of the first layout and the relative gain that ends them; another one follows it.
 _ROUNDS, _TOL = 30, 1e-3
 
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._types import FloatArray, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.embedding.atlas_distance import AtlasDistance
@@ -21,9 +21,9 @@ from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, t
 from subbundle.estimators._atlas_place import Placed, completed, place_rows
 from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
-from subbundle.estimators._lazy import is_lazy, sampled, transformed
+from subbundle.estimators._coordinates import GivesCoordinates
+from subbundle.estimators._lazy import sampled
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
-from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.atlas_messages import fit_message, outside_message
 from subbundle.estimators.state import State
 from subbundle.selection.components import Components
@@ -36,7 +36,7 @@ _CHOICES = {
 }  # fmt: skip
 
 
-class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     """Coordinates for the whole of a curved k-dimensional shape, true to scale, with an inverse.
 
     A small chart at every row, with as much curvature as there is evidence of, is laid out in R^k together with the
@@ -177,20 +177,9 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
             warnings.warn(message, SubbundleWarning, stacklevel=2)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> FloatArray:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> FloatArray:  # type: ignore[override]
         """Fit, and return the coordinates [n_samples, n_components] of the training points."""
-        fitted = self.fit(X, sample_weight=sample_weight)
-        return fitted.transform(X) if is_lazy(X) else fitted.embedding_
-
-    def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
-        if is_lazy(X):
-            return transformed(self, X)
-        placed = self._place(self._checked(X))
-        message = outside_message(placed.status, self.outside)
-        if message:
-            warnings.warn(message, SubbundleWarning, stacklevel=2)
-        return placed.coordinates
+        return super().fit_transform(X, sample_weight=sample_weight)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] of the shape at coordinates ``X`` [n_samples, n_components].
@@ -225,15 +214,6 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
         points. About 1 for more of the same; much larger for what was not there."""
         return self._place(self._checked(X)).novelty(self._residual_scale)
-
-    def loadings(self, X: Any) -> FloatArray:
-        """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
-        coordinates = checked_coordinates(self, X)
-        known = np.isfinite(coordinates).all(axis=1)
-        jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
-        jacobian[known] = self.atlas_.jacobian(coordinates[known])
-        moved: FloatArray = np.einsum("dr,nrk->ndk", self.axes_, jacobian)
-        return moved
 
     def distance(self, X: Any, Y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances along the shape from ``X`` [n, n_features] to ``Y``, or among ``X``.
@@ -288,6 +268,19 @@ class AtlasEmbedding(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transform
         table = read_table(self, X, reset=False)
         rows = table if self._distances is None else self._distances.enter(table)
         return completed(rows, self._components, self.atlas_)
+
+    def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
+        placed = self._place(X)
+        return placed.coordinates, placed.status
+
+    def _outside_message(self, status: StatusArray) -> str:
+        return outside_message(status, self.outside)
+
+    def _jacobian_at(self, coordinates: FloatArray) -> FloatArray:
+        known = np.isfinite(coordinates).all(axis=1)
+        jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
+        jacobian[known] = self.atlas_.jacobian(coordinates[known])
+        return jacobian
 
     def _place(self, X: FloatArray) -> Placed:
         return place_rows(X, self._components, self.atlas_, self.outside)

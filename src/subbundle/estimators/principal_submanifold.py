@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning, all_finite, count_statuses, evenly
@@ -17,13 +17,13 @@ from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.estimators._checks import FEW, checked_coordinates, explained
+from subbundle.estimators._coordinates import GivesCoordinates
 from subbundle.estimators._first_chart import find_base_point, first_chart
-from subbundle.estimators._lazy import is_lazy, sampled, transformed
+from subbundle.estimators._lazy import sampled
 from subbundle.estimators._learn import checked_rows, learn
 from subbundle.estimators._on_manifold import kept_variance
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
-from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.spaces.base import Space
 
@@ -31,7 +31,7 @@ from subbundle.spaces.base import Space
 _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
 
 
-class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     """Coordinates on the principal submanifold of a cloud, with an inverse.
 
     Geodesics of the principal subbundle leave a base point μ in all directions of a k-dimensional subspace and trace a
@@ -158,24 +158,10 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         located, residuals = self._locate(X)
         self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
         self._judge(X)
-        remarks = " ".join(filter(None, (learned.remark, self._outside_remark(located.status))))
+        remarks = " ".join(filter(None, (learned.remark, self._outside_message(located.status))))
         if remarks:
             warnings.warn(remarks, SubbundleWarning, stacklevel=2)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
-        """Fit, and return the coordinates [n_samples, n_components] of the training points."""
-        return self.fit(X).transform(X) if is_lazy(X) else self.fit(X).embedding_
-
-    def transform(self, X: Any) -> FloatArray:
-        """Coordinates [n_samples, n_components] of ``X``, lazy for Dask collections; ``outside``: those beyond."""
-        if is_lazy(X):
-            return transformed(self, X)
-        located, _ = self._locate(self._checked(X))
-        remark = self._outside_remark(located.status)
-        if remark:
-            warnings.warn(remark, SubbundleWarning, stacklevel=2)
-        return located.coordinates
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] at coordinates ``X`` [n_samples, n_components].
@@ -190,13 +176,6 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         """Coordinates, distances from the reconstruction, and `subbundle.Status` of every row of ``X``."""
         located, residuals = self._locate(self._checked(X))
         return located.coordinates, residuals, located.status
-
-    def loadings(self, X: Any) -> FloatArray:
-        """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
-        coordinates = checked_coordinates(self, X)
-        jacobian = self.chart_.jacobian(self._inside(coordinates))
-        moved: FloatArray = np.einsum("dr,nrk->ndk", self.axes_, jacobian)
-        return moved
 
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
@@ -268,6 +247,13 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         offsets = X - self._components.leave(located.points)
         return located, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
 
+    def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
+        located, _ = self._locate(X)
+        return located.coordinates, located.status
+
+    def _jacobian_at(self, coordinates: FloatArray) -> FloatArray:
+        return self.chart_.jacobian(self._inside(coordinates))
+
     def _inside(self, coordinates: FloatArray) -> FloatArray:
         """``coordinates`` [n, k], those outside drawn back along their ray, which meets the border once."""
         beyond = ~self.chart_.inside(coordinates) & np.isfinite(coordinates).all(axis=1)
@@ -283,7 +269,7 @@ class PrincipalSubmanifold(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Tra
         drawn[beyond] = low[:, None] * rays
         return drawn
 
-    def _outside_remark(self, status: StatusArray) -> str:
+    def _outside_message(self, status: StatusArray) -> str:
         """A sentence where more points than a few have no place in the chart; empty otherwise."""
         outside = status[status != Status.OK]
         if outside.size <= (FEW if self.outside == "nearest" else 0.0) * status.size:

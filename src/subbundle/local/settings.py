@@ -11,7 +11,7 @@ from subbundle._types import FloatArray
 # What `_widths.width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
 
-LOCAL, RECENTRED, NONE = 0, 1, 2
+LOCAL, RECENTRED, NONE = range(3)
 CENTERINGS = {"local": LOCAL, "recentred": RECENTRED, "none": NONE}
 
 

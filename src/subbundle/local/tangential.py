@@ -45,6 +45,7 @@ from subbundle.local.walk import (
 )  # fmt: skip
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
+# First room for neighbours, more than most windows need; not a power of two, see `gather`.
 _ROOM = 4120
 
 

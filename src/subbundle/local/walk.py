@@ -41,8 +41,7 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 # window narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height, |b'|² of the bias b' = 4/3 (c − c') seen there, bias·b'.
 # Last, how far from where the row began observations could have a weight.
 LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, BIAS = range(12)
-LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL, LOOKED = range(12, 18)
-COLUMNS = 18
+LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL, LOOKED, COLUMNS = range(12, 19)
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
 # First room for neighbours; not a power of two, see `gather`.

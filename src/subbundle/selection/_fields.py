@@ -11,6 +11,7 @@ from subbundle.selection._ladder import first_widths
 
 # Steepest that a bandwidth should be, |∇a|: within one bandwidth it then changes by this fraction of itself.
 _STEEPEST = 0.5
+# Fraction of the places that must be no steeper: the steepest are where few observations are.
 _STEEP_QUANTILE = 0.98
 # Landmarks that the Gaussian of a field joins: h is a distance to the n-th neighbour among them, where they are dense.
 # Where they are sparse the nearest one decides; values are averaged over neighbours before.

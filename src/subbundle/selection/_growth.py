@@ -23,6 +23,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 
+# Neighbours that the dimension is taken from, few enough to lie flat; and more of them, whose dimensions bound it too.
 _NEIGHBOURS, _WIDER = 10, (20, 40)
 # What the noise may have added to a typical squared distance for it to be taken off. Where it is more, or where what
 # was left out is no noise, the dimension is too large rather than too small.

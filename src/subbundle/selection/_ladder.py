@@ -21,6 +21,7 @@ from subbundle.selection._tuning import (
 
 # Neighbours per dimension that the first width is looked for among.
 _AMONG = 64
+# Where the search for it begins, relative to the distance of the farthest of these.
 _NARROWEST = 1e-6
 
 

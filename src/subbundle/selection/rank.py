@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._html import card
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
@@ -36,7 +37,9 @@ from subbundle.selection.components import principal_components
 
 # Observations in use: the finest scale of more would only be finer.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
+# The ladder ends at this fraction of the size: beyond, a neighbourhood is the cloud.
 _WIDEST = 0.25
+# Steps of the mean shift into the middle of the cloud; noise is left behind by the first.
 _SHIFTS = 2
 # Below this fraction of a² an eigenvalue is attributed to noise. On a straight border one of them is 0.36.
 _PART = 0.6
@@ -48,11 +51,13 @@ _SPARED = 1e-4
 _CHANCE = float(np.log(1.5))
 # Weight at which the finest plateau is believed, whatever comes after it; and the least that is worth anything.
 _ENOUGH, _FAINT = 0.6, 0.2
+# Places whose counts decide the dimension around an observation: an odd number, so that two cannot draw.
 _VOTERS = 5
 # The neighbour whose distance says which components matter, less two.
 _NEIGHBOUR = 2
 # Components of tables without a noise floor at most, for the time of the eigenproblems: with 289 they took 8 s.
 _MOST_COMPONENTS = 64
+# With fewer, no neighbourhood is both a neighbourhood and large enough to have directions.
 _LEAST_POINTS = 30
 
 
@@ -92,6 +97,10 @@ class RankChoice:
     scores: FloatArray
     growth: float
     method: str
+
+    def _repr_html_(self) -> str:
+        facts = [("rank", self.rank), ("places that agree", f"{self.confidence:.0%}"), ("chosen by", self.method)]
+        return card("RankChoice", [*facts, ("scale", self.scale), ("contrast", self.contrast)])
 
 
 def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:

@@ -18,6 +18,7 @@ from subbundle.viewer.scene import Scene
 if TYPE_CHECKING:
     from subbundle.viewer.server import Server
 
+# Of the frame in a notebook, in pixels: controls and picture without scrolling.
 _HEIGHT = 560
 
 

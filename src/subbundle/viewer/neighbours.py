@@ -14,6 +14,7 @@ from subbundle.graph import neighbor_graph
 from subbundle.viewer.rows import ENOUGH
 from subbundle.viewer.scene import Graph
 
+# Neighbours of a row in the graph: paths are then longer than geodesics by a few per cent.
 _NEIGHBORS = 12
 # Coordinates above which neighbours are looked for among the leading components, which keep the distances that matter.
 _MOST_COORDINATES = 16

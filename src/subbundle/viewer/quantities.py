@@ -12,6 +12,7 @@ from subbundle._types import IntArray, Status
 from subbundle.plot.palette import MOST_CATEGORIES
 from subbundle.viewer.scene import Quantity
 
+# Different words up to which a column is a label; names and identifiers have more.
 _MOST_WORDS = 200
 
 
