@@ -238,3 +238,18 @@ def test_output_must_not_replace_input_nor_mix_with_an_interrupted_job(tmp_path)
     np.save(tmp_path / "b.npy", np.zeros((50, 5)))
     with pytest.raises(ValueError, match="points must have 2 or 3 coordinates to be denoised in tiles; they have 5"):
         denoise(tmp_path / "b.npy", tmp_path / "out", bandwidth=WIDTH)
+
+
+def test_an_indexed_file_becomes_a_plain_one(tmp_path):
+    laspy = pytest.importorskip("laspy")
+    header = laspy.LasHeader(point_format=6, version="1.4")
+    header.scales = np.full(3, 2.0**-16)
+    header.vlrs.append(laspy.VLR("copc", 1, "the index", bytes(160)))
+    header.vlrs.append(laspy.VLR("someone", 7, "a note", b"kept"))
+    file = laspy.LasData(header)
+    file.x, file.y, file.z = sb.datasets.sphere(600, noise=0.03, seed=0).points.T
+    file.write(tmp_path / "a.copc.laz")
+    job = denoise(tmp_path / "a.copc.laz", tmp_path / "out", bandwidth=WIDTH, points_per_tile=300)
+    assert [path.name for path in job.paths] == ["a.laz"]
+    found = laspy.read(job.paths[0])
+    assert [record.user_id for record in found.vlrs if record.user_id in ("copc", "someone")] == ["someone"]

@@ -74,4 +74,4 @@ def on_workers(options: argparse.Namespace) -> Any:
 
 def worker_count(options: argparse.Namespace, client: Any) -> int:
     """Workers among whom ``--memory`` is divided."""
-    return max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
+    return max(len(client.nthreads()), 1)

@@ -158,6 +158,7 @@ def _finer(header: Any, grain: Grain) -> Any:
     The extent is the measured one: what the header says of it need not be true.
     """
     made = deepcopy(header)
+    made.vlrs = type(made.vlrs)(record for record in made.vlrs if record.user_id != "copc")  # its index is no more
     step = 10.0 ** np.floor(np.log10(grain.step))
     extent = np.maximum(np.abs(grain.high - header.offsets), np.abs(grain.low - header.offsets))
     made.scales = np.where(extent / step < 2.0**31, np.minimum(header.scales, step), header.scales)

@@ -65,7 +65,8 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
             notes.append(choice.remark)
     else:
         width = float(bandwidth)
-    near, share = _dense(plan, places, points, _ROOM * width, client)
+    points, share = _dense(plan, places, points, _ROOM * width, client)
+    near = Cloud(points)
     # Raises where the bandwidth does not suit the data.
     PrincipalSubbundle(near, rank, width)
     bundle = PrincipalSubbundle(near, rank, width, min_density=0.0)

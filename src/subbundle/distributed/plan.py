@@ -25,7 +25,8 @@ from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.workers import per_worker
 
-# Bytes of a worker for every observation of a tile: tree, halo and copies. Measured (`benchmarks scale_out`): 330.
+# Bytes of a worker for every observation of a tile: tree and copies take half (`benchmarks scale_out`), as much is for
+# halos, which are wide where tiles are small.
 BYTES_PER_POINT = 700.0
 # Larger tiles have less halo, and worse balance between workers.
 _LARGEST, _SMALLEST = 4_000_000, 1_000
