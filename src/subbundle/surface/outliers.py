@@ -26,6 +26,8 @@ _LEVELS, _VOXEL, _FLOOR = 5.0, 5.0, 0.05
 _MEDIAN = 0.6745
 # Sideways distance from the nearest vertex, in cells, beyond which there is no surface.
 _ASIDE = 3.0
+# Voxels along the longest side of the cloud in which neighbours are asked for together.
+_ASKED = 64
 # Fraction of the observations of a closed piece deeper than a window from which on it is a body: of a full ball two
 # windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
 _BODY = 0.12
@@ -41,7 +43,7 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
     if not doubtful.any():
         return faces
     used = np.unique(faces)
-    nearest = used[cKDTree(vertices[used]).query(points)[1]]
+    nearest = used[_nearest(vertices[used], points)]
     depth = np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1)
     beside = np.bincount(piece[nearest], minlength=len(count))
     deep = np.bincount(piece[nearest], depth > window, minlength=len(count))
@@ -53,7 +55,7 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
 
     The noise of a place is that of the observations within a ``window`` of the surface: beside a clump most are not.
     """
-    nearest = cKDTree(vertices).query(points)[1]
+    nearest = _nearest(vertices, points)
     away = points - vertices[nearest]
     height = np.abs(np.sum(away * normals[nearest], axis=1))
     aside = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))
@@ -62,6 +64,17 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     far = height > _LEVELS * np.maximum(noise, _FLOOR * cell)
     rows: IntArray = np.flatnonzero(far | (aside > _ASIDE * cell))
     return rows
+
+
+def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
+    """The row [n] of ``vertices`` [m, 3] nearest to each of ``points`` [n, 3], asked for in the order of their places.
+
+    Neighbours find the same branches of the tree in the processor's cache: half the time.
+    """
+    order = np.argsort(voxel_keys(points, points.min(axis=0), float(np.ptp(points, axis=0).max()) / _ASKED))
+    nearest = np.empty(len(points), np.int64)
+    nearest[order] = cKDTree(vertices).query(points[order])[1]
+    return nearest
 
 
 def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bool_], side: float) -> FloatArray:

@@ -41,6 +41,8 @@ from subbundle.triangles.mesh import Mesh, Summary
 
 # Cells so much wider than wanted are worth a warning.
 _WIDENED = 1.25
+# Quantiles of the coordinates between which the object is, for certain.
+_BULK = (0.01, 0.99)
 # In R^d and of an atlas an opening has a width and no half-width, and is a little wider for being seen by fewer points.
 _WIDTH = 4.0 / 3.0
 
@@ -172,10 +174,12 @@ def reconstruct(
 
 def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
     """Seeds of the scan, and the grid around them."""
+    # Where the grid is too large for cells as fine as they should be, seeds need be no finer; outliers do not count.
+    cell = implicit.grid_around(np.quantile(scan.points, _BULK, axis=0), scan.cell).cell
     if scan.facing is None:
-        seeds = plant(cloud, scan.points, scan.weights, scan.window, scan.cell)
+        seeds = plant(cloud, scan.points, scan.weights, scan.window, cell)
     else:
-        seeds = plant_facing(scan.facing, scan.window, scan.cell)
+        seeds = plant_facing(scan.facing, scan.window, cell)
     concerns.seeds_found(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     grid = implicit.grid_around(seeds.points, scan.cell)
     if grid.cell > _WIDENED * scan.cell:
