@@ -78,7 +78,7 @@ def reconstruct(
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
-    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than two bandwidths, and
+    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than four bandwidths, and
     sheets that are nearly height fields are turned upward.
 
     Parameters
