@@ -24,10 +24,7 @@ def sorted_vertices(path):
 
 
 def test_one_mesh_for_every_size_of_tiles(hills, tmp_path):
-    found = [
-        distributed.reconstruct(hills, tmp_path / f"{size}.ply", points_per_tile=size, work=tmp_path / f"w{size}")
-        for size in (10_000, 2500)
-    ]
+    found = [distributed.reconstruct(hills, tmp_path / f"{size}.ply", points_per_tile=size) for size in (10_000, 2500)]
     assert found[0].n_tiles == 1
     assert found[1].n_tiles > 2
     for mesh in found:

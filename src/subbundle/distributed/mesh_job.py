@@ -91,8 +91,8 @@ def reconstruct(
     bandwidth : float or "auto"
         As for `subbundle.reconstruct`.
     work : folder or None
-        For tiles and results, about 400 bytes a point; ``.subbundle`` beside or in ``out`` by default, and removed at
-        the end.
+        In its folder ``.subbundle`` are tiles and results, about 400 bytes a point, removed at the end; by default that
+        is the folder ``out``, or the one of the file.
     resume : bool
         Go on with what an earlier job left in ``work``.
 
