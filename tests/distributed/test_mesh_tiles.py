@@ -50,11 +50,13 @@ SCENES = {
     "nested spheres": lambda: np.concatenate([ball(4000, [0, 0, 0], 1.0, 0.0, 3), ball(2500, [0, 0, 0], 0.7, 0.0, 4)]),
     "hills": lambda: hills(5000, 0.005, 5),
     "thin slab": lambda: slab(12000, [2.0, 1.0, 0.2], 0.002, 6),
+    # Both look upward: between them the mean of their planes is zero, and there is no surface.
+    "deck over ground": lambda: np.concatenate([hills(4000, 0.0, 7), hills(4000, 0.0, 8) + [0.0, 0.0, 0.4]]),
 }
 # Euler characteristic, components and border loops.
 TOPOLOGY = {
     "sphere": (2, 1, 0), "torus": (0, 1, 0), "two spheres": (4, 2, 0), "nested spheres": (4, 2, 0), "hills": (1, 1, 1),
-    "thin slab": (2, 1, 0),
+    "thin slab": (2, 1, 0), "deck over ground": (2, 2, 2),
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.surface import extract
 
 # Cells of a brick, and cells within which a seed's plane counts.
-BRICK, _REACH = 32, 4.0
+BRICK, _REACH = 32, 5.0
 # Least weight of a seed, as a fraction of that of a sure one.
 _UNSURE = 0.05
 

@@ -78,7 +78,7 @@ def reconstruct(
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
-    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than two bandwidths, and
+    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than four bandwidths, and
     sheets that are nearly height fields are turned upward.
 
     Parameters
@@ -91,8 +91,8 @@ def reconstruct(
     bandwidth : float or "auto"
         As for `subbundle.reconstruct`.
     work : folder or None
-        For tiles and results, about 400 bytes a point; ``.subbundle`` beside or in ``out`` by default, and removed at
-        the end.
+        In its folder ``.subbundle`` are tiles and results, about 400 bytes a point, removed at the end; by default that
+        is the folder ``out``, or the one of the file.
     resume : bool
         Go on with what an earlier job left in ``work``.
 

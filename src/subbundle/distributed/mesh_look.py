@@ -83,7 +83,7 @@ def scale_of(
     scale = Scale(
         (float(begin[0]), float(begin[1]), float(begin[2])), scan.cell, scan.window, scan.pilot.noise,
         scan.pilot.spacing, scan.pilot.noise, scan.side, planting.LEAST_MASS,
-        float(np.median(seeds.mass)) if len(seeds.points) else 1.0,
+        float(np.median(seeds.mass)) / share if len(seeds.points) else 1.0,
     )  # fmt: skip
     if len(seeds.points) == 0:
         return scale

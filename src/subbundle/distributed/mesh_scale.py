@@ -23,9 +23,9 @@ _BLOCK_WINDOWS = 6.0
 _REACH = 3.0 + 0.4 * BLOCK
 # Cells from a tile within which its mesh is known before it is cut off at the tile: rings of the border, its smoothing,
 # and a few for what the tile owns beyond its box.
-MESH_MARGIN = 24
+MESH_MARGIN = 26
 # Cells beyond that in which seeds speak for a grid point, and a window for a vertex of the border.
-_SEEING = 12
+_SEEING = 10
 # Cells around a tile in which centres of quadrics count for its vertices.
 CENTRES = 13.0
 # Bits of a cell's number along each axis; the rest of a name is for the vertices of one cell.

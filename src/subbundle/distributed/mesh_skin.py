@@ -24,11 +24,12 @@ from subbundle.surface.local import WeightedCloud
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Rings of edges from the border in which the mesh may reach beyond the cloud.
-_RINGS = 8
-# Cosine to the nearest seed below which a face looks the wrong way: the planes of two walls meet between them.
-_OPPOSITE = 0.0
+_RINGS = 10
+# Cells from the nearest seed within which a face may look the other way: folds where scans are misaligned. Further away
+# it lies between two sheets that look the same way, where the mean of their planes is zero.
+_FOLD = 1.5
 # Holes narrower than so many windows are none.
-_NARROW = 2.0
+_NARROW = 4.0
 # Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
 # width are, where observations are fewer than outliers of the scene may have.
 _CRUMB, _NARROW_PART = 8.0, 16.0
@@ -91,8 +92,9 @@ def _manifold(
     if len(faces) == 0:
         return found.names, found.points, faces
     across = repair.face_normals(found.points, faces)
-    nearest = cKDTree(seeds.points).query(found.points[faces].mean(axis=1))[1]
-    faces = faces[np.sum(across * seeds.normals[nearest], axis=1) > _OPPOSITE * np.linalg.norm(across, axis=1)]
+    far, nearest = cKDTree(seeds.points).query(found.points[faces].mean(axis=1))
+    alike = np.sum(across * seeds.normals[nearest], axis=1) > 0.0
+    faces = faces[alike | (far < _FOLD * scale.cell)]
     if len(faces) == 0:
         return found.names, found.points, faces
     edges = edges_of(faces)
