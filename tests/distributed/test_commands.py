@@ -25,7 +25,7 @@ def test_scans_are_denoised_in_pieces(address, tmp_path, capsys):
     typed = ["denoise", *given, "-o", str(tmp_path / "out"), "--scheduler", address, "--memory", "4GB"]
     assert main([*typed, "--crop", ",,,,-0.5,"]) == 0
     said = capsys.readouterr()
-    assert "points in 1 tiles, dimension 2, bandwidth" in said.out
+    assert "points, tiles: 1, dimension 2, bandwidth" in said.out
     assert f"out of bounds, or outliers): {np.sum(points[:, 2] < -0.5)} rows" in said.out
     assert "wrote 2 files to" in said.out
     assert said.err == ""  # nobody watches

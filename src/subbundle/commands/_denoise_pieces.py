@@ -34,7 +34,7 @@ def run_pieces(options: argparse.Namespace) -> None:
 
 def _about(job: Denoised) -> list[str]:
     """What was found, in lines of words."""
-    lines = [f"{job.n_points} points in {job.n_tiles} tiles, dimension {job.rank}, bandwidth {job.bandwidth:.4g}"]
+    lines = [f"{job.n_points} points, tiles: {job.n_tiles}, dimension {job.rank}, bandwidth {job.bandwidth:.4g}"]
     lines.append(f"noise {job.noise:.4g} along each normal direction")
     lines += [f"  {Status(code).message}: {count}" for code, count in job.statuses.items() if code != Status.OK]
     if job.n_left_out:

@@ -39,7 +39,7 @@ def _about(job: TiledMesh) -> list[str]:
     """What came out, in lines of words."""
     parts = "1 connected component" if job.n_components == 1 else f"{job.n_components} connected components"
     lines = [
-        f"points: {job.n_points} in {job.n_tiles} tiles",
+        f"points: {job.n_points}, tiles: {job.n_tiles}",
         f"noise {job.noise:.4g}, spacing {job.spacing:.4g}, bandwidth {job.bandwidth:.4g}, cells of {job.cell:.4g}",
         f"mesh: {job.n_vertices} vertices, {job.n_faces} faces, {parts}, {job.n_border_edges} border edges, "
         f"Euler characteristic {job.euler_characteristic}",
