@@ -33,6 +33,7 @@ class TestTruth:
         # Coordinates predict a row up to its noise, which is 0.03 in three directions.
         noise = 3.0 * 0.03**2 / np.var(sheet.points, axis=0).sum()
         assert fitted.quality_.prediction_error < noise < fitted.quality_.pca_prediction_error
+        assert "nan" not in fitted.quality_.sentence()
 
     def test_flat_data_is_only_moved(self):
         rng = np.random.default_rng(0)

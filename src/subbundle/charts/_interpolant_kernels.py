@@ -15,13 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts._levenberg_kernels import MOST_ROUNDS, hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 
+# Most iterations of a search: ten are usual, and of the noisiest rows of a roll one in a hundred takes more than 60.
+_ROUNDS = 100
 # Positions in a cell this near to its corners are left to the next cell, whose border may be another.
 _CORNER = 1e-6
-# Near the smallest numbers there are: a chart of a radius of that size has a place, and no derivatives.
-_TINY = 1e-300
 
 
 @kernel
@@ -61,7 +61,8 @@ def evaluate(table, step, v, point, jacobian):
         return
     after = ray + 1 if ray + 1 < n_rays else 0
     o1, e0, e1 = hermite(s)
-    do1, de0, de1 = hermite_slopes(s, max(2.0 * np.pi / n_rays * r, _TINY))
+    # A chart whose radius is near the smallest numbers there are has a place, and no derivatives.
+    do1, de0, de1 = hermite_slopes(s, max(2.0 * np.pi / n_rays * r, 1e-300))
     a, b, c, e = table[ray, node], table[ray, node + 1], table[after, node], table[after, node + 1]
     size = np.hypot(v[0], v[1])
     u0, u1 = (v[0] / size, v[1] / size) if size > 0.0 else (1.0, 0.0)
@@ -108,7 +109,7 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(table, step, v, point, jacobian)
         value, damping = squared_distance(point, target), 0.0
-        for _ in range(MOST_ROUNDS):
+        for _ in range(_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(table, step, tried, tried_point, tried_jacobian)
             value, damping, resting[i] = judge(

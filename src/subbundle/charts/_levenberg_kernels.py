@@ -12,9 +12,6 @@ from subbundle._compiled import kernel
 from subbundle.charts.tuning import CONVERGED_STEP, ROUNDING_STEP
 from subbundle.local.regression import factorise, solve
 
-# Iterations of a search at most; ten are usual, and a search that is cut short has a status.
-MOST_ROUNDS = 100
-
 
 @kernel
 def hermite(t):

@@ -16,10 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts._levenberg_kernels import MOST_ROUNDS, hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 from subbundle.local.regression import factorise, solve
 
+# Most iterations of a search: fewer than over a table, since each is a least-squares fit.
+_ROUNDS = 60
 # Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
 _LEAST = 1e-4
 
@@ -152,7 +154,7 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian)
         value, damping = squared_distance(point, target), 0.0
-        for _ in range(MOST_ROUNDS):
+        for _ in range(_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
             value, damping, resting[i] = judge(

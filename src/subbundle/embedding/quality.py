@@ -50,7 +50,8 @@ class Quality:
         """The figures in a line, those of principal components in brackets."""
         named = {"trustworthiness": "trustworthiness", "continuity": "continuity", "prediction_error": "unpredicted"}
         beside = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
-        return f"{', '.join(beside)}, stress {self.stress:.3f} (in brackets: PCA)"
+        beside += [] if np.isnan(self.stress) else [f"stress {self.stress:.3f}"]
+        return f"{', '.join(beside)} (in brackets: PCA)"
 
     def as_dict(self) -> dict[str, float | None]:
         """The figures by name, None where there is none, as JSON knows it."""

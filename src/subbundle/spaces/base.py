@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_points
+from subbundle._validation import as_integer, as_points
 from subbundle.spaces.linalg import dot
 
 CUT_TOLERANCE = 1e-12
@@ -173,6 +174,19 @@ class BaseSpace(ABC):
     def expand(self, array: FloatArray, *others: FloatArray) -> FloatArray:
         """``array`` repeated to the common leading shape of it and the others, as an array of its own."""
         return np.broadcast_to(array, (*self.batch(array, *others), *self.shape)).copy()
+
+
+@dataclass(frozen=True)
+class VectorSpace(BaseSpace):
+    """Spaces whose points are vectors, with so many entries more than dimensions."""
+
+    dim: int
+    shape: tuple[int, ...] = field(init=False, repr=False)
+    entries_more: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1))
+        object.__setattr__(self, "shape", (self.dim + self.entries_more,))
 
 
 def one_array(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:

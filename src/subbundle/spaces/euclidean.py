@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace
+from subbundle.spaces.base import VectorSpace
 from subbundle.spaces.linalg import dot
 
 
 @final
 @dataclass(frozen=True)
-class Euclidean(BaseSpace):
+class Euclidean(VectorSpace):
     """The vector space R^dim, exp_x(v) = x + v.
 
     Parameters
@@ -29,13 +28,6 @@ class Euclidean(BaseSpace):
     >>> float(Euclidean(2).dist(np.array([0.0, 0.0]), np.array([3.0, 4.0])))
     5.0
     """
-
-    dim: int
-    shape: tuple[int, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1))
-        object.__setattr__(self, "shape", (self.dim,))
 
     @property
     def requirement(self) -> str:

@@ -13,21 +13,20 @@ and the metric on vectors tangent at x is h(v, w) = v̄_⊥·w̄_⊥ + (v̄·n)(
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import numpy as np
 
 from subbundle._elementwise import arcsinh, cosh, sinh
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer
-from subbundle.spaces.base import BaseSpace
+from subbundle.spaces.base import VectorSpace
 from subbundle.spaces.linalg import complement, dot, ratio
 
 
 @final
 @dataclass(frozen=True)
-class Hyperbolic(BaseSpace):
+class Hyperbolic(VectorSpace):
     """The hyperboloid model of curvature −1.
 
     Parameters
@@ -43,12 +42,7 @@ class Hyperbolic(BaseSpace):
     2.0
     """
 
-    dim: int
-    shape: tuple[int, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1))
-        object.__setattr__(self, "shape", (self.dim + 1,))
+    entries_more: ClassVar[int] = 1
 
     @property
     def requirement(self) -> str:

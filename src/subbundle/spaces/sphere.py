@@ -10,21 +10,20 @@ alone is θ = 2 atan2(|x − y|, |x + y|), accurate at both ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import numpy as np
 
 from subbundle._elementwise import arctan2, cos
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_integer
-from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
+from subbundle.spaces.base import CUT_TOLERANCE, VectorSpace
 from subbundle.spaces.linalg import complement, dot, ratio, sinc
 
 
 @final
 @dataclass(frozen=True)
-class Sphere(BaseSpace):
+class Sphere(VectorSpace):
     """Unit vectors of R^{dim+1}, distances measured along great circles.
 
     Parameters
@@ -44,12 +43,7 @@ class Sphere(BaseSpace):
     array([0.5, 0. , 0. ])
     """
 
-    dim: int
-    shape: tuple[int, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1))
-        object.__setattr__(self, "shape", (self.dim + 1,))
+    entries_more: ClassVar[int] = 1
 
     @property
     def requirement(self) -> str:
