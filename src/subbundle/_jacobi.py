@@ -5,7 +5,6 @@ half of the digits, and up to sixteen dimensions they are as fast as LAPACK, who
 the rest.
 """
 
-# mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False, disallow-untyped-calls=False
 from __future__ import annotations
 
 import numpy as np

@@ -3,7 +3,6 @@
 A search alternates `propose`, an evaluation of the interpolant at the proposed coordinates, and `judge`.
 """
 
-# mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False, disallow-untyped-calls=False
 from __future__ import annotations
 
 import numpy as np

@@ -1,6 +1,5 @@
 """One point in many dimensions: its neighbours, the quadric fitted to them, and the row of the record they make."""
 
-# mypy: disallow-untyped-calls=False
 from __future__ import annotations
 
 from dataclasses import dataclass, field
