@@ -71,5 +71,6 @@ def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> 
     Behind them, of a wall, or before them, of a gap.
     """
     tree = cKDTree(points)
-    before, behind = (across_gap(tree, way * normals, thickness, _AWAY)[1] for way in (1.0, -1.0))
+    everyone = np.arange(len(points))
+    before, behind = (across_gap(tree, normals, everyone, way * thickness, _AWAY)[1] for way in (1.0, -1.0))
     return before | behind
