@@ -91,7 +91,7 @@ def reconstruct(
     bandwidth : float or "auto"
         As for `subbundle.reconstruct`.
     work : folder or None
-        In its folder ``.subbundle`` are tiles and results, about 400 bytes a point, removed at the end; by default that
+        In its folder ``.subbundle`` are tiles and results, about 250 bytes a point, removed at the end; by default that
         is the folder ``out``, or the one of the file.
     resume : bool
         Go on with what an earlier job left in ``work``.

@@ -25,6 +25,9 @@ from subbundle.triangles.topology import border_edges, edges_of, parts_of, split
 
 # Rings of edges from the border in which the mesh may reach beyond the cloud.
 _RINGS = 10
+# Kernel mass, in that of the nearest seed, below which a vertex lies outside: there windows see the edge of the cloud
+# from afar, as a line whose normal may point anywhere. A window beyond a straight border it is a sixth.
+_FAINT = 0.1
 # Cells from the nearest seed within which a face may look the other way: folds where scans are misaligned. Further away
 # it lies between two sheets that look the same way, where the mean of their planes is zero.
 _FOLD = 1.5
@@ -118,7 +121,7 @@ def _trimmed(
     ends = border_edges(faces).ravel()
     # Where the surroundings of the tile end, there is no border.
     ends = ends[tile.near(points[ends], (MESH_MARGIN - 2) * scale.cell)]
-    beyond, outer = _beyond(points, faces, ends, cloud, scale)
+    beyond, outer = _beyond(points, faces, ends, seeds, cloud, scale)
     faces, edges, t = border.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
@@ -157,7 +160,7 @@ def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale
 
 
 def _beyond(
-    points: FloatArray, faces: IntArray, ends: IntArray, cloud: WeightedCloud, scale: Scale
+    points: FloatArray, faces: IntArray, ends: IntArray, seeds: TileSeeds, cloud: WeightedCloud, scale: Scale
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """`border.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
     near = np.zeros(len(points), np.bool_)
@@ -168,7 +171,8 @@ def _beyond(
     beyond = np.full(len(points), -1.0)
     if rows.size:
         fit = cloud.fit(points[rows], scale.window)
-        beyond[rows] = border.excess(np.where(fit.mass > 0.0, fit.drift, np.inf), scale.window, scale.noise)
+        there = fit.mass > _FAINT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
+        beyond[rows] = border.excess(np.where(there, fit.drift, np.inf), scale.window, scale.noise)
     outer = np.zeros(len(points), np.bool_)
     outer[ends] = beyond[ends] > 0.0
     pairs = edges_of(faces).ends
