@@ -254,8 +254,7 @@ def _eigenvalues(offsets: list[FloatArray], dim: int) -> FloatArray:
 
 
 def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[IntArray, FloatArray]:
-    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and the contrasts to the next.
-    """
+    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and the contrasts to the next."""
     dim = values.shape[1]
     order = np.arange(dim)
     expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
