@@ -64,7 +64,7 @@ def test_a_flat_table_is_sent_to_principal_components():
 
 
 def test_a_weight_counts_a_row_as_often_as_a_repetition_and_weight_zero_leaves_it_out_of_the_fit() -> None:
-    data = sb.datasets.s_surface(250, noise=0.02, seed=3)
+    data = sb.datasets.s_surface(400, noise=0.02, seed=3)
     counts = np.random.default_rng(0).integers(0, 4, len(data.points))
     weighted = sb.AtlasEmbedding(2).fit(data.points, sample_weight=counts)
     repeated = sb.AtlasEmbedding(2).fit(np.repeat(data.points, counts, axis=0))
@@ -72,7 +72,7 @@ def test_a_weight_counts_a_row_as_often_as_a_repetition_and_weight_zero_leaves_i
     assert weighted.n_denoising_neighbors_ > 0
     np.testing.assert_allclose(weighted.atlas_.bases, repeated.atlas_.bases, atol=1e-12)
     np.testing.assert_allclose(weighted.transform(data.points), repeated.transform(data.points), atol=1e-9)
-    assert weighted.embedding_.shape == (250, 2)
+    assert weighted.embedding_.shape == (400, 2)
     plain = sb.AtlasEmbedding(2).fit(data.points)
     assert not np.allclose(plain.transform(data.points), weighted.transform(data.points))
 

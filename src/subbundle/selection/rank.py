@@ -214,7 +214,6 @@ def _climb(
 def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
     """Count and contrast at every place, moved into the middle of the cloud first."""
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
-    dim = observations.shape[1]
     lengths = np.einsum("nd,nd->n", observations, observations)
     middle = places
     for step in range(_SHIFTS + 1):
@@ -228,33 +227,21 @@ def _at_scale(places: FloatArray, observations: FloatArray, width: float, highes
         middle = weights @ observations
     effective = 1.0 / np.sum(weights**2, axis=1)
     crowded = np.flatnonzero(effective >= 2.0 * _PER_DIRECTION)
-    if crowded.size:
-        spared = _SPARED * weights.max(axis=1)
-        around = [np.flatnonzero(weights[row] > spared[row]) for row in crowded]
-        offsets = [
-            (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
-            for row, near in zip(crowded, around, strict=True)
-        ]
-        effective = effective[crowded]
-        values = _eigenvalues(offsets, dim) / (width**2 * (1.0 - 1.0 / effective))[:, None]
-        counts[crowded], contrasts[crowded] = _count(values, effective, highest)
+    values = np.zeros((len(crowded), observations.shape[1]))
+    for found, row in zip(values, crowded, strict=True):
+        near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
+        offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
+        # From the smaller of two Gram matrices.
+        gram = offsets @ offsets.T if len(offsets) < len(found) else offsets.T @ offsets
+        found[: len(gram)] = np.linalg.eigvalsh(gram)[::-1]
+    effective = effective[crowded]
+    values /= (width**2 * (1.0 - 1.0 / effective))[:, None]
+    counts[crowded], contrasts[crowded] = _count(values, effective, highest)
     return counts, contrasts
 
 
-def _eigenvalues(offsets: list[FloatArray], dim: int) -> FloatArray:
-    """Eigenvalues [q, r] of YᵀY, descending, for every Y of ``offsets`` [n, r], from the smaller of two Gram
-    matrices."""
-    values = np.zeros((len(offsets), dim))
-    many = np.array([len(one) >= dim for one in offsets])
-    if many.any():
-        values[many] = np.linalg.eigvalsh([one.T @ one for one in offsets if len(one) >= dim])[:, ::-1]
-    for row in np.flatnonzero(~many):
-        values[row, : len(offsets[row])] = np.linalg.eigvalsh(offsets[row] @ offsets[row].T)[::-1]
-    return values
-
-
 def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[IntArray, FloatArray]:
-    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and the contrasts to the next."""
+    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and contrasts to the next."""
     dim = values.shape[1]
     order = np.arange(dim)
     expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2

@@ -95,12 +95,6 @@ def check_horizontality(
     at_most(worst, bound, "geodesics are horizontal, fraction of γ̇ outside the subspace")
 
 
-def true_ends(bundle: Subbundle, points: FloatArray, covectors: FloatArray, length: float) -> FloatArray:
-    """Ends [batch, dim] of the geodesics of ``length``, by dopri5 with tol = 1e-12."""
-    times = np.array([length * bundle.length_scale])
-    return follow(bundle, points, covectors, times, tol=1e-12, max_steps=100_000).end_points
-
-
 def check_convergence_order(
     bundle: Subbundle,
     points: FloatArray,
@@ -109,21 +103,18 @@ def check_convergence_order(
     method: str,
     length: float = 1.0,
     floor: float = 1e-11,
-    truth: FloatArray | None = None,
 ) -> float:
     """The error at the end of a geodesic shrinks with the stated power of the step, or with the tolerance.
 
-    The ``truth`` [batch, dim] is `true_ends` unless it is given. For a fixed-step method the slope of log error against
-    log step must not be below its order, less 0.3. For dopri5 the error must be at most 100 tol (1 + ``length``) at
-    every tolerance. The observed slope is returned (for dopri5 against log tol, where it is about 1 if there are many
-    steps).
+    The truth is dopri5 with tol = 1e-12. For a fixed-step method the slope of log error against log step must not be
+    below its order, less 0.3. For dopri5 the error must be at most 100 tol (1 + ``length``) at every tolerance. The
+    observed slope is returned (for dopri5 against log tol, where it is about 1 if there are many steps).
 
     Errors below ``floor`` (times L) are left out: the bundle's own rounding, or the cut of its kernel, rules there. If
     fewer than two are above it (straight lines) the slope is NaN and passes.
     """
     times = np.array([length * bundle.length_scale])
-    if truth is None:
-        truth = true_ends(bundle, points, covectors, length)
+    truth = follow(bundle, points, covectors, times, tol=1e-12, max_steps=100_000).end_points
     adaptive = method == "dopri5"
     name = "tol" if adaptive else "step"
     settings = _TOLERANCES if adaptive else length * bundle.length_scale / _STEPS[ORDERS[method]]
