@@ -13,6 +13,9 @@ from subbundle.spaces import Euclidean, Sphere
 from subbundle.spaces.base import Space
 
 CENTERINGS = ("recentred", "local", "none")
+# Centrings go the same general way on all spaces: each meets the first space and two others, each space at least one.
+PAIRS = [(GENERAL[0], centering) for centering in CENTERINGS]
+PAIRS += [(space, CENTERINGS[i % 3]) for i, space in enumerate(GENERAL[1:])]
 
 
 def make(space: Space, centering: str, n: int = 60, n_jobs: int | None = None) -> RiemannianSubbundle:
@@ -29,8 +32,7 @@ def test_closed_forms_obey_all_laws(space, centering):
     laws.check_subbundle(bundle, points, covectors, euclidean=euclidean, length=0.3, floor=1e-9)
 
 
-@pytest.mark.parametrize("centering", CENTERINGS)
-@pytest.mark.parametrize("space", GENERAL, ids=repr)
+@pytest.mark.parametrize(("space", "centering"), PAIRS, ids=repr)
 def test_differences_obey_the_laws(space, centering):
     bundle, points = make(space, centering, n=16), inside(space, 2)
     covectors = steering(bundle, points)

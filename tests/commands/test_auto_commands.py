@@ -10,7 +10,7 @@ from subbundle.cli import main
 @pytest.fixture
 def cloud(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("cloud.npy", datasets.s_surface(600, noise=0.02, seed=0).points)
+    np.save("cloud.npy", datasets.s_surface(400, noise=0.02, seed=0).points)
     return "cloud.npy"
 
 
@@ -31,6 +31,6 @@ def test_distance_denoise_and_diagnose(cloud, capsys):
     out = said(capsys, "distance", cloud, "-o", "d.npy", "--rank", "auto", "--from", "0", "--to", "1,2")
     assert "dimension 2, bandwidth 0." in out
     out = said(capsys, "denoise", cloud, "-o", "clean.npy", "--dim", "auto")
-    assert "600 points in R^3, dimension 2, bandwidth 0." in out
+    assert "400 points in R^3, dimension 2, bandwidth 0." in out
     out = said(capsys, "diagnose", cloud, "--rank", "auto")
     assert "rank                  2 (chosen" in out

@@ -11,7 +11,7 @@ from subbundle.cli import main
 
 @pytest.fixture(scope="module")
 def torus():
-    return sb.diagnose(datasets.torus(2000, noise=0.03, seed=1).points)
+    return sb.diagnose(datasets.torus(1000, noise=0.03, seed=1).points)
 
 
 def words(report):
@@ -20,7 +20,7 @@ def words(report):
 
 def test_a_clean_surface_raises_no_warning(torus):
     assert torus.warnings == ()
-    assert (torus.rank, torus.n_connected_components, torus.dim, torus.n_points) == (2, 1, 3, 2000)
+    assert (torus.rank, torus.n_connected_components, torus.dim, torus.n_points) == (2, 1, 3, 1000)
     # Taken at 0.6 bandwidths, a third of the radius of the tube: bends of higher order add some per cent.
     assert torus.noise == pytest.approx(0.03, rel=0.15)
     assert torus.outliers < 0.01
@@ -28,7 +28,7 @@ def test_a_clean_surface_raises_no_warning(torus):
 
 
 def test_numbers_scale_as_lengths_do(torus):
-    larger = sb.diagnose(8.0 * datasets.torus(2000, noise=0.03, seed=1).points)
+    larger = sb.diagnose(8.0 * datasets.torus(1000, noise=0.03, seed=1).points)
     # Rounding moves nothing that could be seen; multiplication by 8 is exact.
     assert larger.noise == pytest.approx(8.0 * torus.noise, rel=1e-6)
     assert larger.bending == pytest.approx(torus.bending, rel=1e-6)
@@ -36,7 +36,7 @@ def test_numbers_scale_as_lengths_do(torus):
 
 
 def test_given_values_are_used():
-    report = sb.diagnose(datasets.torus(1000, noise=0.02).points, rank=2, bandwidth=0.2)
+    report = sb.diagnose(datasets.torus(300, noise=0.02).points, rank=2, bandwidth=0.2)
     assert report.rank_choice is report.bandwidth_choice is None
     assert report.bandwidth == 0.2
     assert "2 (given)" in str(report)
@@ -54,21 +54,21 @@ def test_the_page_holds_everything(torus, tmp_path):
 
 
 def test_noise_and_lattices_are_called_so():
-    noise = sb.diagnose(np.random.default_rng(0).standard_normal((1000, 3)))
+    noise = sb.diagnose(np.random.default_rng(0).standard_normal((400, 3)))
     assert "pure noise, a lattice or a cloud that fills the space" in words(noise)
-    lattice = np.stack(np.meshgrid(*[np.arange(10)] * 3), axis=-1).reshape(-1, 3)
+    lattice = np.stack(np.meshgrid(*[np.arange(7)] * 3), axis=-1).reshape(-1, 3)
     report = sb.diagnose(lattice)
     assert "pure noise, a lattice" in words(report)
     assert "<li>" in report.html()
 
 
 def test_copies_parts_and_outliers_are_named():
-    copies = np.repeat(datasets.torus(400, noise=0.02).points, 3, axis=0)
+    copies = np.repeat(datasets.torus(150, noise=0.02).points, 3, axis=0)
     assert "66.7% of the observations repeat another one exactly" in words(sb.diagnose(copies, 2))
-    spheres = [datasets.sphere(800, noise=0.02, seed=seed).points + 6.0 * seed for seed in (0, 1)]
+    spheres = [datasets.sphere(250, noise=0.02, seed=seed).points + 6.0 * seed for seed in (0, 1)]
     assert "has 2 connected components" in words(sb.diagnose(np.concatenate(spheres), 2))
-    stray = np.random.default_rng(0).uniform(-1.6, 1.6, (100, 3))
-    with_outliers = np.concatenate([datasets.torus(1500, noise=0.02).points, stray])
+    stray = np.random.default_rng(0).uniform(-1.6, 1.6, (40, 3))
+    with_outliers = np.concatenate([datasets.torus(600, noise=0.02).points, stray])
     assert "lie far from the ridge" in words(sb.diagnose(with_outliers, 2))
 
 
@@ -86,7 +86,7 @@ def test_small_clouds_get_an_answer_or_are_told_what_is_missing():
 
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("cloud.npy", datasets.torus(800, noise=0.03).points)
+    np.save("cloud.npy", datasets.torus(300, noise=0.03).points)
     assert main(["diagnose", "cloud.npy", "--rank", "2", "--bandwidth", "0.2"]) == 0
     out = capsys.readouterr().out
     assert "rank                  2 (given)" in out

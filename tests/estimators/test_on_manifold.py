@@ -137,7 +137,8 @@ class TestEstimator:
         logs = rng.uniform(-1.0, 1.0, (150, 1)) * [[1.0, -0.5]] + 0.02 * rng.standard_normal((150, 2))
         matrices = np.exp(logs)[:, :, None] * np.eye(2)
         model = sb.PrincipalSubmanifold(1, space=SPD(2), bandwidth=0.4).fit(matrices)
-        np.testing.assert_array_equal(model.transform(matrices), model.transform(matrices.reshape(150, 4)))
+        few = model.transform(matrices[:20])
+        np.testing.assert_array_equal(model.transform(matrices.reshape(150, 4)[:20]), few)
         # Diagonal matrices are a plane of logarithms, where the data is a straight line of slope −1/2.
         inside = model.status_ == sb.Status.OK
         along = logs @ np.array([1.0, -0.5]) / np.sqrt(1.25)
@@ -146,7 +147,7 @@ class TestEstimator:
         assert np.std(offset) < 0.02
         again = sb.load(sb.save(model, tmp_path / "model.npz"))
         assert repr(again.space) == repr(SPD(2))
-        np.testing.assert_array_equal(again.transform(matrices), model.transform(matrices))
+        np.testing.assert_array_equal(again.transform(matrices[:20]), few)
         np.testing.assert_array_equal(again.inverse_transform([[0.1]]), model.inverse_transform([[0.1]]))
 
     def test_distances_on_the_sphere_itself(self):

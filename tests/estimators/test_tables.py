@@ -21,10 +21,9 @@ def test_order_and_layout_of_the_rows_do_not_matter_to_the_bit():
     points = sheet()
     order = np.random.default_rng(1).permutation(len(points))
     own = sb.PrincipalSubmanifold(2, bandwidth=0.3).fit(points)
-    for other, rows in ((np.asfortranarray(points), slice(None)), (np.asfortranarray(points[order]), order)):
-        again = sb.PrincipalSubmanifold(2, bandwidth=0.3).fit(other)
-        np.testing.assert_array_equal(again.axes_, own.axes_)
-        np.testing.assert_array_equal(again.embedding_, own.embedding_[rows])
+    again = sb.PrincipalSubmanifold(2, bandwidth=0.3).fit(np.asfortranarray(points[order]))
+    np.testing.assert_array_equal(again.axes_, own.axes_)
+    np.testing.assert_array_equal(again.embedding_, own.embedding_[order])
 
 
 def test_one_warning_names_the_atlas_where_one_chart_does_not_cover_the_data():

@@ -98,7 +98,7 @@ def test_data_frames_colour_by_their_words():
 
 
 def test_a_report_stands_beside_the_cloud():
-    cloud = sb.datasets.torus(800, noise=0.02).points
+    cloud = sb.datasets.torus(300, noise=0.02).points
     scene = sb.view({"torus": cloud, "report": sb.diagnose(cloud, 2, 0.2)}).scene
     assert len(scene.figures) == 1
     assert scene.figures[0].png.startswith(b"\x89PNG")

@@ -74,7 +74,10 @@ def _fit(offsets: FloatArray, vectors: FloatArray, weights: FloatArray) -> tuple
             return None
         frame = _mean_subspace(vectors, kept)
         within = np.einsum("ndk,da->nka", vectors, frame)
+        before = kept
         kept = np.where(rank - np.einsum("nka,nka->n", within, within) < _TURNED**2, weights, 0.0)
+        if np.array_equal(kept, before):
+            break
     if np.count_nonzero(kept) < fewest:
         return None
     projected = vectors @ within

@@ -180,7 +180,7 @@ def diagnose(
     Examples
     --------
     >>> import subbundle as sb
-    >>> report = sb.diagnose(sb.datasets.torus(2000, noise=0.03).points)
+    >>> report = sb.diagnose(sb.datasets.torus(600, noise=0.03).points)
     >>> report.rank, report.n_connected_components, report.warnings
     (2, 1, ())
     """

@@ -226,37 +226,34 @@ def _at_scale(places: FloatArray, observations: FloatArray, width: float, highes
         weights /= weights.sum(axis=1, keepdims=True)
         middle = weights @ observations
     effective = 1.0 / np.sum(weights**2, axis=1)
-    for row in np.flatnonzero(effective >= 2.0 * _PER_DIRECTION):
+    crowded = np.flatnonzero(effective >= 2.0 * _PER_DIRECTION)
+    values = np.zeros((len(crowded), observations.shape[1]))
+    for found, row in zip(values, crowded, strict=True):
         near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
         offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
-        values = _eigenvalues(offsets) / (width**2 * (1.0 - 1.0 / effective[row]))
-        counts[row], contrasts[row] = _count(values, float(effective[row]), highest)
+        # From the smaller of two Gram matrices.
+        gram = offsets @ offsets.T if len(offsets) < len(found) else offsets.T @ offsets
+        found[: len(gram)] = np.linalg.eigvalsh(gram)[::-1]
+    effective = effective[crowded]
+    values /= (width**2 * (1.0 - 1.0 / effective))[:, None]
+    counts[crowded], contrasts[crowded] = _count(values, effective, highest)
     return counts, contrasts
 
 
-def _eigenvalues(offsets: FloatArray) -> FloatArray:
-    """Eigenvalues [r] of YᵀY, descending, for Y = ``offsets`` [n, r], from the smaller of two Gram matrices."""
-    n, dim = offsets.shape
-    values: FloatArray = np.zeros(dim)
-    found = np.linalg.eigvalsh(offsets @ offsets.T if n < dim else offsets.T @ offsets)[::-1]
-    values[: min(n, dim)] = found[: min(n, dim)]
-    return values
-
-
-def _count(values: FloatArray, effective: float, highest: int) -> tuple[int, float]:
-    """Number of ``values`` (descending, in units of a²) along the manifold, and the contrast to the next."""
-    order = np.arange(len(values))
-    expected = np.maximum(1.0 - np.sqrt(order / effective), 0.1) ** 2
+def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[IntArray, FloatArray]:
+    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and contrasts to the next."""
+    dim = values.shape[1]
+    order = np.arange(dim)
+    expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
     # Near borders all are smaller, and the mean of those before says by how much.
-    typical = np.minimum(1.0, np.concatenate([[1.0], np.cumsum(values)[:-1] / order[1:]]))
-    along = values > _PART * expected * typical
-    count = int(np.clip(np.count_nonzero(np.cumprod(along)), 1, min(highest, len(values))))
-    if effective < _PER_DIRECTION * (count + 1):
-        return count, float("nan")
-    if count == len(values):
-        return count, 0.0
+    before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
+    typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))
+    along = np.cumprod(values > _PART * expected * typical, axis=1)
+    counts = np.clip(np.count_nonzero(along, axis=1), 1, min(highest, dim))
     shrunk = np.maximum(values / expected, 1e-12)
-    return count, float(np.log(shrunk[count - 1] / shrunk[count]))
+    last, beyond = (np.take_along_axis(shrunk, at[:, None], axis=1)[:, 0] for at in (counts - 1, counts % dim))
+    contrasts = np.where(counts == dim, 0.0, np.log(last / beyond))
+    return counts, np.where(effective < _PER_DIRECTION * (counts + 1), np.nan, contrasts)
 
 
 def _commonest(counts: IntArray) -> IntArray:
