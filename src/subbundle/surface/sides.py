@@ -23,8 +23,8 @@ from subbundle.surface.widths import cut, ladder
 
 # Noise levels of the far side that reach into a window; cosine below which two normals are those of two sides.
 _TAIL, _AWAY = 3.0, 0.0
-# How far windows reach, in bandwidths; one vertex in so many is asked, for all within so many cells.
-_REACH, _STRIDE, _BESIDE = 3.5, 4, 5.0
+# How far windows are filled, in the widest bandwidths; one vertex in so many is asked, for all within so many cells.
+_REACH, _STRIDE, _BESIDE = 1.5, 4, 5.0
 
 
 class SidedPyramid:
