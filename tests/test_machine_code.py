@@ -69,9 +69,15 @@ class Tiny:
         return sorted((self.package / "__pycache__").rglob(pattern))
 
 
-def test_a_change_in_any_source_is_seen_by_the_next_process(tiny):
-    assert tiny.ask()[0] == (46.5, 0)
+def test_code_is_kept_until_a_source_changes_or_its_file_is_damaged(tiny):
+    # Processes that compile at once do not disturb each other.
+    processes = [tiny.start() for _ in range(2)]
+    outs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [out.split()[0] for out in outs] == ["46.5"] * 2
     assert tiny.ask()[0] == (46.5, 1)
+    assert tiny.files("*.tmp") == []
+    whole = {file: file.read_bytes() for file in tiny.files()}
+    assert len(whole) == 2
     text = (tiny.package / "kernels.py").read_text(encoding="utf-8")
     tiny.write("kernels.py", text.replace("return 46.0 if", "return 36.0 if"))
     assert tiny.ask()[0] == (36.5, 0)
@@ -81,25 +87,12 @@ def test_a_change_in_any_source_is_seen_by_the_next_process(tiny):
     tiny.write("kernels.py", text)
     tiny.write("numbers.py", "SHIFT = 0.5\n")
     assert tiny.ask()[0] == (46.5, 1)
-
-
-def test_damaged_files_are_compiled_anew_and_mended(tiny):
-    tiny.ask()
-    whole = {file: file.read_bytes() for file in tiny.files()}
-    assert len(whole) == 2
+    # Damaged files are compiled anew and mended.
     for i, (file, content) in enumerate(whole.items()):
         cut = len(content) // 2
         file.write_bytes(content[:cut] if i else content[:cut] + b"?" + content[cut + 1 :])
     assert tiny.ask()[0] == (46.5, 0)
     assert tiny.ask()[0] == (46.5, 1)
-
-
-def test_processes_that_compile_at_once_do_not_disturb_each_other(tiny):
-    processes = [tiny.start() for _ in range(3)]
-    outs = [process.communicate(timeout=120)[0] for process in processes]
-    assert [out.split()[0] for out in outs] == ["46.5"] * 3
-    assert tiny.ask()[0] == (46.5, 1)
-    assert tiny.files("*.tmp") == []
 
 
 def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):

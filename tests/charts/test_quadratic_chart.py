@@ -105,8 +105,8 @@ def test_arrays_and_back():
 
 
 def test_an_atlas_of_them():
-    noisy = sb.datasets.torus(4000, noise=0.02, seed=0)
-    atlas = sb.Atlas(sb.PrincipalSubbundle(noisy.points, rank=2, bandwidth=0.12), charts="quadratic")
+    noisy = sb.datasets.torus(3000, noise=0.02, seed=0)
+    atlas = sb.Atlas(sb.PrincipalSubbundle(noisy.points, rank=2, bandwidth=0.14), charts="quadratic")
     assert atlas.coverage > 0.99
     blended = atlas.project(noisy.points)
     known = blended.status == sb.Status.OK
