@@ -81,11 +81,11 @@ def watched() -> Iterator[Watched]:
         watcher.join()
 
 
-def on_one_machine(folder: Path) -> Watched:
-    """What ``subbundle denoise`` does with `ON_ONE` points, on one thread."""
+def on_one_machine(folder: Path, points: int = ON_ONE) -> Watched:
+    """What ``subbundle denoise`` does with so many points, on one thread."""
     from subbundle.cli import main
 
-    np.save(folder / "one.npy", hills(ON_ONE, 0))
+    np.save(folder / "one.npy", hills(points, 0))
     with watched() as found:
         code = main(["denoise", str(folder / "one.npy"), "-o", str(folder / "clean.npy"), "--normals", "--jobs", "1"])
     assert code == 0
@@ -136,6 +136,7 @@ def embedded(folder: Path, client: Any) -> tuple[Watched, int]:
 def run(points: int = POINTS) -> Result:
     folder = Path(tempfile.mkdtemp())
     try:
+        on_one_machine(folder, 20_000)  # compiles
         before = on_one_machine(folder)
         with sb.distributed.cluster(workers=WORKERS, memory=MEMORY) as client:
             # What is loaded and compiled once a process is no cost of a point.
