@@ -137,7 +137,7 @@ def _trimmed(
 
 
 def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
-    """The ``faces`` without connected components that are too narrow, or narrow and sparse; a tile sees these as a whole."""
+    """The ``faces`` without components that are too narrow, or narrow and sparse; a tile sees these as a whole."""
     if len(faces) == 0:
         return faces
     label = parts_of(faces, len(points))
