@@ -38,9 +38,9 @@ def test_axes_go_in_and_come_out():
         lambda **given: plot.geodesics(arc, RNG.random((30, 3)), **given),
         lambda **given: plot.mesh(triangle, [0.0, 1.0, 2.0], **given),
     ):
-        given = Figure().add_subplot()
+        given, open_before = Figure().add_subplot(), pyplot.get_fignums()
         assert draw(ax=given) is given
-        assert not pyplot.get_fignums()
+        assert pyplot.get_fignums() == open_before
         # A notebook shows the figures of pyplot when a cell ends.
         assert draw().figure is pyplot.gcf()
         pyplot.close()

@@ -109,9 +109,9 @@ def limit(n_bytes):
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes if n_bytes else hard, hard))
 
 
-@pytest.mark.parametrize(("n_bytes", "said"), [(20_000, "the disk is full"), (50_000, "File too large")])
+@pytest.mark.parametrize(("n_bytes", "said"), [(20_000, "the disk is full"), (40_000, "File too large")])
 def test_a_full_disk_ends_the_job_and_resume_finishes_it(client, source, tmp_path, n_bytes, said):
-    # Tiles of at most 300 rows need 10 kB for their points and 30 kB for what is found; all rows together 59 kB.
+    # Tiles of at most 300 rows need 10 kB for their points and 30 kB for what is found; all rows together 43 kB.
     out = tmp_path / "out"
     client.run(limit, n_bytes)
     try:

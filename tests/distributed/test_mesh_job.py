@@ -82,7 +82,7 @@ def test_the_command_and_workers_make_the_same_mesh(hills, tmp_path, client, cap
     typed = ["reconstruct", *given, "-o", str(tmp_path / "there.ply"), "--memory", "4GB"]
     assert main([*typed, "--scheduler", client.scheduler.address]) == 0
     said = capsys.readouterr().out
-    assert f"points: {len(hills)} in 1 tiles" in said
+    assert f"points: {len(hills)}, tiles: 1" in said
     assert "1 connected component" in said
     here = distributed.reconstruct(given, tmp_path / "here.ply")
     assert here.paths[0].read_bytes() == (tmp_path / "there.ply").read_bytes()

@@ -92,7 +92,7 @@ def denoise(
     normals : bool
         Write normals to ``.npy`` and ``.parquet`` as well.
     work : folder or None
-        For tiles and results, about 160 bytes a point; ``out/.subbundle`` by default, and removed at the end.
+        For tiles and results, about 160 bytes a point: ``.subbundle`` in it, or in ``out``, removed at the end.
     resume : bool
         Go on with what an earlier job left in ``work``.
 
