@@ -21,6 +21,10 @@ def blocks(page, language):
     return [body for name, body in fenced(page) if name == language]
 
 
+# Pages whose code needs an optional package.
+EXTRAS = {"scale_out.md": "dask"}
+
+
 def assert_same_up_to_rounding(printed, promised):
     """Equal words, and numbers within what another LAPACK may change: two per cent or one of the last digit."""
     number = r"-?\d+\.?\d*"
@@ -32,6 +36,8 @@ def assert_same_up_to_rounding(printed, promised):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_code_runs_and_prints_what_stands_below_it(page, capsys):
+    if page.name in EXTRAS:
+        pytest.importorskip(EXTRAS[page.name])
     namespace = {"__name__": "documentation"}
     printed = ""
     for language, block in fenced(page):

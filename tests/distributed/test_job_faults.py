@@ -13,7 +13,7 @@ import pytest
 import subbundle as sb
 from subbundle.distributed import JobError, cluster, denoise, plan_tiles, run
 
-pytest.importorskip("distributed")
+pytest.importorskip("dask")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 
 WIDTH = 0.25

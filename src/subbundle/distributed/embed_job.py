@@ -87,7 +87,7 @@ def embed(
     client : distributed.Client or None
         Who does it; None: this process.
     work : folder or None
-        For what a job that is interrupted needs; ``out/.subbundle`` by default, and removed at the end.
+        For what a job that is interrupted needs; ``.subbundle`` in it, or in ``out``, removed at the end.
     resume : bool
         Go on with what an earlier job left there.
     """
