@@ -73,7 +73,7 @@ def test_what_cannot_be_done_in_pieces_is_said(typed, said, capsys):
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(capsys, monkeypatch):
-    distributed = pytest.importorskip("dask")
+    import distributed
 
     def nobody(address, timeout):
         raise OSError(f"Timed out trying to connect to {address}")
