@@ -28,7 +28,8 @@ def test_scans_are_denoised_in_pieces(address, tmp_path, capsys):
     assert "points, tiles: 1, dimension 2, bandwidth" in said.out
     assert f"out of bounds, or outliers): {np.sum(points[:, 2] < -0.5)} rows" in said.out
     assert "wrote 2 files to" in said.out
-    assert said.err == ""  # nobody watches
+    # Nobody watches: nothing but that kernels are compiled, where they are.
+    assert not [line for line in said.err.splitlines() if "compiling kernels" not in line]
     found = [read_scan(tmp_path / "out" / f"{name}.ply") for name in "ab"]
     clean = np.concatenate([scan.points for scan in found])
     assert len(clean) == np.sum(points[:, 2] >= -0.5)
