@@ -87,3 +87,18 @@ def test_points_out_of_reach_belong_to_no_part(sphere):
 
 def test_the_librarys_errors_are_value_errors():
     assert issubclass(sb.SubbundleError, ValueError)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_handful_of_rows_on_a_line(seed):
+    # One cluster, one coordinate: what translates everything has no energy, up to rounding of either sign.
+    rows = np.random.default_rng(seed).standard_normal((8, 2))
+    assert sb.AtlasEmbedding(1).fit(rows).embedding_.shape == (8, 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_fewer_rows_than_have_neighbours_are_diagnosed(n_rows):
+    rows = np.random.default_rng(0).standard_normal((n_rows, 3))
+    assert sb.diagnose(rows, 1, 1.0).n_points == n_rows

@@ -113,6 +113,7 @@ def limit(n_bytes):
 def test_a_full_disk_ends_the_job_and_resume_finishes_it(client, source, tmp_path, n_bytes, said):
     # Tiles of at most 300 rows need 10 kB for their points and 30 kB for what is found; all rows together 43 kB.
     out = tmp_path / "out"
+    client.wait_for_workers(2)  # one that comes later, in place of a killed one, would know no limit
     client.run(limit, n_bytes)
     try:
         with pytest.raises(JobError, match=said):

@@ -10,7 +10,7 @@ import numpy as np
 from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_nonnegative, as_points, as_positive
+from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
@@ -275,7 +275,7 @@ class PrincipalSubbundle(Remembers):
 
     def landmarks(self, count: int) -> FloatArray:
         """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""
-        means, _, _ = self._middle(self._working.at(self._working.sample(count)))
+        means, _, _ = self._middle(self._working.at(self._working.sample(as_integer(count, "count", low=1))))
         means = means[np.isfinite(means).all(axis=1)]
         directions = np.zeros((len(means), 2, self.ambient_dim))
         return self._coordinates.leave(means, directions) + self._coordinates.centre

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray
+from subbundle._validation import as_real
 from subbundle.charts._located import Located
 
 
@@ -60,7 +61,7 @@ class OnDomain(ABC):
 
     def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
         """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
-        given = np.array(coordinates, dtype=np.float64, ndmin=2)
+        given = np.array(as_real(coordinates, "coordinates"), ndmin=2)
         if given.ndim != 2 or given.shape[1] != self._shape[1]:
             raise ValueError(
                 f"coordinates must have shape (batch, {self._shape[1]}), one column per coordinate; got shape "

@@ -124,7 +124,9 @@ def _preconditioner(
     basis = _rigid_motions(clusters, positions)
     coarse = charts.reduced(basis) + mu * _reduced_stress(stress, basis, positions.shape[1])
     coarse[np.diag_indices_from(coarse)] *= 1.0 + 1e-6
-    coarse[np.diag_indices_from(coarse)] += 1e-9 * float(np.trace(coarse)) / len(coarse) + 1e-300
+    # Relative to the diagonal's energy of the motions: that of a translation of everything is rounding, of either sign.
+    whole = basis.multiply(basis).T @ np.broadcast_to(diagonal, positions.shape).ravel()
+    coarse[np.diag_indices_from(coarse)] += 1e-9 * float(np.mean(whole)) + 1e-300
     factor = cho_factor(coarse, lower=True)
     across = csr_array(basis.T)
 

@@ -71,7 +71,7 @@ def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> Fl
     """
     wanted = max(wanted_neighbours(rank, len(observations)), 2.0)
     count = min(_AMONG * (rank + 1), len(observations))
-    squared = cKDTree(observations).query(queries, k=count)[0] ** 2
+    squared = cKDTree(observations).query(queries, k=np.arange(1, count + 1))[0] ** 2
     squared -= squared[:, :1]
     high = np.sqrt(squared[:, -1])
     # Copies of one observation are at distance nil whatever the bandwidth.

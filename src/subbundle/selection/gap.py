@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
@@ -21,8 +22,10 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     NaN where the bundle refuses, for want of neighbours or of directions.
     """
     queries, half, other = split(cloud, PLACES)
-    width = first_width(queries, np.concatenate([half, other]), rank)
-    rungs = max(int(np.log(WIDEST * cloud.size / width) / np.log(RATIO)) + 1, 1)
+    width, widest = first_width(queries, np.concatenate([half, other]), rank), WIDEST * cloud.size
+    # Two or three observations have no neighbours to take a width from.
+    width = width if width > ROUNDING * widest else widest
+    rungs = max(int(np.log(widest / width) / np.log(RATIO)) + 1, 1)
     ladder: FloatArray = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
     gaps: FloatArray = np.full(rungs, np.nan, np.float64)
     for rung, bandwidth in enumerate(ladder):

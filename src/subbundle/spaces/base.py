@@ -115,7 +115,7 @@ class BaseSpace(ABC):
     def violation(self, point: FloatArray) -> FloatArray:
         """See `Space.violation`; the distance to `projection`, in the entries."""
         x = self.coerce(point, "point")
-        off = (x - self.projection(x)).reshape(*self.batch(x), -1)
+        off = (x - self.projection(x)).reshape(*self.batch(x), math.prod(self.shape))
         return np.sqrt(dot(off, off))
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
