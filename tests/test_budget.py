@@ -28,7 +28,7 @@ BUDGET = {
     "commands": (2460, 17),
     "diagnostics": (900, 37),
     "distributed": (4060, 83),
-    "embedding": (2480, 69),
+    "embedding": (2500, 69),
     "estimators": (2100, 23),
     "experiments": (1620, 44),
     "flow": (920, 12),
