@@ -47,7 +47,7 @@ class RiemannianSubbundle(Remembers):
 
     The bundle works with flat arrays [batch, D] in the ambient space of N, and its geodesics stay on N. On spheres,
     hyperbolic spaces and R^d the force is in closed form; elsewhere it is a central difference of H, with an error
-    of about 1e-9 of its size. That takes 0.2 to 0.5 ms per point and 60 observations in reach, so what follows thousands
+    of about 1e-9 of its size. That takes 0.2 to 0.5 ms per point and 60 observations in reach: what follows thousands
     of geodesics there (`submanifold`, charts, an atlas, `log` and `distance` of many targets) can take minutes, also
     with a bandwidth or radius far beyond the size of the data; `subbundle.progress` shows how far it is.
 
