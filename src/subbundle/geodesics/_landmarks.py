@@ -32,7 +32,7 @@ from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.geodesics._fans import fan_distances
 from subbundle.geodesics._lengths import joined
 
-# Landmarks: twice as many changed the errors on noisy spheres and tori by less than noise does (`all_pairs`).
+# Landmarks: on a noisy sphere errors fell by a tenth from 128 to 160, where 2000 points take 10 s (`all_pairs`).
 _LANDMARKS = 160
 
 # Landmarks around a point whose geodesics are blended: more than twice as many as a linear function in the plane needs.
