@@ -104,6 +104,8 @@ def denoise(
     """
     order = as_integer(order, "order", low=1, high=2)
     level = None if outliers is None else as_positive(outliers, "outliers")
+    if bandwidth != "auto":
+        bandwidth = as_positive(bandwidth, "bandwidth", hint="'auto' chooses it from a sample.")
     folder = Path(out).absolute()
     workplace = prepared(folder, work, resume)
     source = open_source(data, workplace)

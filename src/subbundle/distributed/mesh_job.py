@@ -107,7 +107,7 @@ def reconstruct(
     workplace = prepared(target.parent if one else target, work, resume)
     source = open_source(data, workplace)
     if source.dim != 3:
-        raise ValueError(f"points must have 3 coordinates to be meshed in tiles; they have {source.dim}.")
+        raise ValueError(f"points must have 3 coordinates to be meshed in tiles; they have {source.dim}. Pass x, y, z.")
     if points_per_tile is None:
         points_per_tile = int(np.clip(per_worker(memory, workers) / _BYTES_PER_POINT, _SMALLEST, _LARGEST))
     plan = plan_tiles(

@@ -18,6 +18,7 @@ import numpy as np
 from subbundle._progress import Progress
 from subbundle._sampling import share_for
 from subbundle._types import FloatArray
+from subbundle._validation import as_integer
 from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
@@ -55,7 +56,11 @@ def plan_tiles(
     folder = Path(work).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     source = open_source(data, folder)
-    cap = points_per_tile or _tile_size(memory, workers)
+    cap = (
+        _tile_size(memory, workers)
+        if points_per_tile is None
+        else as_integer(points_per_tile, "points_per_tile", low=1)
+    )
     box = None if bounds is None else np.asarray(bounds, dtype=np.float64)
     options = [source.signature(), cap, None if box is None else box.tolist()]
     made_of = hashlib.sha256(json.dumps(options).encode()).hexdigest()

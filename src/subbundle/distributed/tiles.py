@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,9 @@ class TilePlan:
     """
 
     folder: str
-    boxes: FloatArray
-    counts: tuple[int, ...]
-    checksums: tuple[int, ...]
+    boxes: FloatArray = field(repr=False)
+    counts: tuple[int, ...] = field(repr=False)
+    checksums: tuple[int, ...] = field(repr=False)
     n_rows: int
     n_left_out: int
     made_of: str
