@@ -21,10 +21,11 @@ from subbundle._progress import Progress
 from subbundle.distributed.denoise_job import prepared
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import look_at
-from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
+from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, cluster_tile, turn_clusters
-from subbundle.distributed.mesh_tiles import SEED_MARGIN, Piece, around, piece_of
+from subbundle.distributed.mesh_sides import Nodes
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, Turned, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_tiles import Piece, around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
 from subbundle.distributed.plan import plan_tiles
 from subbundle.distributed.runner import Results, run
@@ -146,10 +147,10 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     settings["seeds"] = _pattern(seeds)
     clusters = run(plan, tile_clusters, settings, what="orienting", **job)
     known = [part.name for part in fields(Clusters)]
-    names, signs = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
+    turned = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
     settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, names=names, signs=signs)
+        np.savez(stream, names=turned.names, signs=turned.signs, **_arrays(turned.nodes))
     results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
     return lambda tile: Piece(**results.load(tile))
 
@@ -172,18 +173,19 @@ def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[s
     """Task: the mesh of a tile, from its observations and the oriented seeds around."""
     scale = _as_scale(settings)
     here = _territory(plan, tile, scale)
-    seeds = _seeds_around(plan, tile, SEED_MARGIN, here, scale, settings)
+    margin = seed_margin(scale)
+    seeds = _seeds_around(plan, tile, margin, here, scale, settings)
     # Blocks, by which clusters are shared out, reach further than tiles.
-    near = [tile, *plan.neighbours(tile, (SEED_MARGIN + SIGN_MARGIN) * scale.cell)]
+    near = [tile, *plan.neighbours(tile, (margin + SIGN_MARGIN) * scale.cell)]
     members = [_load(Members, settings["clusters"], other) for other in near]
     with np.load(settings["signs"], allow_pickle=False) as file:
-        signs = file["names"], file["signs"]
+        signs = Turned(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
     return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
 
 
 def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
     """The box of a tile among all that may be nearer to a place near it."""
-    near = sorted([tile, *plan.neighbours(tile, 2.0 * (MESH_MARGIN + _OUTSIDE) * scale.cell)])
+    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + _OUTSIDE) * scale.cell)])
     return Territory(plan.boxes[near], near.index(tile))
 
 
