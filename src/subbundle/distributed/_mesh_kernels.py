@@ -5,20 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._types import FloatArray, IntArray
 
 
 @kernel
-def blend(places, normals, areas, values, reach, weight, height, level):
-    """Sums over the seeds within ``reach`` R of every grid point of a brick [X, Y, Z]: of A, A h and A v.
+def blend(
+    places: FloatArray, normals: FloatArray, areas: FloatArray, values: FloatArray, reach: float, height: FloatArray,
+    value: FloatArray, weight: FloatArray,
+) -> None:  # fmt: skip
+    """Sums over the seeds within ``reach`` R of every grid point of a brick [X, Y, Z]: of A h, A v and A.
 
     ``places`` [n, 3] are in cells of the brick, and may lie outside of it; A are ``areas`` [n], v ``values`` [n] and h
-    the heights over the planes of the seeds, weighted by (1 − r²/R²)⁴. Sums follow the order of the seeds alone.
+    heights over the planes of the seeds, weighted by (1 − r²/R²)⁴. Sums follow the order of the seeds alone.
     """
     nx, ny, nz = weight.shape
     scale = 1.0 / (reach * reach)
     for n in range(places.shape[0]):
         p0, p1, p2 = places[n, 0], places[n, 1], places[n, 2]
-        n0, n1, n2, area, value = normals[n, 0], normals[n, 1], normals[n, 2], areas[n], values[n]
+        n0, n1, n2, area, v = normals[n, 0], normals[n, 1], normals[n, 2], areas[n], values[n]
         for a in range(max(int(np.ceil(p0 - reach)), 0), min(int(np.floor(p0 + reach)) + 1, nx)):
             x = a - p0
             for b in range(max(int(np.ceil(p1 - reach)), 0), min(int(np.floor(p1 + reach)) + 1, ny)):
@@ -32,13 +36,13 @@ def blend(places, normals, areas, values, reach, weight, height, level):
                     q = far - z * z * scale
                     if q > 0.0:
                         q = area * (q * q) * (q * q)
-                        weight[a, b, c] += q
                         height[a, b, c] += q * (over + n2 * z)
-                        level[a, b, c] += q * value
+                        value[a, b, c] += q * v
+                        weight[a, b, c] += q
 
 
 @kernel
-def far_nodes(keys, block, top, shift, out):
+def far_nodes(keys: IntArray, block: IntArray, top: int, shift: int, out: IntArray) -> int:
     """Rows of the nodes that stand for all that is not next to ``block`` [3], into ``out``; how many there are.
 
     At each level of halving these are the children of the parent's neighbours that are not neighbours themselves.
@@ -65,7 +69,10 @@ def far_nodes(keys, block, top, shift, out):
 
 
 @kernel
-def sum_sources(targets, begins, cells, seeds, fine, fine_cells, fine_ends, coarse, coarse_cells, far, soft, out):
+def sum_sources(
+    targets: FloatArray, begins: IntArray, cells: IntArray, seeds: FloatArray, fine: FloatArray, fine_cells: IntArray,
+    fine_ends: IntArray, coarse: FloatArray, coarse_cells: IntArray, far: FloatArray, soft: float, out: FloatArray,
+) -> None:  # fmt: skip
     """4π w at ``targets`` [3, t], in groups between ``begins`` [g + 1], each in one of ``cells`` [g, 3].
 
     Sources [n, 6] are places and moments: single ``seeds``, ``fine`` blocks as wide as the cells, ``coarse`` ones of

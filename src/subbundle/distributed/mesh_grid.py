@@ -1,11 +1,12 @@
 """The surface of oriented seeds on the scene's grid, brick by brick, with names that all tiles agree on.
 
 The indicator at a grid point is l − w: the winding number of `mesh_sides` and its level, the mean of w at the seeds
-around, weighted by their areas and by (1 − r²/R²)⁴. The level follows what w drifts by where the surface is open or its
-areas are wrong, as the screening of `surface.screening` does. It is known within the reach R of the seeds. Where these
-cover half of a sheet or more and their planes are two cells away, these tell the sign. Dual marching cubes finds the
-zero set in bricks of 32 cells that do not depend on the tiles; a vertex is named by its cell and the loop there, a quad
-belongs to the grid point where its edge begins.
+within some ten cells. The level follows what w drifts by where the surface is open or its areas are wrong, as the
+screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
+next sheet, if that looks the same way: then its level is higher or lower by one. Grid
+points within the reach of a seed are known; where seeds cover half of a sheet or more and their planes are two cells
+away, these tell the sign. Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles;
+a vertex is named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed._mesh_kernels import blend
+from subbundle.distributed.mesh_average import averaged
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes, Winding
 from subbundle.surface import extract
 
-# Cells of a brick.
-BRICK = 32
+# Cells of a brick; of the blocks over which w is averaged first, and the radius in which these are. By half of what w
+# jumps by through a sheet levels are those of another.
+BRICK, _AVERAGED, LEVEL_REACH, _HALF = 32, 4.0, 12.0, 0.5
 # Part of a full sheet that seeds must cover, and cells from which on their planes tell the side.
 _COVERED, _AWAY = 0.5, 2.0
 
@@ -55,14 +58,15 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
     low, high = ends // BRICK
     places = (seeds.points - scale.corner) / scale.cell
     sides = Winding(places, areas, areas[:, None] * seeds.normals, scene)
-    # Seeds that count for a grid point between the ends.
-    near = np.flatnonzero(((places > ends[0] - scale.reach) & (places < ends[1] + scale.reach)).all(axis=1))
-    places, normals, areas, values = places[near], seeds.normals[near], areas[near], sides.at(places[near])
+    wide = 2.0 * LEVEL_REACH
+    near = np.flatnonzero(((places > ends[0] - wide) & (places < ends[1] + wide)).all(axis=1))
+    places, normals, areas = places[near], seeds.normals[near], areas[near]
+    levels = _levels(places, areas, sides.at(places))
     names, points, quads = [], [], []
     for brick, rows in _bricks(places, low, high, scale.reach + 1.0):
         base = brick * BRICK - 1
         sums = np.zeros((3, *(BRICK + 2,) * 3))
-        blend(places[rows] - base, normals[rows], areas[rows], values[rows], scale.reach, *sums)
+        blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, *sums)
         field = _field(sums, sides, base, ends, scale.reach)
         found, corners, cells = extract.extract_with_cells(field)
         # Vertices of the brick's own cells; others that its quads need are those of the brick before.
@@ -83,17 +87,32 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
     return GridMesh(label, place, rows[np.lexsort(rows.T[::-1])])
 
 
+def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
+    """The mean [n] of the ``values`` [n] of w around every seed, on its own sheet."""
+    # Two sheets that look the same way may share a block.
+    sheet = np.floor(values).astype(np.int64) & 15
+    group = np.unique(names_of(np.floor(places / _AVERAGED).astype(np.int64), sheet), return_inverse=True)[1]
+    total: FloatArray = np.bincount(group, areas).astype(np.float64)
+    means = np.column_stack([np.bincount(group, areas * column) / total for column in (*places.T, values)])
+    middles, level = np.ascontiguousarray(means[:, :3]), means[:, 3]
+    smooth: FloatArray = averaged(
+        middles, middles, LEVEL_REACH, level[:, None], weights=total,
+        alike=lambda one, other: np.abs(level[one] - level[other]) < _HALF,
+    )[group, 0]  # fmt: skip
+    return smooth
+
+
 def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, reach: float) -> NDArray[np.float32]:
     """The indicator [X, Y, Z] of a brick that begins at grid point ``base``, positive outside; NaN where unknown."""
-    weight, height, level = sums
+    weight = sums[2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        height, level = sums[:2] / weight
     known = weight > 0.0
     for axis in range(3):
         grid = base[axis] + np.arange(weight.shape[axis])
         np.moveaxis(known, axis, 0)[(grid < ends[0, axis]) | (grid > ends[1, axis])] = False
-    with np.errstate(invalid="ignore", divide="ignore"):
-        height, level = height / weight, level / weight
-        sheet = np.pi * reach**2 / 5.0 * np.maximum(1.0 - (height / reach) ** 2, 0.0) ** 5
-        away = (np.abs(height) > _AWAY) & (weight > _COVERED * sheet)
+    sheet = np.pi * reach**2 / 5.0 * np.maximum(1.0 - (height / reach) ** 2, 0.0) ** 5
+    away = (np.abs(height) > _AWAY) & (weight > _COVERED * sheet)
     field = np.full(weight.shape, np.nan, np.float32)
     field[known & away] = np.copysign(0.5, height[known & away])
     asked = np.argwhere(known & ~away)

@@ -150,7 +150,7 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     turned = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
     settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, names=turned.names, signs=turned.signs, **_arrays(turned.nodes))
+        np.savez(stream, names=turned.names, signs=turned.signs, **dict[str, Any](_arrays(turned.nodes)))
     results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
     return lambda tile: Piece(**results.load(tile))
 

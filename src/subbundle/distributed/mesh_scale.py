@@ -90,7 +90,8 @@ class Scale:
     @property
     def reach(self) -> float:
         """Cells around the seeds in which the surface is looked for."""
-        return max(self.opening * self.window / self.cell, _LEAST_REACH)
+        # The corners of a cell are up to √3 further than what lies in it.
+        return max(self.opening * self.window / self.cell + 2.0, _LEAST_REACH)
 
     @property
     def rings(self) -> int:

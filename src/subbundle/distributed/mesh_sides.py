@@ -21,13 +21,14 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.cloud.lattice import z_curve
 from subbundle.distributed._mesh_kernels import far_nodes, sum_sources
 from subbundle.distributed.mesh_scale import NAME_BITS, cells_of, names_of
+from subbundle.surface.implicit import SMOOTH
 
 # Cells of the blocks whose seeds count one by one; those of the scene are four times as wide.
 _FINE = 4
 BLOCK = 4 * _FINE
 _AROUND = np.array(list(np.ndindex(3, 3, 3))) - 1
-# Cells below which the sum is smoothed, as that of the ordinary solution.
-_SOFT = 1.5
+# ε in cells: w then rises through a plane by 0.70/ε a cell, as the ordinary solution does with its Gaussian.
+_SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,9 @@ def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Memb
     areas = areas_of(seeds.points, scale.cell)[rows] if len(rows) else np.empty(0)
     columns = np.column_stack([np.ones(len(rows)), (seeds.points[rows] - scale.corner) / scale.cell, normals])
     columns *= areas[:, None]
-    sums = np.column_stack([np.bincount(place, column, minlength=len(names)) for column in columns.T])
+    sums: FloatArray = np.column_stack(
+        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in columns.T]
+    )
     furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
     across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
     ends, summed = _between(

@@ -21,6 +21,7 @@ from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
 from subbundle.surface import border, extract, openings, repair
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
@@ -67,6 +68,8 @@ def skin_of(
     seeds: TileSeeds, areas: FloatArray, scene: Nodes, cloud: WeightedCloud, tile: Territory, scale: Scale
 ) -> TileSkin:
     """The faces of a ``tile`` from oriented ``seeds`` around it with their ``areas`` [n], and the whole ``scene``."""
+    rows = without_layers(seeds.points, seeds.normals, seeds.mass, scale.window)
+    seeds, areas = seeds.take(rows), areas[rows]
     found = zero_set(seeds, areas, scene, tile.box, scale)
     names, points, faces = _manifold(found, tile, scale)
     pairs = np.column_stack([names, np.full(len(names), _PLAIN)])

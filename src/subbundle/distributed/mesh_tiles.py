@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory, inside
+from subbundle.distributed.mesh_grid import LEVEL_REACH
 from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
 from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
@@ -54,8 +55,8 @@ class Piece:
 
 
 def seed_margin(scale: Scale) -> float:
-    """Cells around a tile in which seeds must be known for its mesh: those one by one around a grid point, at least."""
-    return max(PROJECT_MARGIN, scale.margin + 2.0 * BLOCK + 4.0)
+    """Cells around a tile in which seeds must be known for its mesh: those around others that tell its level."""
+    return max(PROJECT_MARGIN, scale.margin + 2.0 * (LEVEL_REACH + BLOCK) + 4.0)
 
 
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
