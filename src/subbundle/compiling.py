@@ -134,6 +134,17 @@ def _surfaces() -> None:
     sb.reconstruct(sb.datasets.torus(3000, noise=0.02, seed=0).points)
 
 
+def _tiles() -> None:
+    import numpy as np
+
+    from subbundle.datasets import torus
+    from subbundle.distributed.mesh_look import scale_of
+    from subbundle.distributed.mesh_tiles import pieces_of
+
+    points = torus(1000, noise=0.02, seed=0).points
+    pieces_of(points, np.array([[points.min(axis=0) - 1.0, points.max(axis=0) + 1.0]]), scale_of(points))
+
+
 def _manifold_data() -> None:
     import numpy as np
 
@@ -158,6 +169,7 @@ PARTS = {
     "many-dimensions": _many_dimensions,
     "charts": _charts,
     "surfaces": _surfaces,
+    "tiles": _tiles,
     "embedding": _embedding,
     "manifold-data": _manifold_data,
 }
