@@ -45,13 +45,13 @@ mesh = sb.Mesh(distinct, faces)
 # Left the tiles, each in a colour. Right the whole, as one surface, where four tiles meet: the triangles go on.
 number = np.repeat(np.arange(len(tiles)), [len(tile.faces) for tile in tiles])
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
-figure, panels = plt.subplots(1, 2, figsize=(12.0, 5.0), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
+figure, panels = plt.subplots(1, 2, figsize=(12.0, 4.2), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
 view = sb.plot.View(-65.0, 40.0)
 colours = plt.get_cmap("Set3")(number % 12)[:, :3]
 parts = sb.plot.Scene(view)
 parts.add_triangles(mesh.vertices, mesh.faces, color=colours)
 parts.draw(panels[0])
-panels[0].set_title(f"{len(tiles)} tiles")
+panels[0].set_title(f"{len(tiles)} tiles, each in a colour")
 middle = mesh.vertices[mesh.faces].mean(axis=1)
 near = np.abs(middle[:, :2]).max(axis=1) < 0.45
 close = sb.plot.Scene(sb.plot.View(-65.0, 60.0))

@@ -135,14 +135,11 @@ def _surfaces() -> None:
 
 
 def _tiles() -> None:
-    import numpy as np
-
     from subbundle.datasets import torus
-    from subbundle.distributed.mesh_look import scale_of
-    from subbundle.distributed.mesh_tiles import pieces_of
+    from subbundle.distributed import mesh_look, mesh_tiles
 
     points = torus(1000, noise=0.02, seed=0).points
-    pieces_of(points, np.array([[points.min(axis=0) - 1.0, points.max(axis=0) + 1.0]]), scale_of(points))
+    mesh_tiles.pieces_of(points, points[None, [0, 0]] + [[-4.0], [4.0]], mesh_look.scale_of(points))
 
 
 def _manifold_data() -> None:

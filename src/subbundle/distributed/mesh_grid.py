@@ -21,14 +21,14 @@ from subbundle.distributed._mesh_kernels import blend
 from subbundle.distributed.mesh_average import averaged
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.distributed.mesh_sides import Nodes, Winding
+from subbundle.distributed.mesh_sides import FINE, Nodes, Winding
 from subbundle.surface import extract
 
-# Cells of a brick; of the blocks over which w is averaged first, and the radius in which these are. By half of what w
-# jumps by through a sheet levels are those of another.
-BRICK, _AVERAGED, LEVEL_REACH, _HALF = 32, 4.0, 12.0, 0.5
-# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side.
-_COVERED, _AWAY = 0.5, 2.0
+# Cells of a brick, and within which blocks of seeds tell the level.
+BRICK, LEVEL_REACH = 32, 12.0
+# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side. Levels that differ by
+# that part of what w jumps by through a sheet are those of two.
+_HALF, _AWAY = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatA
     """The mean [n] of the ``values`` [n] of w around every seed, on its own sheet."""
     # Two sheets that look the same way may share a block.
     sheet = np.floor(values).astype(np.int64) & 15
-    group = np.unique(names_of(np.floor(places / _AVERAGED).astype(np.int64), sheet), return_inverse=True)[1]
+    group = np.unique(names_of(np.floor(places / FINE).astype(np.int64), sheet), return_inverse=True)[1]
     total: FloatArray = np.bincount(group, areas).astype(np.float64)
     means = np.column_stack([np.bincount(group, areas * column) / total for column in (*places.T, values)])
     middles, level = np.ascontiguousarray(means[:, :3]), means[:, 3]
@@ -112,7 +112,7 @@ def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, rea
         grid = base[axis] + np.arange(weight.shape[axis])
         np.moveaxis(known, axis, 0)[(grid < ends[0, axis]) | (grid > ends[1, axis])] = False
     sheet = np.pi * reach**2 / 5.0 * np.maximum(1.0 - (height / reach) ** 2, 0.0) ** 5
-    away = (np.abs(height) > _AWAY) & (weight > _COVERED * sheet)
+    away = (np.abs(height) > _AWAY) & (weight > _HALF * sheet)
     field = np.full(weight.shape, np.nan, np.float32)
     field[known & away] = np.copysign(0.5, height[known & away])
     asked = np.argwhere(known & ~away)

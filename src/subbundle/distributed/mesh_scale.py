@@ -24,8 +24,6 @@ _REACH = 3.0 + 0.4 * BLOCK
 # Rings of edges from the border in which the mesh may reach beyond the cloud; those over which it is smoothed, and some
 # for what a tile owns beyond its box.
 RINGS, _SMOOTHED = 10, 16
-# Least reach of a seed, in cells.
-_LEAST_REACH = 5.0
 # Cells beyond that in which seeds speak for a grid point, and a window for a vertex of the border.
 _SEEING = 10
 # Cells around a tile in which centres of quadrics count for its vertices.
@@ -91,7 +89,7 @@ class Scale:
     def reach(self) -> float:
         """Cells around the seeds in which the surface is looked for."""
         # The corners of a cell are up to √3 further than what lies in it.
-        return max(self.opening * self.window / self.cell + 2.0, _LEAST_REACH)
+        return self.opening * self.window / self.cell + 2.0
 
     @property
     def rings(self) -> int:

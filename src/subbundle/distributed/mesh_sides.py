@@ -23,10 +23,8 @@ from subbundle.distributed._mesh_kernels import far_nodes, sum_sources
 from subbundle.distributed.mesh_scale import NAME_BITS, cells_of, names_of
 from subbundle.surface.implicit import SMOOTH
 
-# Cells of the blocks whose seeds count one by one; those of the scene are four times as wide.
-_FINE = 4
-BLOCK = 4 * _FINE
-_AROUND = np.array(list(np.ndindex(3, 3, 3))) - 1
+# Cells of the blocks whose seeds count one by one, and of those of the scene: two levels wider.
+FINE, BLOCK = 4, 16
 # ε in cells: w then rises through a plane by 0.70/ε a cell, as the ordinary solution does with its Gaussian.
 _SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH
 
@@ -75,7 +73,7 @@ class Winding:
 
     def __init__(self, places: FloatArray, areas: FloatArray, moments: FloatArray, scene: Nodes) -> None:
         self._scene, self._far = scene, dict[tuple[int, ...], FloatArray]()
-        cells = np.floor(places / _FINE).astype(np.int64)
+        cells = np.floor(places / FINE).astype(np.int64)
         curve = z_curve(cells)
         order = np.argsort(curve, kind="stable")
         self._seeds = np.concatenate([places, moments], axis=1)[order]
@@ -86,16 +84,17 @@ class Winding:
 
     def at(self, places: FloatArray) -> FloatArray:
         """w [t] at ``places`` [t, 3], in cells; all seeds within two blocks of them must be known."""
-        cells = np.floor(places / _FINE).astype(np.int64)
+        cells = np.floor(places / FINE).astype(np.int64)
         order = np.argsort(z_curve(cells), kind="stable")
         cells, targets = cells[order], np.ascontiguousarray(places[order].T)
         begins = _changes(cells)
         cells = cells[begins[:-1]]
-        blocks = cells // (BLOCK // _FINE)
+        blocks = cells // (BLOCK // FINE)
         found, ends = np.zeros(len(places)), _changes(blocks)
+        nearby = np.array(list(np.ndindex(3, 3, 3))) - 1
         for i, j in pairwise(ends):
             part = slice(begins[i], begins[j])
-            around = z_curve((blocks[i] + _AROUND) * (BLOCK // _FINE)) >> 6
+            around = z_curve((blocks[i] + nearby) * (BLOCK // FINE)) >> 6
             fine, coarse = (nodes.within(around) for nodes in (self._fine, self._coarse))
             sum_sources(
                 targets[:, part], begins[i : j + 1] - begins[i], cells[i:j], self._seeds,

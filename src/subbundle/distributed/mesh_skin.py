@@ -28,8 +28,8 @@ from subbundle.triangles.topology import border_edges, edges_of, parts_of, split
 # Kernel mass, in that of the nearest seed, below which a vertex lies outside: there windows see the edge of the cloud
 # from afar, as a line whose normal may point anywhere. A window beyond a straight border it is a sixth.
 _FAINT = 0.1
-# Holes narrower than so many windows are none.
-_NARROW = 4.0
+# Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
+_NARROW = 2.0
 # Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
 # width are, where observations are fewer than outliers of the scene may have.
 _CRUMB, _NARROW_PART = 8.0, 16.0
@@ -103,20 +103,21 @@ def _manifold(found: GridMesh, tile: Territory, scale: Scale) -> tuple[IntArray,
 
 
 def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
-    """The ``faces`` without patches that no seed speaks for and that are wider than `Scale.opening` along the mesh.
+    """The ``faces`` without patches that no seed speaks for and that are wider than the opening.
 
-    As `surface.openings.sort_out`, but with widths in rings of edges from the vertices that are seen, which a tile can
-    tell: over a wide opening, or between two sheets that look the same way, the middle is too many rings from these.
+    As `surface.openings.sort_out`, as far as a tile can see: what is further from the seeds than the opening is half
+    wide goes, and what is that far along the mesh, in rings of edges, from all vertices that are seen, like a sheet
+    between two that look the same way; and with it all that is not seen around.
     """
     if len(faces) == 0:
         return faces
     near = max(openings.SEEN * scale.window, openings.SEEN_CELLS * scale.cell)
     sight = openings.Sight(seeds.points, seeds.normals, near)
-    seen = sight.of(points, repair.vertex_normals(points, faces))[1]
+    far, seen, _ = sight.of(points, repair.vertex_normals(points, faces))
     edges, reached = edges_of(faces).ends, seen.copy()
     for _ in range(scale.rings):
         reached[edges[reached[edges].any(axis=1)].ravel()] = True
-    lost = ~reached
+    lost = ~reached | (~seen & (far > scale.opening * scale.window))
     for _ in range(scale.rings):
         around = edges[lost[edges].any(axis=1)].ravel()
         lost[around[~seen[around]]] = True
