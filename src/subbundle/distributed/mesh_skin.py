@@ -35,7 +35,7 @@ _NARROW = 2.0
 _CRUMB, _NARROW_PART = 8.0, 16.0
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
-_PLAIN, _MIDDLE = -1, -2
+_MIDDLE, _PLAIN = range(-2, 0)
 
 
 @dataclass(frozen=True, slots=True)
