@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from subbundle._parallel import resolve_jobs
@@ -135,11 +136,10 @@ def _surfaces() -> None:
 
 
 def _tiles() -> None:
-    from subbundle.datasets import torus
-    from subbundle.distributed import mesh_look, mesh_tiles
+    import subbundle as sb
 
-    points = torus(1000, noise=0.02, seed=0).points
-    mesh_tiles.pieces_of(points, points[None, [0, 0]] + [[-4.0], [4.0]], mesh_look.scale_of(points))
+    with TemporaryDirectory() as folder:
+        sb.distributed.reconstruct(sb.datasets.torus(1000, noise=0.02, seed=0).points, f"{folder}/mesh.ply")
 
 
 def _manifold_data() -> None:
