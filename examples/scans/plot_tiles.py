@@ -42,7 +42,7 @@ faces = whole.ravel()[np.concatenate([tile.faces + start for tile, start in zip(
 mesh = sb.Mesh(distinct, faces)
 
 # %%
-# Left the tiles, each in a colour. Right the whole, as one surface, where four tiles meet: the triangles go on.
+# Left the tiles, each in a colour. Right the whole, as one surface, where tiles meet: the triangles go on.
 number = np.repeat(np.arange(len(tiles)), [len(tile.faces) for tile in tiles])
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
 figure, panels = plt.subplots(1, 2, figsize=(12.0, 4.2), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
