@@ -1,7 +1,8 @@
 """Clouds and tables larger than memory: cost a point beside one machine with all of them, memory of all processes,
 rows a second; what was measured, and what follows for 10⁹ and 10¹⁰ by a model that is written down.
 
-``python -m benchmarks scale_out --points 100000000`` measures a larger scene (default: 3·10⁶).
+``python -m benchmarks scale_out --points 100000000`` measures a larger scene (default: 3·10⁶) and a table of as many rows
+(default: 10⁶).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ POINTS, ON_ONE = 3_000_000, 1_000_000
 WORKERS, MEMORY = 2, "4GB"
 # A scene of hills, points a unit of area: the bandwidth that is chosen has about a hundred effective neighbours.
 DENSITY, NOISE = 100.0, 0.03
-# Rows of a table that are embedded.
-ROWS = 1_000_000
+# Rows of a table that are embedded, and of one of its files.
+ROWS, ROWS_A_FILE = 1_000_000, 1_000_000
 
 
 def hills(n: int, first: int) -> np.ndarray:
@@ -118,18 +119,22 @@ def halo_share(boxes: np.ndarray, counts: tuple[int, ...], job: Any) -> float:
     return float(np.average(larger, weights=counts) - 1.0)
 
 
-def embedded(folder: Path, client: Any) -> tuple[Watched, int]:
-    """A table of an S with a million rows, in Parquet."""
+def embedded(folder: Path, rows: int, client: Any) -> tuple[Watched, int]:
+    """A table of an S with ``rows`` rows, in Parquet files of a million."""
     arrow, parquet = require("pyarrow"), require("pyarrow.parquet")
-    table = sb.datasets.s_surface(ROWS, noise=0.02, seed=0).points
-    parquet.write_table(arrow.table(dict(zip("abc", table.T, strict=True))), folder / "table.parquet")
-    model = sb.AtlasEmbedding(2).fit(table[:5000])
+    (folder / "table").mkdir()
+    for first in range(0, rows, ROWS_A_FILE):
+        table = sb.datasets.s_surface(min(ROWS_A_FILE, rows - first), noise=0.02, seed=first).points
+        parquet.write_table(
+            arrow.table(dict(zip("abc", table.T, strict=True))), folder / "table" / f"{first:012d}.parquet"
+        )
+    model = sb.AtlasEmbedding(2).fit(sb.datasets.s_surface(5000, noise=0.02, seed=1).points)
     (folder / "few").mkdir()
     for number in range(2 * WORKERS):  # for every worker some, which then has all that it needs
-        np.save(folder / "few" / f"{number}.npy", table[:4000])
+        np.save(folder / "few" / f"{number}.npy", sb.datasets.s_surface(4000, noise=0.02, seed=2).points)
     sb.distributed.embed(folder / "few", folder / "placed", model=model, client=client)
     with watched() as found:
-        job = sb.distributed.embed(folder / "table.parquet", folder / "coords", model=model, client=client)
+        job = sb.distributed.embed(folder / "table", folder / "coords", model=model, client=client)
     return found, job.n_rows
 
 
@@ -142,7 +147,9 @@ def run(points: int = POINTS) -> Result:
             # What is loaded and compiled once a process is no cost of a point.
             sb.distributed.denoise(hills(40_000, 0), folder / "warm", client=client, points_per_tile=5000)
             many, job, shares = in_tiles(folder, points, client)
-            placed, rows = embedded(folder, client)
+            for done in ("many", "work", "out"):
+                shutil.rmtree(folder / done)
+            placed, rows = embedded(folder, points if points > POINTS else ROWS, client)
         after = on_one_machine(folder)
     finally:
         shutil.rmtree(folder)

@@ -27,7 +27,7 @@ BUDGET = {
     "cloud": (540, 8),
     "commands": (2460, 17),
     "diagnostics": (900, 37),
-    "distributed": (4060, 83),
+    "distributed": (4440, 83),
     "embedding": (2500, 69),
     "estimators": (2100, 23),
     "experiments": (1620, 44),

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from subbundle._parallel import resolve_jobs
@@ -134,6 +135,13 @@ def _surfaces() -> None:
     sb.reconstruct(sb.datasets.torus(3000, noise=0.02, seed=0).points)
 
 
+def _tiles() -> None:
+    import subbundle as sb
+
+    with TemporaryDirectory() as folder:
+        sb.distributed.reconstruct(sb.datasets.torus(1000, noise=0.02, seed=0).points, f"{folder}/mesh.ply")
+
+
 def _manifold_data() -> None:
     import numpy as np
 
@@ -158,6 +166,7 @@ PARTS = {
     "many-dimensions": _many_dimensions,
     "charts": _charts,
     "surfaces": _surfaces,
+    "tiles": _tiles,
     "embedding": _embedding,
     "manifold-data": _manifold_data,
 }

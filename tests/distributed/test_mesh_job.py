@@ -92,7 +92,7 @@ def test_the_command_and_workers_make_the_same_mesh(hills, tmp_path, client, cap
     ("typed", "said"),
     [
         (["-o", "m.ply", "--closed"], "--closed needs all points at once"),
-        (["-o", "m.ply", "--opening", "5"], "--opening needs all points at once"),
+        (["-o", "m.ply", "--opening", "9"], "opening must be at most 8 bandwidths in tiles"),
         (["-o", "m.obj"], ".ply file or a folder; got m.obj"),
     ],
 )

@@ -6,7 +6,6 @@ import argparse
 
 from subbundle._progress import Progress
 from subbundle.commands._scale_out import on_workers, refuse, worker_count
-from subbundle.commands.reconstruct import OPENING
 from subbundle.distributed import TiledMesh, reconstruct
 
 _WHOLE = ("transform", "units", "no-normals", "save-outliers", "report", "jobs", "closed", "faces", "dim")
@@ -15,8 +14,6 @@ _WHOLE = ("transform", "units", "no-normals", "save-outliers", "report", "jobs",
 def run_pieces(options: argparse.Namespace) -> None:
     """Divide, look, mesh, weld, and say what came out."""
     refuse(options, _WHOLE)
-    if options.opening != OPENING:
-        raise ValueError("--opening needs all points at once and cannot go with pieces of them. Leave it out.")
     if options.output.suffix.lower() not in ("", ".ply"):
         raise ValueError(
             f"a mesh of pieces is written to a .ply file or a folder; got {options.output}. Write -o mesh.ply, or "
@@ -27,7 +24,7 @@ def run_pieces(options: argparse.Namespace) -> None:
     with on_workers(options) as client:
         job = reconstruct(
             [str(path) for path in options.scans], options.output, bandwidth=options.bandwidth,
-            bounds=None if options.crop is None else options.crop.T, client=client,
+            opening=options.opening, bounds=None if options.crop is None else options.crop.T, client=client,
             workers=worker_count(options, client), memory=options.memory, resume=options.resume, progress=progress,
         )  # fmt: skip
     print("\n".join(_about(job)))

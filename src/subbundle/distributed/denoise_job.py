@@ -7,7 +7,6 @@ mass from a sample (`choosing`), rows projected to the ridge tile by tile (`deno
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_positive
@@ -25,12 +23,12 @@ from subbundle.distributed._rows import RowFile, scattered_tile
 from subbundle.distributed._writers import Grain, target_of, write_file
 from subbundle.distributed.choosing import Chosen, choose
 from subbundle.distributed.denoising import denoised_tile
-from subbundle.distributed.plan import plan_tiles
 from subbundle.distributed.runner import Call, Results, run, run_all
 from subbundle.distributed.sample import read_sample
 from subbundle.distributed.sides import cell_for, turned
 from subbundle.distributed.sources import PIECE, Piece, Source, open_source
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.work import chosen_once, planned
 
 WORK = ".subbundle"
 # Parts of the bandwidth that coordinates are kept to, at least, by formats that round them.
@@ -109,12 +107,10 @@ def denoise(
     folder = Path(out).absolute()
     workplace = prepared(folder, work, resume)
     source = open_source(data, workplace)
-    if source.dim not in (2, 3):
-        raise ValueError(f"points must have 2 or 3 coordinates to be denoised in tiles; they have {source.dim}.")
     targets = _targets(source, folder)
-    plan = plan_tiles(
-        source, workplace, points_per_tile=points_per_tile, memory=memory, workers=workers, bounds=bounds,
-        client=client, progress=progress,
+    plan = planned(
+        source, workplace, (2, 3), "denoised", points_per_tile=points_per_tile, memory=memory, workers=workers,
+        bounds=bounds, client=client, progress=progress,
     )  # fmt: skip
     chosen, settings = _settings(plan, rank, bandwidth, order, client, progress)
     what = f"projecting {plan.n_points} points in {len(plan)} tiles with bandwidth {chosen.bandwidth:.4g}"
@@ -163,17 +159,12 @@ def _settings(
     plan: TilePlan, rank: int | str, bandwidth: float | str, order: int, client: Any, progress: Progress | None
 ) -> tuple[Chosen, dict[str, Any]]:
     """What is chosen from the sample, the first time; and the settings of the tiles' task."""
-    kept = Path(plan.folder) / "chosen.json"
-    asked = [plan.token, rank, bandwidth]
-    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
-        chosen = Chosen(*found["chosen"])
-    else:
-        if progress is not None:
-            progress.stage(f"choosing a bandwidth for {plan.n_points} points")
-        chosen = choose(plan, rank, bandwidth, client=client)
-        values = [chosen.rank, chosen.bandwidth, chosen.typical_mass, chosen.notes]
-        with atomic_path(kept) as temporary:
-            temporary.write_text(json.dumps({"asked": asked, "chosen": values}))
+
+    def make() -> list[Any]:
+        found = choose(plan, rank, bandwidth, client=client)
+        return [found.rank, found.bandwidth, found.typical_mass, found.notes]
+
+    chosen = Chosen(*chosen_once(plan, "chosen", [rank, bandwidth], make, progress, "choosing a bandwidth"))
     surface = (plan.dim, chosen.rank) == (3, 2)
     cell = cell_for(read_sample(plan)[1], chosen.bandwidth) if surface else 0.0
     return chosen, {

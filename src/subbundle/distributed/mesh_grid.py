@@ -1,8 +1,12 @@
 """The surface of oriented seeds on the scene's grid, brick by brick, with names that all tiles agree on.
 
-At every grid point within `_REACH` cells of a seed the signed distances to the planes of the seeds around are averaged
-(a partition of unity). Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles; a
-vertex is named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
+The indicator at a grid point is l − w: the winding number of `mesh_sides` and its level, the mean of w at the seeds
+within some ten cells. The level follows what w drifts by where the surface is open or its areas are wrong, as the
+screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
+next sheet, if that looks the same way: then its level is higher or lower by one. Grid
+points within the reach of a seed are known; where seeds cover half of a sheet or more and their planes are two cells
+away, these tell the sign. Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles;
+a vertex is named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
 """
 
 from __future__ import annotations
@@ -10,17 +14,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed._mesh_kernels import blend_planes
+from subbundle.distributed._mesh_kernels import blend
+from subbundle.distributed.mesh_average import averaged
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.distributed.mesh_sides import FINE, Nodes, Winding
 from subbundle.surface import extract
 
-# Cells of a brick, and cells within which a seed's plane counts.
-BRICK, _REACH = 32, 5.0
-# Least weight of a seed, as a fraction of that of a sure one.
-_UNSURE = 0.05
+# Cells of a brick, and within which blocks of seeds tell the level.
+BRICK, LEVEL_REACH = 32, 12.0
+# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side. Levels that differ by
+# that part of what w jumps by through a sheet are those of two.
+_HALF, _AWAY = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +49,25 @@ class GridMesh:
     quads: IntArray
 
 
-def zero_set(seeds: TileSeeds, box: FloatArray, scale: Scale, margin: float) -> GridMesh:
-    """The zero set within ``margin`` cells of ``box`` [2, 3], from all ``seeds`` a reach further, turned alike."""
-    low, high = scale.cells(np.asarray(box) + [[-margin * scale.cell], [margin * scale.cell]])
-    low, high = low // BRICK, high // BRICK
+def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale) -> GridMesh:
+    """The zero set within `Scale.margin` cells of ``box`` [2, 3], from all ``seeds`` two blocks further, turned alike.
+
+    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away.
+    """
+    ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
+    low, high = ends // BRICK
     places = (seeds.points - scale.corner) / scale.cell
-    weights = _UNSURE + (1.0 - _UNSURE) * seeds.reliability
+    sides = Winding(places, areas, areas[:, None] * seeds.normals, scene)
+    wide = 2.0 * LEVEL_REACH
+    near = np.flatnonzero(((places > ends[0] - wide) & (places < ends[1] + wide)).all(axis=1))
+    places, normals, areas = places[near], seeds.normals[near], areas[near]
+    levels = _levels(places, areas, sides.at(places))
     names, points, quads = [], [], []
-    for brick, rows in _bricks(places, low, high):
+    for brick, rows in _bricks(places, low, high, scale.reach + 1.0):
         base = brick * BRICK - 1
-        field = np.empty((BRICK + 2,) * 3, np.float32)
-        blend_planes(places[rows] - base, seeds.normals[rows], weights[rows], _REACH, field)
+        sums = np.zeros((3, *(BRICK + 2,) * 3))
+        blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, *sums)
+        field = _field(sums, sides, base, ends, scale.reach)
         found, corners, cells = extract.extract_with_cells(field)
         # Vertices of the brick's own cells; others that its quads need are those of the brick before.
         own = (cells[:, :3] > 0).all(axis=1)
@@ -71,11 +87,43 @@ def zero_set(seeds: TileSeeds, box: FloatArray, scale: Scale, margin: float) -> 
     return GridMesh(label, place, rows[np.lexsort(rows.T[::-1])])
 
 
-def _bricks(places: FloatArray, low: IntArray, high: IntArray) -> list[tuple[IntArray, IntArray]]:
+def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
+    """The mean [n] of the ``values`` [n] of w around every seed, on its own sheet."""
+    # Two sheets that look the same way may share a block.
+    sheet = np.floor(values).astype(np.int64) & 15
+    group = np.unique(names_of(np.floor(places / FINE).astype(np.int64), sheet), return_inverse=True)[1]
+    total: FloatArray = np.bincount(group, areas).astype(np.float64)
+    means = np.column_stack([np.bincount(group, areas * column) / total for column in (*places.T, values)])
+    middles, level = np.ascontiguousarray(means[:, :3]), means[:, 3]
+    smooth: FloatArray = averaged(
+        middles, middles, LEVEL_REACH, level[:, None], weights=total,
+        alike=lambda one, other: np.abs(level[one] - level[other]) < _HALF,
+    )[group, 0]  # fmt: skip
+    return smooth
+
+
+def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, reach: float) -> NDArray[np.float32]:
+    """The indicator [X, Y, Z] of a brick that begins at grid point ``base``, positive outside; NaN where unknown."""
+    weight = sums[2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        height, level = sums[:2] / weight
+    known = weight > 0.0
+    for axis in range(3):
+        grid = base[axis] + np.arange(weight.shape[axis])
+        np.moveaxis(known, axis, 0)[(grid < ends[0, axis]) | (grid > ends[1, axis])] = False
+    sheet = np.pi * reach**2 / 5.0 * np.maximum(1.0 - (height / reach) ** 2, 0.0) ** 5
+    away = (np.abs(height) > _AWAY) & (weight > _HALF * sheet)
+    field = np.full(weight.shape, np.nan, np.float32)
+    field[known & away] = np.copysign(0.5, height[known & away])
+    asked = np.argwhere(known & ~away)
+    field[tuple(asked.T)] = level[tuple(asked.T)] - sides.at((asked + base).astype(np.float64))
+    return field
+
+
+def _bricks(places: FloatArray, low: IntArray, high: IntArray, reach: float) -> list[tuple[IntArray, IntArray]]:
     """Bricks from ``low`` to ``high`` [3] with the rows of the seeds that reach them, ascending."""
     found: list[IntArray] = []
     rows: list[IntArray] = []
-    reach = _REACH + 1.0
     first = np.floor((places - reach) / BRICK).astype(np.int64)
     last = np.floor((places + reach) / BRICK).astype(np.int64)
     for corner in np.ndindex(2, 2, 2):

@@ -18,23 +18,27 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
+from subbundle._validation import as_positive
 from subbundle.distributed.denoise_job import prepared
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import look_at
-from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
+from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, cluster_tile, turn_clusters
-from subbundle.distributed.mesh_tiles import SEED_MARGIN, Piece, around, piece_of
+from subbundle.distributed.mesh_sides import Nodes
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, Turned, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_tiles import Piece, around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
-from subbundle.distributed.plan import plan_tiles
 from subbundle.distributed.runner import Results, run
 from subbundle.distributed.sources import open_source
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.work import chosen_once, planned
 from subbundle.distributed.workers import per_worker
 from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.
 _BYTES_PER_POINT, _LARGEST, _SMALLEST = 2500.0, 1_000_000, 1000
+# Widest half-width of a gap, in bandwidths, that is looked at.
+_WIDEST_OPENING = 8.0
 # Cells by which seeds may lie outside of the box of their tile.
 _OUTSIDE = 12.0
 
@@ -71,15 +75,14 @@ class TiledMesh:
 
 
 def reconstruct(
-    data: Any, out: str | Path, *, bandwidth: float | str = "auto", bounds: Any = None, client: Any = None,
-    workers: int = 1, memory: float | str | None = None, points_per_tile: int | None = None,
+    data: Any, out: str | Path, *, bandwidth: float | str = "auto", opening: float = 3.0, bounds: Any = None,
+    client: Any = None, workers: int = 1, memory: float | str | None = None, points_per_tile: int | None = None,
     work: str | Path | None = None, resume: bool = False, progress: Progress | None = None,
 ) -> TiledMesh:  # fmt: skip
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
-    those of `subbundle.reconstruct`, surfaces end wherever points do, but for gaps narrower than four bandwidths, and
-    sheets that are nearly height fields are turned upward.
+    `subbundle.reconstruct` this cuts no handles, and turns sheets that are nearly height fields upward.
 
     Parameters
     ----------
@@ -88,8 +91,8 @@ def reconstruct(
     out : path
         A name that ends in ``.ply`` for one mesh, else a folder for one ``.ply`` file per tile, whose vertices on seams
         are the same to the bit, and ``tiles.json``, which lists them.
-    bandwidth : float or "auto"
-        As for `subbundle.reconstruct`.
+    bandwidth, opening : float or "auto", float
+        As for `subbundle.reconstruct`; ``opening`` is at most 8.
     work : folder or None
         In its folder ``.subbundle`` are tiles and results, about 250 bytes a point, removed at the end; by default that
         is the folder ``out``, or the one of the file.
@@ -102,19 +105,27 @@ def reconstruct(
     >>> with sb.distributed.cluster(workers=2, memory="4GB") as client:  # doctest: +SKIP
     ...     sb.distributed.reconstruct("big/*.laz", "scene.ply", client=client, workers=2, memory="4GB")
     """
+    opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
+    if opening > _WIDEST_OPENING:
+        raise ValueError(
+            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, which see no further around; got "
+            f"{opening:g}. Mesh what has so wide gaps with subbundle.reconstruct."
+        )
     target = Path(out).absolute()
     one = target.suffix.lower() == ".ply"
     workplace = prepared(target.parent if one else target, work, resume)
     source = open_source(data, workplace)
-    if source.dim != 3:
-        raise ValueError(f"points must have 3 coordinates to be meshed in tiles; they have {source.dim}. Pass x, y, z.")
     if points_per_tile is None:
         points_per_tile = int(np.clip(per_worker(memory, workers) / _BYTES_PER_POINT, _SMALLEST, _LARGEST))
-    plan = plan_tiles(
-        source, workplace, points_per_tile=points_per_tile, memory=memory, workers=workers, bounds=bounds,
-        client=client, progress=progress,
+    plan = planned(
+        source, workplace, (3,), "meshed", points_per_tile=points_per_tile, memory=memory, workers=workers,
+        bounds=bounds, client=client, progress=progress,
     )  # fmt: skip
-    scale = _scale(plan, bandwidth, client, progress)
+    found = chosen_once(
+        plan, "scale", [bandwidth, opening], lambda: asdict(look_at(plan, bandwidth, opening, client=client)), progress,
+        "looking at noise and density",
+    )  # fmt: skip
+    scale = _as_scale({"scale": found})
     pieces = _pieces(plan, scale, client, workplace / "results", progress)
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
@@ -122,20 +133,6 @@ def reconstruct(
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(paths, plan, scale, seams)
-
-
-def _scale(plan: TilePlan, bandwidth: float | str, client: Any, progress: Progress | None) -> Scale:
-    """What the first look found, from the work folder where it was found before."""
-    kept = Path(plan.folder) / "scale.json"
-    asked = [plan.made_of, bandwidth]
-    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
-        return _as_scale(found)
-    if progress is not None:
-        progress.stage(f"looking at noise and density of {plan.n_points} points")
-    scale = look_at(plan, bandwidth, client=client)
-    with atomic_path(kept) as temporary:
-        temporary.write_text(json.dumps({"asked": asked, "scale": asdict(scale)}))
-    return scale
 
 
 def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Progress | None) -> Pieces:
@@ -146,10 +143,10 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     settings["seeds"] = _pattern(seeds)
     clusters = run(plan, tile_clusters, settings, what="orienting", **job)
     known = [part.name for part in fields(Clusters)]
-    names, signs = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
+    turned = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
     settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, names=names, signs=signs)
+        np.savez(stream, names=turned.names, signs=turned.signs, **dict[str, Any](_arrays(turned.nodes)))
     results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
     return lambda tile: Piece(**results.load(tile))
 
@@ -172,18 +169,19 @@ def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[s
     """Task: the mesh of a tile, from its observations and the oriented seeds around."""
     scale = _as_scale(settings)
     here = _territory(plan, tile, scale)
-    seeds = _seeds_around(plan, tile, SEED_MARGIN, here, scale, settings)
+    margin = seed_margin(scale)
+    seeds = _seeds_around(plan, tile, margin, here, scale, settings)
     # Blocks, by which clusters are shared out, reach further than tiles.
-    near = [tile, *plan.neighbours(tile, (SEED_MARGIN + SIGN_MARGIN) * scale.cell)]
+    near = [tile, *plan.neighbours(tile, (margin + SIGN_MARGIN) * scale.cell)]
     members = [_load(Members, settings["clusters"], other) for other in near]
     with np.load(settings["signs"], allow_pickle=False) as file:
-        signs = file["names"], file["signs"]
+        signs = Turned(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
     return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
 
 
 def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
     """The box of a tile among all that may be nearer to a place near it."""
-    near = sorted([tile, *plan.neighbours(tile, 2.0 * (MESH_MARGIN + _OUTSIDE) * scale.cell)])
+    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + _OUTSIDE) * scale.cell)])
     return Territory(plan.boxes[near], near.index(tile))
 
 

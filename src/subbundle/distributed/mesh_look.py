@@ -33,8 +33,12 @@ _ALL, _PLACES, _AROUND_ONE, _AROUND_ALL = 250_000, 32, 6000, 300_000
 _WINDOWS = 12.0
 
 
-def look_at(plan: TilePlan, bandwidth: float | str = "auto", *, client: Any = None) -> Scale:
-    """Look at the scene that ``plan`` has on disk."""
+def look_at(plan: TilePlan, bandwidth: float | str = "auto", opening: float = 3.0, *, client: Any = None) -> Scale:
+    """Look at the scene that ``plan`` has on disk, to be meshed with gaps up to ``opening`` bridged."""
+    return replace(_look_at(plan, bandwidth, client), opening=opening)
+
+
+def _look_at(plan: TilePlan, bandwidth: float | str, client: Any) -> Scale:
     rows, sample = read_sample(plan)
     origin = 0.5 * (sample.min(axis=0) + sample.max(axis=0))
     if plan.n_points <= _ALL:

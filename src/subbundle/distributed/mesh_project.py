@@ -8,9 +8,11 @@ grow with the bandwidth; and each vertex goes to the mean of the quadrics of all
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.mesh_average import averaged
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import CENTRES, Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
@@ -28,8 +30,6 @@ _BEND = 3.0
 # Widest radius of a centre, in cells: none that counts for a vertex, a few cells beyond its tile, lies outside of
 # `CENTRES`. Where no centre counts, radii are wider by the factor.
 _WIDEST, _WIDER = CENTRES - _BEND - 4.0, 2.5
-# Places that are averaged around at a time: their neighbours take some thousand bytes each.
-_CHUNK = 20_000
 # Cells around a tile in which seeds must be known for its vertices.
 PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
 
@@ -51,7 +51,11 @@ def projected(
     way = np.linalg.norm(fit.points - seeds.points[rows], axis=1)
     good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
     fit, rows, radii = fit.take(good), rows[good], radii[good]
-    bend = _averaged(fit.points, fit.points, _BEND * scale.cell, fit.bend[:, None], normals=fit.normals)
+
+    def alike(one: IntArray, other: IntArray) -> NDArray[np.bool_]:
+        return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > blend.ALONG)
+
+    bend = averaged(fit.points, fit.points, _BEND * scale.cell, fit.bend[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
     out = blend.blend_at(skin.points, skin.normals, fit, values, radii)
     # Slivers at a border have normals that fit nothing; the nearest seed's do. Between sparse centres radii are wider.
@@ -75,40 +79,10 @@ def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
     middles, risks = (
         np.column_stack([np.bincount(group, column) / count for column in table.T]) for table in (points, seeds.risks)
     )
-    mean = _averaged(middles, middles, _AVERAGED * scale.cell, risks, weights=count).T
+    mean = averaged(middles, middles, _AVERAGED * scale.cell, risks, weights=count).T
     rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
-    read = _averaged(places, middles, _READ * scale.cell, rung[:, None])[:, 0]
+    read = averaged(places, middles, _READ * scale.cell, rung[:, None])[:, 0]
     return choosing.width_of(rungs, np.where(np.isfinite(read), read, 1.0))
-
-
-def _averaged(
-    places: FloatArray, others: FloatArray, radius: float, values: FloatArray, *, weights: FloatArray | None = None,
-    normals: FloatArray | None = None,
-) -> FloatArray:  # fmt: skip
-    """Means [n, m] of ``values`` [c, m] of ``others`` [c, 3] within R of ``places`` [n, 3]; NaN where there are none.
-
-    Weights are (1 − r²/R²)², times ``weights`` [c]. With ``normals`` [c, 3], of places that are the others, only those
-    that look the same way count. Sums follow the order of the others, whatever other places there are.
-    """
-    tree, means = cKDTree(others), np.full((len(places), values.shape[1]), np.nan)
-    for start in range(0, len(places), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        near = cKDTree(places[part]).sparse_distance_matrix(tree, radius, output_type="coo_matrix")
-        order = np.lexsort((near.col, near.row))
-        rows, other = near.row[order].astype(np.int64), near.col[order].astype(np.int64)
-        apart = places[part][rows] - others[other]
-        square = (apart[:, 0] ** 2 + apart[:, 1] ** 2 + apart[:, 2] ** 2) / radius**2
-        shares = np.maximum(1.0 - square, 0.0) ** 2
-        if weights is not None:
-            shares *= weights[other]
-        if normals is not None:
-            shares *= np.sum(normals[part][rows] * normals[other], axis=1) > blend.ALONG
-        n = len(means[part])
-        total = np.bincount(rows, shares, minlength=n)
-        with np.errstate(invalid="ignore"):
-            for column, value in enumerate(values.T):
-                means[part, column] = np.bincount(rows, shares * value[other], minlength=n) / total
-    return means
 
 
 def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArray, FloatArray]:

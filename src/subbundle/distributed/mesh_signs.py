@@ -23,22 +23,25 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
+from subbundle.distributed.mesh_sides import BLOCK, Nodes
+from subbundle.surface.implicit import areas_of
 from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished
 
-# Side of the blocks, in cells; votes of at most 0.49 from which on seeds of one block are joined at once.
-_BLOCK, _STRONG = 16.0, 0.2
+# Votes of at most 0.49 from which on seeds of one block are joined at once.
+_STRONG = 0.2
 # Cells around a tile in which seeds must be known for its blocks: neighbours' neighbours and their surroundings.
-SIGN_MARGIN = 1.5 * _BLOCK + 2.0 * 4.0 + AROUND
+SIGN_MARGIN = 1.5 * BLOCK + 2.0 * 4.0 + AROUND
 # Height of the mean normal from which on a component is a height field.
 _UPWARD = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Which seeds a tile's clusters have: names [n], the sign [n] of each, and the name [n] of its cluster."""
+    """Seeds of a tile's clusters: names [n], signs [n], areas [n] in cells, and the name [n] of the cluster of each."""
 
     seeds: IntArray
     signs: FloatArray
+    areas: FloatArray
     cluster: IntArray
 
 
@@ -50,8 +53,10 @@ class Clusters:
     ----------
     names : [c]
         Of the clusters, sorted: those of their first seeds.
-    normals, counts : [c, 3], [c]
-        Sum of the signed normals, and number of seeds.
+    blocks : [c, 3] of int
+        The block each lies in.
+    sums : [c, 7]
+        Of the areas, and over the areas of the places in cells and of the signed normals.
     furthest, facing : [c, 26]
         How far the cluster reaches in every direction, and the component of the normal there.
     pairs, votes : [e, 2], [e]
@@ -59,46 +64,57 @@ class Clusters:
     """
 
     names: IntArray
-    normals: FloatArray
-    counts: FloatArray
+    blocks: IntArray
+    sums: FloatArray
     furthest: FloatArray
     facing: FloatArray
     pairs: IntArray
     votes: FloatArray
 
 
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The clusters of a whole scene: names [c], sorted, signs [c], and what they are from afar."""
+
+    names: IntArray
+    signs: FloatArray
+    nodes: Nodes
+
+
 def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Members, Clusters]:
     """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
     seeds, pairs, votes = _graph(around, tile, scale)
-    block = names_of(scale.cells(seeds.points, _BLOCK))
-    side = _BLOCK * scale.cell
-    own = tile.owns(scale.corner + side * (np.floor((seeds.points - scale.corner) / side) + 0.5))
+    blocks = scale.cells(seeds.points, BLOCK)
+    block, own = names_of(blocks), tile.owns(scale.corner + BLOCK * scale.cell * (blocks + 0.5))
     together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > _STRONG)
     signs, roots = merge_votes(len(block), pairs[together], votes[together])
     rows = np.flatnonzero(own)
-    names, place = np.unique(seeds.names[roots[rows]], return_inverse=True)
+    names, first, place = np.unique(seeds.names[roots[rows]], return_index=True, return_inverse=True)
     normals = seeds.normals[rows] * signs[rows, None]
-    counts = np.bincount(place, minlength=len(names)).astype(np.float64)
-    total: FloatArray = np.column_stack(
-        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in normals.T]
+    areas = areas_of(seeds.points, scale.cell)[rows] if len(rows) else np.empty(0)
+    columns = np.column_stack([np.ones(len(rows)), (seeds.points[rows] - scale.corner) / scale.cell, normals])
+    columns *= areas[:, None]
+    sums: FloatArray = np.column_stack(
+        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in columns.T]
     )
     furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
     across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
     ends, summed = _between(
         seeds.names[roots[pairs[across]]], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
     )
-    members = Members(seeds.names[rows], signs[rows], seeds.names[roots[rows]])
-    return members, Clusters(names, total, counts, furthest, facing, ends, summed)
+    members = Members(seeds.names[rows], signs[rows], areas, seeds.names[roots[rows]])
+    return members, Clusters(names, blocks[rows[first]], sums, furthest, facing, ends, summed)
 
 
-def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
-    """Names [c] of all clusters of the scene, sorted, and the sign [c] of each."""
+def turn_clusters(parts: list[Clusters]) -> Turned:
+    """The clusters of the scene, from those of all tiles."""
     columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)}
     order = np.argsort(columns["names"], kind="stable")
     names = columns["names"][order]
     n = len(names)
+    sums, blocks = columns["sums"][order], columns["blocks"][order]
     if n == 0:
-        return names, np.empty(0)
+        return Turned(names, np.empty(0), Nodes.of(blocks, sums[:, 0], sums[:, 1:4], sums[:, 4:]))
     pairs, votes = columns["pairs"], columns["votes"]
     ranked = np.lexsort((pairs[:, 1], pairs[:, 0]))
     pairs, votes = np.searchsorted(names, pairs[ranked]), votes[ranked]
@@ -108,8 +124,8 @@ def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
     graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
     part = connected_components(graph, directed=False)[1]
     count = int(part.max()) + 1
-    upward = np.bincount(part, columns["normals"][order][:, 2] * signs, minlength=count)
-    mean = upward / np.bincount(part, columns["counts"][order], minlength=count)
+    upward = np.bincount(part, sums[:, 6] * signs, minlength=count)
+    mean = upward / np.bincount(part, sums[:, 0], minlength=count)
     outward = np.zeros(count)
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
     for direction in range(furthest.shape[1]):
@@ -117,20 +133,21 @@ def turn_clusters(parts: list[Clusters]) -> tuple[IntArray, FloatArray]:
         last = last[np.flatnonzero(np.diff(np.append(part[last], count)))]
         outward[part[last]] += facing[last, direction]
     turned = np.where(np.abs(mean) > _UPWARD, mean, outward)
-    return names, signs * np.where(turned < 0.0, -1.0, 1.0)[part]
+    signs = signs * np.where(turned < 0.0, -1.0, 1.0)[part]
+    return Turned(names, signs, Nodes.of(blocks, sums[:, 0], sums[:, 1:4], sums[:, 4:] * signs[:, None]))
 
 
-def oriented(around: TileSeeds, members: list[Members], names: IntArray, turned: FloatArray) -> TileSeeds:
-    """The seeds ``around`` a tile that are no outliers, their normals turned.
+def oriented(around: TileSeeds, members: list[Members], turned: Turned) -> tuple[TileSeeds, FloatArray]:
+    """The seeds ``around`` a tile that are no outliers, their normals turned, and their areas [n].
 
-    ``members`` are those of the tile and its neighbours, ``names`` and signs ``turned`` [c] those of the scene.
+    ``members`` are those of the tile and its neighbours.
     """
     known = np.concatenate([part.seeds for part in members])
-    signs = np.concatenate([part.signs for part in members])
-    signs = signs * turned[np.searchsorted(names, np.concatenate([part.cluster for part in members]))]
+    signs, areas = (np.concatenate([getattr(part, name) for part in members]) for name in ("signs", "areas"))
+    signs = signs * turned.signs[np.searchsorted(turned.names, np.concatenate([part.cluster for part in members]))]
     _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
     seeds = around.take(rows)
-    return replace(seeds, normals=seeds.normals * signs[places, None])
+    return replace(seeds, normals=seeds.normals * signs[places, None]), areas[places]
 
 
 def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:

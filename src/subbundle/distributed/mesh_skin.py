@@ -1,6 +1,6 @@
 """The triangles of a tile and its surroundings before they are projected: manifold, cut where the cloud ends.
 
-Everything here is decided by the grid, the seeds and windows within `MESH_MARGIN` cells, in an order that follows the
+Everything here is decided by the grid, the seeds and windows within `Scale.margin` cells, in an order that follows the
 names of the vertices, so that neighbouring tiles find the same triangles where they overlap. Names are pairs: (vertex
 of the grid, −1); where the border cuts an edge, its ends, the one that is kept first; in the middle of a filled hole
 (first vertex around it, −2).
@@ -17,28 +17,25 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_grid import GridMesh, zero_set
-from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale, cells_of
+from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.surface import border, extract, repair
+from subbundle.distributed.mesh_sides import Nodes
+from subbundle.surface import border, extract, openings, repair
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
-# Rings of edges from the border in which the mesh may reach beyond the cloud.
-_RINGS = 10
 # Kernel mass, in that of the nearest seed, below which a vertex lies outside: there windows see the edge of the cloud
 # from afar, as a line whose normal may point anywhere. A window beyond a straight border it is a sixth.
 _FAINT = 0.1
-# Cells from the nearest seed within which a face may look the other way: folds where scans are misaligned. Further away
-# it lies between two sheets that look the same way, where the mean of their planes is zero.
-_FOLD = 1.5
-# Holes narrower than so many windows are none.
-_NARROW = 4.0
+# Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
+_NARROW = 2.0
 # Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
 # width are, where observations are fewer than outliers of the scene may have.
 _CRUMB, _NARROW_PART = 8.0, 16.0
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
-_PLAIN, _MIDDLE = -1, -2
+_MIDDLE, _PLAIN = range(-2, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +64,16 @@ class TileSkin:
     n_border_edges: int
 
 
-def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scale) -> TileSkin:
-    """The faces of a ``tile`` from oriented ``seeds`` around it."""
-    found = zero_set(seeds, tile.box, scale, MESH_MARGIN + 1.0)
-    names, points, faces = _manifold(found, seeds, tile, scale)
+def skin_of(
+    seeds: TileSeeds, areas: FloatArray, scene: Nodes, cloud: WeightedCloud, tile: Territory, scale: Scale
+) -> TileSkin:
+    """The faces of a ``tile`` from oriented ``seeds`` around it with their ``areas`` [n], and the whole ``scene``."""
+    rows = without_layers(seeds.points, seeds.normals, seeds.mass, scale.window)
+    seeds, areas = seeds.take(rows), areas[rows]
+    found = zero_set(seeds, areas, scene, tile.box, scale)
+    names, points, faces = _manifold(found, tile, scale)
     pairs = np.column_stack([names, np.full(len(names), _PLAIN)])
+    faces = _opened(points, faces, seeds, scale)
     if len(faces):
         pairs, points, faces = _trimmed(pairs, points, faces, seeds, cloud, tile, scale)
     normals = repair.vertex_normals(points, faces) if len(faces) else points
@@ -85,19 +87,11 @@ def skin_of(seeds: TileSeeds, cloud: WeightedCloud, tile: Territory, scale: Scal
     return TileSkin(pairs[old], points[old], normals[old], faces, others[old], n_border_edges)
 
 
-def _manifold(
-    found: GridMesh, seeds: TileSeeds, tile: Territory, scale: Scale
-) -> tuple[IntArray, FloatArray, IntArray]:
-    """Names, points and faces near the tile, turned as the seeds are, each edge with at most two faces."""
+def _manifold(found: GridMesh, tile: Territory, scale: Scale) -> tuple[IntArray, FloatArray, IntArray]:
+    """Names, points and faces near the tile, each edge with at most two faces."""
     faces = extract.split_quads(found.points, found.quads)
-    near = tile.near(found.points, MESH_MARGIN * scale.cell)
+    near = tile.near(found.points, scale.margin * scale.cell)
     faces = faces[near[faces].all(axis=1)]
-    if len(faces) == 0:
-        return found.names, found.points, faces
-    across = repair.face_normals(found.points, faces)
-    far, nearest = cKDTree(seeds.points).query(found.points[faces].mean(axis=1))
-    alike = np.sum(across * seeds.normals[nearest], axis=1) > 0.0
-    faces = faces[alike | (far < _FOLD * scale.cell)]
     if len(faces) == 0:
         return found.names, found.points, faces
     edges = edges_of(faces)
@@ -106,6 +100,29 @@ def _manifold(
     # Vertices of one name follow each other, in the order of their fans.
     first = np.searchsorted(rows, rows)
     return found.names[rows] | np.minimum(np.arange(len(rows)) - first, 3) << _LOOPS, points, faces
+
+
+def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
+    """The ``faces`` without patches that no seed speaks for and that are wider than the opening.
+
+    As `surface.openings.sort_out`, as far as a tile can see: what is further from the seeds than the opening is half
+    wide goes, and what is that far along the mesh, in rings of edges, from all vertices that are seen, like a sheet
+    between two that look the same way; and with it all that is not seen around.
+    """
+    if len(faces) == 0:
+        return faces
+    near = max(openings.SEEN * scale.window, openings.SEEN_CELLS * scale.cell)
+    sight = openings.Sight(seeds.points, seeds.normals, near)
+    far, seen, _ = sight.of(points, repair.vertex_normals(points, faces))
+    edges, reached = edges_of(faces).ends, seen.copy()
+    for _ in range(scale.rings):
+        reached[edges[reached[edges].any(axis=1)].ravel()] = True
+    lost = ~reached | (~seen & (far > scale.opening * scale.window))
+    for _ in range(scale.rings):
+        around = edges[lost[edges].any(axis=1)].ravel()
+        lost[around[~seen[around]]] = True
+    left: IntArray = faces[~lost[faces].any(axis=1)]
+    return left
 
 
 def _trimmed(
@@ -120,7 +137,7 @@ def _trimmed(
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
     ends = border_edges(faces).ravel()
     # Where the surroundings of the tile end, there is no border.
-    ends = ends[tile.near(points[ends], (MESH_MARGIN - 2) * scale.cell)]
+    ends = ends[tile.near(points[ends], (scale.margin - 2) * scale.cell)]
     beyond, outer = _beyond(points, faces, ends, seeds, cloud, scale)
     faces, edges, t = border.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
@@ -165,7 +182,7 @@ def _beyond(
     """`border.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
     near = np.zeros(len(points), np.bool_)
     near[ends] = True
-    for _ in range(_RINGS if len(ends) else 0):
+    for _ in range(RINGS if len(ends) else 0):
         near[faces[near[faces].any(axis=1)].ravel()] = True
     rows = np.flatnonzero(near)
     beyond = np.full(len(points), -1.0)
@@ -177,6 +194,6 @@ def _beyond(
     outer[ends] = beyond[ends] > 0.0
     pairs = edges_of(faces).ends
     pairs = pairs[(beyond[pairs] > 0.0).all(axis=1)]
-    for _ in range(_RINGS):
+    for _ in range(RINGS):
         outer[pairs[outer[pairs].any(axis=1)].ravel()] = True
     return beyond, outer

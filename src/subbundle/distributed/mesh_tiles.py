@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory, inside
+from subbundle.distributed.mesh_grid import LEVEL_REACH
 from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
-from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale
+from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, cluster_tile, oriented, turn_clusters
+from subbundle.distributed.mesh_sides import BLOCK
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, cluster_tile, oriented, turn_clusters
 from subbundle.distributed.mesh_skin import skin_of
-
-# Cells around a tile in which seeds must be known for its mesh.
-SEED_MARGIN = max(PROJECT_MARGIN, MESH_MARGIN + 8.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,11 @@ class Piece:
     n_border_edges: IntArray
 
 
+def seed_margin(scale: Scale) -> float:
+    """Cells around a tile in which seeds must be known for its mesh: those around others that tell its level."""
+    return max(PROJECT_MARGIN, scale.margin + 2.0 * (LEVEL_REACH + BLOCK) + 4.0)
+
+
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
     """The seeds of ``parts`` within ``margin`` cells of a ``tile``, sorted by name."""
     near = [part.take(np.flatnonzero(inside(part.points, tile.box, margin * scale.cell))) for part in parts]
@@ -65,23 +69,23 @@ def piece_of(
     points: FloatArray,
     seeds: TileSeeds,
     members: list[Members],
-    signs: tuple[IntArray, FloatArray],
+    signs: Turned,
     tile: Territory,
     scale: Scale,
     n_jobs: int = 1,
 ) -> Piece:
-    """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `SEED_MARGIN` cells.
+    """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `seed_margin` cells.
 
-    ``members`` are those of all tiles around, ``signs`` the names and signs of the clusters of the scene.
+    ``members`` are those of all tiles around, ``signs`` the clusters of the scene.
     """
-    turned = oriented(seeds, members, *signs)
+    turned, areas = oriented(seeds, members, signs)
     levels = levels_of(points, tile, scale, n_jobs)
     if levels is None or len(turned.names) == 0:
         return Piece(
             np.empty((0, 2), np.int64), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty((0, 3), np.int64),
             np.empty(0, np.bool_), np.array(0),
         )  # fmt: skip
-    skin = skin_of(turned, levels[1], tile, scale)
+    skin = skin_of(turned, areas, signs.nodes, levels[1], tile, scale)
     vertices, normals, error = projected(skin, turned, levels[0], tile, scale)
     return Piece(skin.names, vertices, normals, error, skin.faces, skin.seam, np.array(skin.n_border_edges))
 
@@ -94,6 +98,6 @@ def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int =
     found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
     members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
     return [
-        piece_of(rows, around(seeds, tile, SEED_MARGIN, scale), members, signs, tile, scale, n_jobs)
+        piece_of(rows, around(seeds, tile, seed_margin(scale), scale), members, signs, tile, scale, n_jobs)
         for rows, tile in zip(near, tiles, strict=True)
     ]

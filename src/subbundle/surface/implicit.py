@@ -66,7 +66,7 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
 
 def solve(points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
     """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3]."""
-    places, areas = grid.places(points), _areas(points, grid.cell)
+    places, areas = grid.places(points), areas_of(points, grid.cell)
     chi = _poisson(places, normals * areas[:, None], grid, smooth, n_jobs)
     screen(chi, places, areas, n_jobs)
     _wall(chi)
@@ -94,11 +94,11 @@ def _wall(chi: NDArray[np.float32]) -> None:
         ends[:2], ends[-2:] = top, top
 
 
-def _areas(points: FloatArray, cell: float) -> FloatArray:
+def areas_of(points: FloatArray, cell: float) -> FloatArray:
     """The area [n] each seed stands for, in cells, from the distance to its eighth neighbour."""
-    count = min(_AREA_NEIGHBOURS + 1, len(points))
-    far = cKDTree(points).query(points, k=count)[0][:, -1]
-    areas: FloatArray = np.minimum(np.pi * (far / cell) ** 2 / (count - 1), _LARGEST_AREA)
+    reach = cell * np.sqrt(_LARGEST_AREA * _AREA_NEIGHBOURS / np.pi)
+    far = cKDTree(points).query(points, k=[_AREA_NEIGHBOURS + 1], distance_upper_bound=reach)[0][:, 0]
+    areas: FloatArray = np.minimum(np.pi * (far / cell) ** 2 / _AREA_NEIGHBOURS, _LARGEST_AREA)
     return areas
 
 

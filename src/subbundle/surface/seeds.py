@@ -171,7 +171,9 @@ def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> Fl
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
     if len(seen) == 0:
         return np.empty((0, 3))
-    keys = voxel_keys(fit.points[seen], fit.points[seen].min(axis=0) if origin is None else origin, KEEP * cell)
+    # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
+    begin = fit.points[seen].min(axis=0) if origin is None else origin + 0.5 * KEEP * cell
+    keys = voxel_keys(fit.points[seen], begin, KEEP * cell)
     order = np.lexsort((-fit.mass[seen], keys))
     chosen: FloatArray = fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
     return chosen
