@@ -1,8 +1,8 @@
 """Clouds and tables larger than memory: cost a point beside one machine with all of them, memory of all processes,
 rows a second; what was measured, and what follows for 10⁹ and 10¹⁰ by a model that is written down.
 
-``python -m benchmarks scale_out --points 100000000`` measures a larger scene (default: 3·10⁶) and a table of as many rows
-(default: 10⁶).
+``python -m benchmarks scale_out --points 100000000`` measures a larger scene (default: 3·10⁶) and a table of as many
+rows (default: 10⁶).
 """
 
 from __future__ import annotations
