@@ -130,14 +130,14 @@ def denoise(
     counted = run_all(client, scattered_tile, calls, "putting rows in order", progress)
     margin = _MARGIN * chosen.bandwidth
     grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
+    folder.mkdir(parents=True, exist_ok=True)
     written = _written(source, targets, rows, level, normals, grain, client, progress)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(plan, source, targets, chosen, counted, written, [*chosen.notes, *torn])
 
 
 def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
-    """The folder of a job's work, empty unless it resumes another."""
-    out.mkdir(parents=True, exist_ok=True)
+    """The folder of a job's work, empty unless it resumes another; made when there is something to keep in it."""
     # A folder of its own: at the end it is removed with all that it holds.
     folder = (out if work is None else Path(work).absolute()) / WORK
     if folder.exists() and any(folder.iterdir()) and not resume:
@@ -145,7 +145,6 @@ def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
             f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
             "(resume=True) to finish it, or remove the folder to begin anew."
         )
-    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

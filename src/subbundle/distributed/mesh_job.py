@@ -119,6 +119,7 @@ def reconstruct(
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
     seams = weld(pieces, len(plan))
+    (target.parent if one else target).mkdir(parents=True, exist_ok=True)
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(paths, plan, scale, seams)
