@@ -82,13 +82,19 @@ def readable(value: Any, name: str) -> Any:
         raise TypeError(f"{what} Write np.column_stack(list({name}.values())) if its values are columns.")
     if isinstance(value, Iterator | Set):
         raise TypeError(f"{what} Write np.array(list({name})).")
-    if not isinstance(value, list | tuple):
-        return value
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{what} Read the file first: np.loadtxt({value!r:.60}).")
     try:
-        return np.asarray(value)
+        value = np.asarray(value) if isinstance(value, list | tuple) else value
     except ValueError:
         message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
         raise ValueError(message) from None
+    if getattr(getattr(value, "dtype", None), "kind", "") in "USO":
+        try:
+            np.asarray(value).astype(np.float64)
+        except ValueError as error:
+            raise ValueError(f"{name} must hold numbers; it holds text: {error}. Drop or encode that column.") from None
+    return value
 
 
 def _kind(value: Any) -> str:

@@ -55,14 +55,12 @@ def plan_tiles(
     """
     folder = Path(work).absolute()
     source = open_source(data, folder)
-    cap = (
-        _tile_size(memory, workers)
-        if points_per_tile is None
-        else as_integer(points_per_tile, "points_per_tile", low=1)
-    )
+    cap = _tile_size(memory, workers)
+    if points_per_tile is not None:
+        cap = as_integer(points_per_tile, "points_per_tile", low=1)
     box = None if bounds is None else as_real(bounds, "bounds")
     if box is not None and (box.shape != (2, source.dim) or not (box[0] <= box[1]).all()):
-        raise ValueError(f"bounds must be two corners, the lower one first, shape (2, {source.dim}); got {bounds!r:.80}.")
+        raise ValueError(f"bounds must be two corners, the lower first, shape (2, {source.dim}); got {bounds!r:.80}.")
     options = [source.signature(), cap, None if box is None else box.tolist()]
     made_of = hashlib.sha256(json.dumps(options).encode()).hexdigest()
     if TilePlan.exists(folder, made_of):

@@ -107,6 +107,7 @@ class _Checked:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
+    """Errors that name the file."""
     try:
         yield
     except ImportError:
