@@ -87,13 +87,12 @@ def readable(value: Any, name: str) -> Any:
     try:
         value = np.asarray(value) if isinstance(value, list | tuple) else value
     except ValueError:
-        message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
-        raise ValueError(message) from None
+        raise ValueError(f"{name} must be an array; got rows of unequal length. Make all equally long.") from None
     if getattr(getattr(value, "dtype", None), "kind", "") in "USO":
         try:
             np.asarray(value).astype(np.float64)
-        except ValueError as error:
-            raise ValueError(f"{name} must hold numbers; it holds text: {error}. Drop or encode that column.") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name} must hold numbers: {error}. Drop or encode what is not one.") from None
     return value
 
 

@@ -76,9 +76,9 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
     if (refined or (spared and count is None)) and built.error > wanted * scale:
         warnings.warn(
-            f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales, above {wanted:g}, "
-            f"with {len(built.fan.directions)} geodesics. Pass a larger n_geodesics, a smaller radius, or accept it: "
-            "chart.interpolation_error reports it.",
+            f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales with "
+            f"{len(built.fan.directions)} geodesics, above tol={wanted:g}. Pass a larger n_geodesics, a smaller "
+            "radius, or accept it: chart.interpolation_error reports it.",
             SubbundleWarning,
             stacklevel=4,
         )

@@ -104,7 +104,8 @@ def denoise(
     """
     order = as_integer(order, "order", low=1, high=2)
     level = None if outliers is None else as_positive(outliers, "outliers")
-    if bandwidth != "auto":
+    rank = rank if str(rank) == "auto" else as_integer(rank, "rank", low=1)
+    if str(bandwidth) != "auto":
         bandwidth = as_positive(bandwidth, "bandwidth", hint="'auto' chooses it from a sample.")
     folder = Path(out).absolute()
     workplace = prepared(folder, work, resume)

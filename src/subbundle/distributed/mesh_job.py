@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
+from subbundle._validation import as_positive
 from subbundle.distributed.denoise_job import prepared
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import look_at
@@ -104,6 +105,7 @@ def reconstruct(
     """
     target = Path(out).absolute()
     one = target.suffix.lower() == ".ply"
+    bandwidth = bandwidth if str(bandwidth) == "auto" else as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     workplace = prepared(target.parent if one else target, work, resume)
     source = open_source(data, workplace)
     if source.dim != 3:

@@ -55,7 +55,7 @@ def plan_tiles(
     """
     folder = Path(work).absolute()
     source = open_source(data, folder)
-    cap = _tile_size(memory, workers)
+    cap = int(np.clip(per_worker(memory, workers) / BYTES_PER_POINT, _SMALLEST, _LARGEST))
     if points_per_tile is not None:
         cap = as_integer(points_per_tile, "points_per_tile", low=1)
     box = None if bounds is None else as_real(bounds, "bounds")
@@ -79,10 +79,6 @@ def plan_tiles(
     )  # fmt: skip
     plan.save()
     return plan
-
-
-def _tile_size(memory: float | str | None, workers: int) -> int:
-    return int(np.clip(per_worker(memory, workers) / BYTES_PER_POINT, _SMALLEST, _LARGEST))
 
 
 def _measured(

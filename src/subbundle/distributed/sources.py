@@ -118,7 +118,7 @@ def _of_files(paths: Sequence[str]) -> Source:
     if len(dims) > 1:
         listed = " and ".join(f"{dim} in {Path(path).name}" for dim, path in dims.items())
         raise ValueError(f"all files must have as many coordinates; there are {listed}.")
-    if sum(counts) == 0:
+    if sum(counts) == 0 or 0 in dims:
         raise ValueError(f"there must be at least one point; {Path(paths[0]).name} and the others hold none.")
     return Source(tuple(paths), tuple(counts), next(iter(dims)))
 
