@@ -77,7 +77,9 @@ def readable(value: Any, name: str) -> Any:
 
     Lists are returned as arrays; tables that know their columns are returned as they are.
     """
-    what = f"{name} must be an array of numbers, one row per observation; got {_kind(value)}."
+    kind = type(value).__name__
+    got = f"got {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
+    what = f"{name} must be an array of numbers, one row per observation; {got}"
     if isinstance(value, Mapping) and not hasattr(value, "tocsr"):  # one kind of sparse matrix is a dictionary
         raise TypeError(f"{what} Write np.column_stack(list({name}.values())) if its values are columns.")
     if isinstance(value, Iterator | Set):
@@ -88,16 +90,18 @@ def readable(value: Any, name: str) -> Any:
         value = np.asarray(value) if isinstance(value, list | tuple) else value
     except ValueError:
         raise ValueError(f"{name} must be an array; got rows of unequal length. Make all equally long.") from None
-    if getattr(getattr(value, "dtype", None), "kind", "") in "USO":
+    return value
+
+
+def tabular(value: Any, name: str) -> Any:
+    """`readable` for tables that scikit-learn converts: what is neither a number nor the text of one is refused."""
+    value = readable(value, name)
+    if getattr(getattr(value, "dtype", None), "kind", "-") in "USO":
         try:
             np.asarray(value).astype(np.float64)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name} must hold numbers: {error}. Drop or encode what is not one.") from None
     return value
-
-
-def _kind(value: Any) -> str:
-    return f"{'an' if type(value).__name__[0] in 'aeiou' else 'a'} {type(value).__name__}"
 
 
 def as_bundle(value: Any) -> Any:
