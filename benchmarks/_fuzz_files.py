@@ -21,7 +21,12 @@ from benchmarks._fuzz_rows import ALLOWED, OUTCOMES, RETURNED, Row, ending_of
 from benchmarks._fuzz_samples import damaged, damaged_inside, damaged_pages, write_samples
 from benchmarks._fuzz_worker import Worker, _limit_memory
 from subbundle.commands._tables import read_table
+from subbundle.distributed._table_pieces import read_rows, table_layout
+from subbundle.distributed.readers import READERS
+from subbundle.distributed.sources import open_source
 from subbundle.formats.poses import read_list
+
+_BY_PIECES = " by pieces"
 
 
 def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None = None) -> list[Row]:
@@ -30,7 +35,7 @@ def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None
         folder = Path(name)
         (folder / "samples").mkdir()
         write_samples(folder / "samples")
-        subjects = sorted({path.suffix for path in (folder / "samples").iterdir()})
+        subjects = _subjects(folder / "samples")
         counts: dict[str, Counter[str]] = {subject: Counter() for subject in subjects}
         worst: dict[str, list[str]] = {subject: [] for subject in subjects}
         end, number, worker = time.monotonic() + 60.0 * minutes, first, _Worker(folder)
@@ -52,9 +57,16 @@ def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None
     ]
 
 
+def _subjects(samples: Path) -> list[str]:
+    """The endings of the files in ``samples``, those that can be read by pieces twice."""
+    endings = sorted({path.suffix for path in samples.iterdir()})
+    return [*endings, *(ending + _BY_PIECES for ending in endings if ending in READERS)]
+
+
 def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
     """Damage a sample that ends in ``subject``, and read it; a model is also used, on five rows."""
     rng = np.random.default_rng([seed, number])
+    subject, by_pieces, _ = subject.partition(_BY_PIECES)
     samples = sorted(path for path in (folder / "samples").iterdir() if path.suffix == subject)
     sample = samples[int(rng.integers(len(samples)))]
     content = sample.read_bytes()
@@ -71,10 +83,24 @@ def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
         return
     deep = {".npz": damaged_inside, ".e57": damaged_pages}.get(subject, damaged)
     path.write_bytes((deep if rng.random() < 0.7 else damaged)(rng, content))
+    if by_pieces or subject == ".parquet":
+        _read_pieces(path)
+        return
     readers = [sb.scans.read_scan]
     readers += [sb.io.read_points] if subject in (*sb.io.MESH_SUFFIXES, ".xyz", ".csv", ".npy") else []
     readers += [read_table] if subject in (".csv", ".npy") else []
     readers[int(rng.integers(len(readers)))](path)
+
+
+def _read_pieces(path: Path) -> None:
+    """All points of a file as a job reads them, and the rows of a table."""
+    source = open_source(path)
+    for piece in source.pieces(500):
+        piece.read()
+    if path.suffix in (".parquet", ".npy"):
+        layout = table_layout(source)
+        for piece in source.pieces(500):
+            read_rows(piece, layout)
 
 
 class _Worker(Worker):
@@ -112,6 +138,6 @@ if __name__ == "__main__":
         samples = Path(name) / "samples"
         samples.mkdir()
         write_samples(samples)
-        kinds = sorted({path.suffix for path in samples.iterdir()})
+        kinds = _subjects(samples)
         print(kinds[given[1] % len(kinds)], flush=True)
         read_case(Path(name), kinds[given[1] % len(kinds)], *given)

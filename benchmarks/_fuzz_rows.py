@@ -39,7 +39,8 @@ def ending_of(error: BaseException) -> tuple[str, str]:
 
     A refusal *in words* is raised by this library or by scikit-learn's checks of input; *from inside* is a ValueError
     or TypeError that some deeper function of another library raised. `LinAlgError` is a ValueError by inheritance only
-    and counts as foreign. MemoryError is allowed where this library raises it itself, before it allocates.
+    and counts as foreign. MemoryError is allowed where this library raises it itself, before it allocates; so is an
+    error that names the file which is not there.
     """
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1]
@@ -49,7 +50,7 @@ def ending_of(error: BaseException) -> tuple[str, str]:
     said = linecache.getline(last.filename, last.lineno or 0).strip().startswith("raise")
     checked = "sklearn" in last.filename and ("validation" in last.filename or "_param_validation" in last.filename)
     in_words = (said and last.filename.startswith(HOME)) or checked
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError | FileNotFoundError | FileExistsError):
         return (REFUSED if in_words else FOREIGN), where
     if isinstance(error, np.linalg.LinAlgError) or not isinstance(error, (ValueError, TypeError)):
         return FOREIGN, where

@@ -52,6 +52,8 @@ def write_samples(folder: Path) -> None:
     _write_models(folder)
     if find_spec("laspy") is not None:
         _write_las(folder, points)
+    if find_spec("pyarrow") is not None:
+        _write_parquet(folder, points)
     if find_spec("pye57") is not None:
         _write_e57(folder / "scan.e57", points)
 
@@ -83,6 +85,16 @@ def _write_las(folder: Path, points: np.ndarray) -> None:
         file.x, file.y, file.z = np.tile(points, (20, 1)).T
         for suffix in ("las", "laz"):
             file.write(folder / f"kind{kind}.{suffix}")
+
+
+def _write_parquet(folder: Path, points: np.ndarray) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {**dict(zip("xyz", points.T, strict=True)), "whole": np.arange(60), "name": ["a", "b"] * 30}
+    columns["few"] = pa.array([None, 1.5] * 30)
+    for name, options in (("plain", {"compression": "none", "use_dictionary": False}), ("packed", {})):
+        parquet.write_table(pa.table(columns), folder / f"{name}.parquet", row_group_size=20, **options)
 
 
 def _write_e57(path: Path, points: np.ndarray) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import subbundle as sb
+from benchmarks import _fuzz_jobs
 from benchmarks._fuzz_inputs import Rng, choice, clothed, cloud, fair_cloud, number, rows, shape, spoiled, whole
 
 Subject = Callable[[Rng], Any]
@@ -210,6 +211,10 @@ def principal_submanifold(rng: Rng) -> Any:
         denoise=choice(rng, True, False),
         reduce_dim=choice(rng, "auto", None, 3),
         outside=choice(rng, "nearest", "nan"),
+        base_point=choice(rng, "frechet", "frechet", "frechet", np.zeros(3)),
+        kernel=choice(rng, "auto", "gaussian", "compact", "quartic"),
+        centering=choice(rng, None, "local", "recentred"),
+        space=choice(rng, None, None, None, None, sb.spaces.Sphere(2)),
         n_jobs=1,
     )
     return _used(rng, model)
@@ -219,12 +224,28 @@ def atlas_embedding(rng: Rng) -> Any:
     model = sb.AtlasEmbedding(
         choice(rng, 1, 2, "auto"),
         bandwidth=choice(rng, "auto", number(rng, 0.5)),
-        closed=choice(rng, "cut", "keep"),
+        closed=choice(rng, "cut", "raise"),
         n_neighbors=choice(rng, "auto", whole(rng, 2, 20)),
         reduce_dim=choice(rng, "auto", None, 3),
+        base_point=choice(rng, None, None, None, np.zeros(3)),
+        metric=choice(rng, "auto", "rigid", "stress"),
+        missing=choice(rng, "raise", "local"),
+        outside=choice(rng, "nearest", "nan"),
         n_jobs=1,
     )
-    return _used(rng, model)
+    if rng.random() < 0.2:
+        return _of_distances(rng, model)
+    return _used(rng, model, weighted=True)
+
+
+def _of_distances(rng: Rng, model: Any) -> Any:
+    """The same from a matrix of distances."""
+    points = fair_cloud(rng)
+    offsets = points[:, None] - points[None]
+    with np.errstate(all="ignore"):
+        matrix = np.sqrt(np.einsum("ijd,ijd->ij", offsets, offsets))
+    model.set_params(metric="precomputed").fit(clothed(rng, spoiled(rng, matrix, odd=0.2), odd=0.2))
+    return model.transform(clothed(rng, matrix[: int(rng.integers(0, 5))], odd=0.2))
 
 
 def geodesic_distance(rng: Rng) -> Any:
@@ -233,6 +254,11 @@ def geodesic_distance(rng: Rng) -> Any:
         choice(rng, 1, 2, "auto"),
         method=choice(rng, "geodesics", "atlas"),
         bandwidth=choice(rng, "auto", number(rng, 0.5)),
+        denoise=choice(rng, True, False),
+        reduce_dim=choice(rng, "auto", None, 3),
+        kernel=choice(rng, "auto", "gaussian", "compact"),
+        space=choice(rng, None, None, None, None, sb.spaces.Sphere(2)),
+        tol=number(rng, 1e-4),
         n_jobs=1,
     ).fit(points)
     return model.pairwise(rows(rng, np.asarray(points, dtype=float)))
@@ -282,10 +308,13 @@ def small_parts(rng: Rng) -> Any:
     return sb.flow.integrate(bundle, rows(rng, fair), rows(rng, fair), clothed(rng, np.linspace(0, 1, 5)))
 
 
-def _used(rng: Rng, model: Any) -> Any:
-    """Fit, then transform new rows and coordinates."""
+def _used(rng: Rng, model: Any, *, weighted: bool = False) -> Any:
+    """Fit, then transform new rows and coordinates; ``weighted``: with weights of the rows, one time in three."""
     points = fair_cloud(rng) if rng.random() < 0.6 else cloud(rng)
-    coordinates = model.fit_transform(points)
+    weights = {}
+    if weighted and rng.random() < 0.3:
+        weights["sample_weight"] = clothed(rng, rng.uniform(0.0, 2.0, np.shape(points)[:1]).round(1), odd=0.4)
+    coordinates = model.fit_transform(points, **weights)
     new = rows(rng, np.asarray(points, dtype=float))
     return model.transform(new), model.inverse_transform(coordinates[:3])
 
@@ -313,5 +342,9 @@ SUBJECTS: dict[str, Subject] = {
     "SurfaceReconstructor": surface_reconstructor,
     "spaces": space_calls,
     "spaces, made": made_spaces,
+    "distributed.plan_tiles, run": _fuzz_jobs.tiles,
+    "distributed.denoise": _fuzz_jobs.denoise,
+    "distributed.reconstruct": _fuzz_jobs.reconstruct,
+    "distributed.embed": _fuzz_jobs.embed,
     "Cloud, LocalBandwidth, datasets, integrate": small_parts,
 }

@@ -176,4 +176,4 @@ def test_headers_of_las(tmp_path, content, message):
 def test_headers_that_tell_the_truth(tmp_path):
     for content in (las(), chunked(227 + 8 + 60, 2), chunked(227 + 8 + 60, 3)):
         (tmp_path / "scan.las").write_bytes(content)
-        assert check_las(tmp_path / "scan.las") == 40
+        assert check_las(tmp_path / "scan.las") == (40, content != las())

@@ -146,12 +146,25 @@ _ROWS = [[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]]
         (iter(_ROWS), TypeError, r"got a list_iterator\. Write np\.array\(list\(X"),
         ({1.0, 2.0}, TypeError, r"got a set\. Write np\.array"),
         ([[0.0, 1.0], [0.0]], ValueError, "rows of unequal length"),
+        ("points.csv", TypeError, r"got a str\. Read the file first: np\.loadtxt\('points\.csv'\)"),
     ],
 )
 @pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance", "SurfaceReconstructor"])
 def test_estimators_refuse_what_is_no_table_in_a_sentence(name, value, error, message):
     with pytest.raises(error, match=f"X must be an array.*{message}"):
         getattr(sb, name)().fit(value)
+
+
+@pytest.mark.parametrize("value", [[["a", "b"], ["1", "2"]], np.array([[1.0, "north"]], object)])
+def test_estimators_refuse_text_in_a_sentence(value):
+    with pytest.raises(ValueError, match=r"X must hold numbers: could not convert .* Drop or encode what is not one\."):
+        sb.AtlasEmbedding().fit(value)
+
+
+@pytest.mark.parametrize("make", [sb.spaces.Sphere, sb.spaces.Hyperbolic, sb.spaces.SPD, sb.spaces.SO])
+def test_spaces_without_room_for_a_point_are_refused(make):
+    with pytest.raises(MemoryError, match="A point of this space would hold .* numbers"):
+        make(10**30)
 
 
 def test_a_list_of_rows_is_a_table():

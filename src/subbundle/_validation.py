@@ -77,22 +77,31 @@ def readable(value: Any, name: str) -> Any:
 
     Lists are returned as arrays; tables that know their columns are returned as they are.
     """
-    what = f"{name} must be an array of numbers, one row per observation; got {_kind(value)}."
+    kind = type(value).__name__
+    got = f"got {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
+    what = f"{name} must be an array of numbers, one row per observation; {got}"
     if isinstance(value, Mapping) and not hasattr(value, "tocsr"):  # one kind of sparse matrix is a dictionary
         raise TypeError(f"{what} Write np.column_stack(list({name}.values())) if its values are columns.")
     if isinstance(value, Iterator | Set):
         raise TypeError(f"{what} Write np.array(list({name})).")
-    if not isinstance(value, list | tuple):
-        return value
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{what} Read the file first: np.loadtxt({value!r:.60}).")
     try:
-        return np.asarray(value)
+        value = np.asarray(value) if isinstance(value, list | tuple) else value
     except ValueError:
-        message = f"{name} must be an array; got rows of unequal length. Give all rows the same length."
-        raise ValueError(message) from None
+        raise ValueError(f"{name} must be an array; got rows of unequal length. Make all equally long.") from None
+    return value
 
 
-def _kind(value: Any) -> str:
-    return f"{'an' if type(value).__name__[0] in 'aeiou' else 'a'} {type(value).__name__}"
+def tabular(value: Any, name: str) -> Any:
+    """`readable` for tables that scikit-learn converts: what is neither a number nor the text of one is refused."""
+    value = readable(value, name)
+    if getattr(getattr(value, "dtype", None), "kind", "-") in "USO":
+        try:
+            np.asarray(value).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name} must hold numbers: {error}. Drop or encode what is not one.") from None
+    return value
 
 
 def as_bundle(value: Any) -> Any:

@@ -29,6 +29,14 @@ def test_points_off_the_manifold_say_by_how_much_and_what_to_write():
     np.testing.assert_allclose(np.linalg.norm(bundle.observations, axis=1), 1.0, atol=1e-15)
 
 
+def test_a_bandwidth_beyond_the_cloud_leaves_lengths_those_of_the_cloud():
+    with pytest.warns(sb.SubbundleWarning, match="bandwidth"):
+        wide = on_sphere(0.01 * EQUATOR[:, [2, 0, 1]] + [np.sqrt(1.0 - 1e-4), 0.0, 0.0], bandwidth=10.0)
+    # Between the radius and twice the diameter of a ring of radius asin 0.01.
+    assert 0.01 <= wide.length_scale <= 0.04001
+    assert on_sphere().length_scale == 0.2
+
+
 def test_single_precision_is_near_enough_and_is_put_right():
     bundle = on_sphere(EQUATOR.astype(np.float32))
     np.testing.assert_allclose(np.linalg.norm(bundle.observations, axis=1), 1.0, atol=1e-8)

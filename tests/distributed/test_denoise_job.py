@@ -232,12 +232,19 @@ def test_output_must_not_replace_input_nor_mix_with_an_interrupted_job(tmp_path)
     np.save(tmp_path / "a.npy", cloud(600))
     with pytest.raises(ValueError, match=r"the output must not replace the input; .*a\.npy would be"):
         denoise(tmp_path / "a.npy", tmp_path, bandwidth=WIDTH)
+    assert not (tmp_path / ".subbundle").exists()  # what is refused leaves nothing behind
+    (tmp_path / ".subbundle").mkdir()
     (tmp_path / ".subbundle" / "x").write_text("")
     with pytest.raises(FileExistsError, match="holds the work of a job that was interrupted. Write --resume"):
         denoise(tmp_path / "a.npy", tmp_path, bandwidth=WIDTH)
     np.save(tmp_path / "b.npy", np.zeros((50, 5)))
     with pytest.raises(ValueError, match="points must have 2 or 3 coordinates to be denoised in tiles; they have 5"):
         denoise(tmp_path / "b.npy", tmp_path / "out", bandwidth=WIDTH)
+    with pytest.raises(ValueError, match=r"bounds must be two corners, the lower first, shape \(2, 3\)"):
+        denoise(tmp_path / "a.npy", tmp_path / "out", bandwidth=WIDTH, bounds=[0.0, 1.0])
+    with pytest.raises(TypeError, match="points must hold real numbers"):
+        denoise(np.array([["a", "b", "c"]]), tmp_path / "out", bandwidth=WIDTH)
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_indexed_file_becomes_a_plain_one(tmp_path):

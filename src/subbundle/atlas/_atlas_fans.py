@@ -6,6 +6,7 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
+from subbundle._validation import check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.chart import Chart
@@ -54,9 +55,11 @@ def _together(
     """Charts whose geodesics fit into one batch; all have the same nodes, and the shorter ones stop at their radius."""
     scale = float(bundle.length_scale)
     longest = float(radii.max())
+    frame = defined_frame(bundle, bases)
+    room = longest * NODES_PER_LENGTH / scale * len(bases) * len(unit) * bundle.ambient_dim
+    check_room(4.0 * room, "Charts of this radius", f"Pass a radius of fewer length scales; one is {scale:.3g} here.")
     n_steps = max(4, int(np.ceil(longest * NODES_PER_LENGTH / scale)))
     step = longest / n_steps
-    frame = defined_frame(bundle, bases)
     every = np.concatenate([unit, checks])
     vectors = np.repeat(frame.vectors, len(every), axis=0)
     duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)

@@ -73,17 +73,8 @@ class Exact:
         bases = orthonormal_bases(self._space, points)
         mean, (log_mass, effective) = np.empty((len(points), self._space.dim)), np.empty((2, len(points)))
         status = np.empty(len(points), np.int8)
-        self._run(
-            kernels.mass_batch,
-            settings.bandwidth,
-            points,
-            bases.vectors,
-            mean,
-            log_mass,
-            effective,
-            status,
-            apart=apart,
-        )
+        arrays = (points, bases.vectors, mean, log_mass, effective, status)
+        self._run(kernels.mass_batch, settings.bandwidth, *arrays, apart=apart)
         step = np.einsum("ba,bad->bd", mean, bases.vectors)
         return self._space.exp(step, points), log_mass, effective, status
 

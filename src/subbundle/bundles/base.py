@@ -146,6 +146,11 @@ class LearnedSubbundle(HasLandmarks, Protocol):
         """``make(self)``, worked out when it is first asked for and kept with the bundle."""
 
 
+def sparing(bundle: Subbundle, most: int) -> int:
+    """``most`` evaluations of the field, or a tenth of so many where each takes hundreds of logs on a manifold."""
+    return most // 10 if getattr(bundle, "by_differences", False) else most
+
+
 def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
     """The length [batch] on which ``bundle`` turns at ``points`` [batch, dim]: its bandwidth there, if it has one."""
     if isinstance(bundle, LearnedSubbundle):

@@ -48,7 +48,7 @@ class Chart(OnDomain):
         Largest distance from the base point. ``"auto"``: as far as the data and the folds of exp allow.
     n_geodesics : int, optional
         Directions of the fan. Unless given: 2 for rank 1; for higher ranks as many as the tolerance needs, up to 512
-        for rank 2 and 200·2^(k−1) above: seconds in R^d, minutes on shape spaces (30 s per 1000 and 60 rows).
+        for rank 2 and 200·2^(k−1) above, a quarter of these on manifolds without closed forms (`RiemannianSubbundle`).
     tol : float, optional
         Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
         as far as the number of geodesics reaches it; ``interpolation_error`` reports what was reached. For k ≥ 3 a

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, sparing
 from subbundle.bundles.surroundings import Picture, surroundings_of
 from subbundle.flow import integrate
 from subbundle.geodesics.start import covectors_from_coordinates
 
 # Steps of the integrator per length scale, on average over a stage, after which a geodesic is given up: most take 5 to
 # 15. One that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its
-# fields, and has long ceased to be the shortest.
+# fields, and has long ceased to be the shortest. Where steps are expensive, 20.
 _MOST_STEPS = 50
 
 
@@ -92,11 +92,12 @@ def trace(
     velocity, reached, status = np.full(ends.shape, np.nan), np.zeros(n), np.zeros(n, np.int8)
     nodes = np.empty((2, n, 0, ends.shape[1]))
     going = np.arange(n)
+    rate = _MOST_STEPS if sparing(bundle, 10) == 10 else 20
     stage = n_steps if stage is None else stage
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
-        most = max(int(_MOST_STEPS * times[-1] / bundle.length_scale), _MOST_STEPS)
+        most = max(int(rate * times[-1] / bundle.length_scale), rate)
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])

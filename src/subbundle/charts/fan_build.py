@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._types import BoolArray, FloatArray, evenly
-from subbundle.bundles.base import Subbundle
+from subbundle._types import BoolArray, FloatArray, Status, evenly
+from subbundle.bundles.base import Subbundle, sparing
 from subbundle.charts._interpolant_table import continued
 from subbundle.charts._scattered import Scattered
 from subbundle.charts.fan import Fan, interleave, trace
@@ -86,11 +86,13 @@ def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_j
     scale, rank = float(tracer.bundle.length_scale), tracer.bundle.rank
     if rank == 1 or n_geodesics is not None:
         return _checked(tracer, tracer.fan(directions(rank, n_geodesics or 2)), n_jobs)
-    count = _first_count(tracer.extent / scale, rank)
+    count = min(_first_count(tracer.extent / scale, rank), most)
     fan = tracer.fan(directions(rank, count))
     while True:
         built = _checked(tracer, fan, n_jobs)
         may_double = 2 * count <= most and 2 * 4 * built.model.points.nbytes <= _MOST_BYTES
+        if sparing(tracer.bundle, 10) < 10:  # a field too rough to be followed is no smoother between more geodesics
+            may_double &= bool(np.mean(fan.status == Status.TOO_MANY_STEPS) < 0.5)
         if built.error <= tol * scale or not may_double:
             return built
         fan = interleave(fan, tracer.fan(_between(count))) if rank == 2 else tracer.fan(directions(rank, 2 * count))

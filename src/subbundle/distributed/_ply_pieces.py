@@ -58,7 +58,7 @@ def ply_layout(path: Path) -> PlyLayout:
     layout = PlyLayout(int(elements[0][2]), np.dtype(fields), offset, tuple(
         line.partition(" ")[2] for line in lines if line.startswith("comment ")
     ))  # fmt: skip
-    if offset + layout.count * layout.dtype.itemsize > path.stat().st_size:
+    if layout.count < 0 or offset + layout.count * layout.dtype.itemsize > path.stat().st_size:
         raise ValueError(f"it announces {layout.count} vertices and is cut off before their end")
     return layout
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subbundle._sampling import in_share
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed._extra import needed
-from subbundle.distributed.readers import parquet_rows, suffix_of
+from subbundle.distributed.readers import naming, parquet_rows, suffix_of
 from subbundle.distributed.sources import Piece, Source
 
 
@@ -63,8 +63,9 @@ def read_rows(piece: Piece, layout: TableLayout) -> tuple[FloatArray, dict[str, 
         return piece.read(), {}
     file = needed("pyarrow.parquet").ParquetFile(piece.path)
     wanted = [*layout.names, *([layout.label] if layout.label else [])]
-    table = parquet_rows(file, piece.start, piece.stop, wanted)
-    values = np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in layout.names])
+    with naming(Path(piece.path)):
+        table = parquet_rows(file, piece.start, piece.stop, wanted)
+        values = np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in layout.names])
     return values, {layout.label: table[layout.label].to_numpy()} if layout.label else {}
 
 

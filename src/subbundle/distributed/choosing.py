@@ -50,9 +50,7 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
     """Dimension and bandwidth where they are ``"auto"``, and the typical kernel mass."""
     rows, points = read_sample(plan)
     cloud = Cloud(points)
-    if rank == "auto":
-        rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank
-    rank = int(rank)
+    rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank if rank == "auto" else int(rank)
     if len(rows) == plan.n_points:
         return _of_all(cloud, rank, bandwidth)
     places = points[smallest(rows, _PLACES)]

@@ -102,7 +102,8 @@ def denoise(
     """
     order = as_integer(order, "order", low=1, high=2)
     level = None if outliers is None else as_positive(outliers, "outliers")
-    if bandwidth != "auto":
+    rank = rank if str(rank) == "auto" else as_integer(rank, "rank", low=1)
+    if str(bandwidth) != "auto":
         bandwidth = as_positive(bandwidth, "bandwidth", hint="'auto' chooses it from a sample.")
     folder = Path(out).absolute()
     workplace = prepared(folder, work, resume)
@@ -126,14 +127,14 @@ def denoise(
     counted = run_all(client, scattered_tile, calls, "putting rows in order", progress)
     margin = _MARGIN * chosen.bandwidth
     grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
+    folder.mkdir(parents=True, exist_ok=True)
     written = _written(source, targets, rows, level, normals, grain, client, progress)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(plan, source, targets, chosen, counted, written, [*chosen.notes, *torn])
 
 
 def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
-    """The folder of a job's work, empty unless it resumes another."""
-    out.mkdir(parents=True, exist_ok=True)
+    """The folder of a job's work, empty unless it resumes another; made when there is something to keep in it."""
     # A folder of its own: at the end it is removed with all that it holds.
     folder = (out if work is None else Path(work).absolute()) / WORK
     if folder.exists() and any(folder.iterdir()) and not resume:
@@ -141,7 +142,6 @@ def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
             f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
             "(resume=True) to finish it, or remove the folder to begin anew."
         )
-    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

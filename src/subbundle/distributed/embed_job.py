@@ -111,6 +111,7 @@ def embed(
         )
         for piece, path in zip(pieces, paths, strict=True)
     ]
+    folder.mkdir(parents=True, exist_ok=True)
     todo = [call for call in calls if not Path(call.arguments[5]).exists()]
     run_all(client, _place_piece, todo, f"placing {source.n_rows} rows", progress)
     found = [json.loads(Path(call.arguments[5]).read_text()) for call in calls]
@@ -147,6 +148,7 @@ def _fitted(
             model.fit(values[smallest(rows, n_sampled)])
     elif model.n_features_in_ != len(layout.names):
         raise ValueError(f"model needs {model.n_features_in_} columns of numbers; the table has {len(layout.names)}.")
+    work.mkdir(parents=True, exist_ok=True)
     saving.save(model, kept)
     return model, len(model.embedding_)
 

@@ -113,6 +113,7 @@ def reconstruct(
         )
     target = Path(out).absolute()
     one = target.suffix.lower() == ".ply"
+    bandwidth = bandwidth if str(bandwidth) == "auto" else as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     workplace = prepared(target.parent if one else target, work, resume)
     source = open_source(data, workplace)
     if points_per_tile is None:
@@ -130,6 +131,7 @@ def reconstruct(
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
     seams = weld(pieces, len(plan))
+    (target.parent if one else target).mkdir(parents=True, exist_ok=True)
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(paths, plan, scale, seams)

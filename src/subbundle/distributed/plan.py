@@ -18,7 +18,7 @@ import numpy as np
 from subbundle._progress import Progress
 from subbundle._sampling import share_for
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, as_real
 from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
@@ -54,22 +54,21 @@ def plan_tiles(
         Who does it; None: this process.
     """
     folder = Path(work).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
     source = open_source(data, folder)
-    cap = (
-        _tile_size(memory, workers)
-        if points_per_tile is None
-        else as_integer(points_per_tile, "points_per_tile", low=1)
-    )
-    box = None if bounds is None else np.asarray(bounds, dtype=np.float64)
+    cap = int(np.clip(per_worker(memory, workers) / BYTES_PER_POINT, _SMALLEST, _LARGEST))
+    if points_per_tile is not None:
+        cap = as_integer(points_per_tile, "points_per_tile", low=1)
+    box = None if bounds is None else as_real(bounds, "bounds")
+    if box is not None and (box.shape != (2, source.dim) or not (box[0] <= box[1]).all()):
+        raise ValueError(f"bounds must be two corners, the lower first, shape (2, {source.dim}); got {bounds!r:.80}.")
     options = [source.signature(), cap, None if box is None else box.tolist()]
     made_of = hashlib.sha256(json.dumps(options).encode()).hexdigest()
     if TilePlan.exists(folder, made_of):
         return TilePlan.open(folder)
+    grid, n_points = _measured(source, folder, cap, box, client, progress)
     for old in ("tiles", "sorted"):
         shutil.rmtree(folder / old, ignore_errors=True)
         (folder / old).mkdir()
-    grid, n_points = _measured(source, folder, cap, box, client, progress)
     leaves = _divided(source, folder, grid, n_points, cap, box, client, progress)
     for number, leaf in enumerate(leaves):
         Path(leaf[3]).rename(folder / "tiles" / f"{number:06d}.npy")
@@ -80,10 +79,6 @@ def plan_tiles(
     )  # fmt: skip
     plan.save()
     return plan
-
-
-def _tile_size(memory: float | str | None, workers: int) -> int:
-    return int(np.clip(per_worker(memory, workers) / BYTES_PER_POINT, _SMALLEST, _LARGEST))
 
 
 def _measured(
@@ -97,6 +92,8 @@ def _measured(
     n_points = sum(one.count for one in found)
     if n_points == 0:
         raise ValueError(f"at least one point must be finite and in bounds; of {source.n_rows} none is.")
+    # Only now: what is refused leaves nothing behind.
+    folder.mkdir(parents=True, exist_ok=True)
     keep_sample(folder, found)
     low = np.min([one.low for one in found if one.count], axis=0)
     high = np.max([one.high for one in found if one.count], axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle.distributed._extra import needed
 from subbundle.distributed._ply_pieces import PlyReader
-from subbundle.formats.las import check_las
+from subbundle.formats.las import check_las, las_columns
 from subbundle.formats.tables import check_npy
 from subbundle.io import unreadable
 
@@ -46,13 +46,7 @@ class _Las:
             return int(file.header.point_count), 3
 
     def points(self, path: Path, start: int, stop: int) -> FloatArray:
-        check_las(path)
-        with needed("laspy", "las").open(path) as file:
-            file.seek(start)
-            read = file.read_points(stop - start)
-            if len(read) != stop - start:
-                raise ValueError(f"it announces {file.header.point_count} points and ends after {start + len(read)}")
-            return np.column_stack([np.asarray(read[axis], dtype=np.float64) for axis in "xyz"])
+        return np.column_stack(list(las_columns(path, start, stop).values()))
 
 
 class _Parquet:
@@ -100,16 +94,20 @@ class _Checked:
         self._reader = reader
 
     def shape(self, path: Path) -> tuple[int, int]:
-        with _named(path):
+        with naming(path):
             return self._reader.shape(path)
 
     def points(self, path: Path, start: int, stop: int) -> FloatArray:
-        with _named(path):
-            return self._reader.points(path, start, stop)
+        with naming(path):
+            points = self._reader.points(path, start, stop)
+            if len(points) != stop - start:
+                raise ValueError(f"it announces at least {stop} points and ends after {start + len(points)}")
+            return points
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
+    """Errors that name the file."""
     try:
         yield
     except ImportError:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
+from subbundle._validation import as_real
 from subbundle.distributed.readers import READERS, reader_of, suffix_of
 
 # Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
@@ -117,7 +118,7 @@ def _of_files(paths: Sequence[str]) -> Source:
     if len(dims) > 1:
         listed = " and ".join(f"{dim} in {Path(path).name}" for dim, path in dims.items())
         raise ValueError(f"all files must have as many coordinates; there are {listed}.")
-    if sum(counts) == 0:
+    if sum(counts) == 0 or 0 in dims:
         raise ValueError(f"there must be at least one point; {Path(paths[0]).name} and the others hold none.")
     return Source(tuple(paths), tuple(counts), next(iter(dims)))
 
@@ -126,13 +127,12 @@ def _put_down(data: Any, work: Path | None) -> list[str]:
     """``data`` as ``.npy`` files in ``work``, one of each partition."""
     if work is None:
         raise ValueError("arrays larger than memory are written to disk first; give a folder for that, work=…")
-    folder = work / "given"
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    folder, paths = work / "given", []
     for number, block in enumerate(_blocks(data)):
-        values = np.asarray(block, dtype=np.float64)
+        values = as_real(block, "points")
         if values.ndim != 2:
             raise ValueError(f"points must be rows of numbers, [n, d]; got shape {values.shape}.")
+        folder.mkdir(parents=True, exist_ok=True)
         paths.append(str(folder / f"{number:06d}.npy"))
         if not _is_there(paths[-1], values):
             np.save(paths[-1], values)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
+from subbundle._validation import as_integer, as_nonnegative
 
 _FILE = "plan.json"
 _VERSION = 1
@@ -110,10 +111,10 @@ class TilePlan:
 
     def tile(self, tile: int, halo: float = 0.0) -> TilePoints:
         """The observations of ``tile``, and those within ``halo`` of its box along every axis."""
-        low, high = self.boxes[tile]
+        low, high = self.boxes[as_integer(tile, "tile", low=0, high=len(self) - 1)]
         found = [self._read(tile)]
-        n_own = len(found[0])
-        found += [self._within(other, low - halo, high + halo) for other in self.neighbours(tile, halo)]
+        n_own, near = len(found[0]), self.neighbours(tile, as_nonnegative(halo, "halo"))
+        found += [self._within(other, low - halo, high + halo) for other in near]
         records = np.concatenate(found)
         order = np.argsort(records["row"], kind="stable")
         return TilePoints(

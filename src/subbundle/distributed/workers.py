@@ -36,7 +36,7 @@ def as_bytes(memory: float | str | None) -> float:
 
 def per_worker(memory: float | str | None, workers: int) -> float:
     """Bytes for each of the ``workers``, when all processes together may have ``memory``."""
-    share = (as_bytes(memory) - _OWN) / workers
+    share = (as_bytes(memory) - _OWN) / as_integer(workers, "workers", low=1)
     if share < _OWN:
         raise ValueError(
             f"memory must leave at least {_OWN / 1e6:.0f} MB for each of {workers} workers and as much for the process "

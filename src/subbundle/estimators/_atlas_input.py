@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_points, readable
+from subbundle._validation import as_points, tabular
 
 # Eigenvalues below this fraction of the largest are rounding, or distances that no Euclidean space has.
 _ROUNDING = 1e-10
@@ -20,7 +20,7 @@ _ROUNDING = 1e-10
 def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatArray:
     """``X`` as a dense array [n, d]; NaN only where ``estimator.missing`` is ``"local"``."""
     table = validate_data(
-        estimator, readable(X, "X"), dtype=np.float64, reset=reset, accept_sparse=("csr", "csc", "coo"),
+        estimator, tabular(X, "X"), dtype=np.float64, reset=reset, accept_sparse=("csr", "csc", "coo"),
         ensure_min_samples=least, ensure_min_features=2 if reset else 1, ensure_all_finite="allow-nan",
     )  # fmt: skip
     dense: FloatArray = np.ascontiguousarray(table.toarray() if issparse(table) else table)

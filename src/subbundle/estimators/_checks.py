@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from subbundle._types import FloatArray, SubbundleWarning
-from subbundle._validation import readable
+from subbundle._validation import tabular
 
 # Fraction of the points that may lie outside all charts before it is worth a warning.
 FEW = 0.02
@@ -37,7 +37,7 @@ def checked_coordinates(estimator: Any, X: Any) -> FloatArray:
     """``X`` [n, k], coordinates of a fitted ``estimator``; NaN stands for a point that has none and stays NaN."""
     check_is_fitted(estimator)
     rank = estimator._n_features_out
-    coordinates: FloatArray = check_array(readable(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan")
+    coordinates: FloatArray = check_array(tabular(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan")
     if coordinates.shape[1] != rank:
         raise ValueError(
             f"X must have one column per component, {rank}; got shape {coordinates.shape}. "

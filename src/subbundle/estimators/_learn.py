@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
-from subbundle._validation import readable
+from subbundle._validation import tabular
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._on_manifold import prepare_on_manifold
 from subbundle.estimators._prepare import Prepared, prepare
@@ -22,7 +22,7 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
         check_space(space)
         if np.ndim(X) == 1 + len(space.shape) > 2:
             X = np.reshape(X, (len(X), -1))
-    rows: FloatArray = validate_data(estimator, readable(X, "X"), dtype=np.float64, **settings)
+    rows: FloatArray = validate_data(estimator, tabular(X, "X"), dtype=np.float64, **settings)
     return rows if space is None else as_observations(rows, space)
 
 

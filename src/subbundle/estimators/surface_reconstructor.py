@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
-from subbundle._validation import readable
+from subbundle._validation import tabular
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.surface.prepare import LEAST_POINTS
 from subbundle.surface.projection import carry_to_surface
@@ -61,7 +61,7 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, *, attributes: Mapping[str, Any] | None = None) -> Self:
         """Reconstruct the surface of ``X`` [n_samples, d], d ≥ 3; ``y`` is ignored."""
-        X = validate_data(self, readable(X, "X"), dtype=np.float64, ensure_min_samples=LEAST_POINTS)
+        X = validate_data(self, tabular(X, "X"), dtype=np.float64, ensure_min_samples=LEAST_POINTS)
         self.mesh_: Mesh = reconstruct(
             X, bandwidth=self.bandwidth, closed=self.closed, opening=self.opening, attributes=attributes,
             n_jobs=self.n_jobs,
@@ -77,7 +77,7 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
         Rows with none of them around stay where they are.
         """
         check_is_fitted(self)
-        X = validate_data(self, readable(X, "X"), dtype=np.float64, reset=False)
+        X = validate_data(self, tabular(X, "X"), dtype=np.float64, reset=False)
         return carry_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:

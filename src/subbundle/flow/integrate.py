@@ -17,7 +17,7 @@ import numpy as np
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, sparing
 from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
 from subbundle.flow.euler import euler
@@ -82,7 +82,7 @@ def integrate(
     method: str = "dopri5",
     tol: float | None = None,
     step: float | None = None,
-    max_steps: int = 10_000,
+    max_steps: int | None = None,
 ) -> Trajectories:
     """Follow the geodesics with initial ``points`` [batch, dim] and ``covectors`` [batch, dim].
 
@@ -101,8 +101,9 @@ def integrate(
         1e-6 unless given.
     step : float, optional
         For the others: longest step, an arc length.
-    max_steps : int
-        Steps, rejected ones included, after which a row ends with `Status.TOO_MANY_STEPS`.
+    max_steps : int, optional
+        Steps, rejected ones included, after which a row ends with `Status.TOO_MANY_STEPS`. Unless given 10000, or 1000
+        on manifolds without closed forms (`RiemannianSubbundle`).
 
     Examples
     --------
@@ -120,7 +121,7 @@ def integrate(
             "Repeat the shorter one with np.broadcast_to."
         )
     times = _as_times(times)
-    max_steps = as_integer(max_steps, "max_steps", low=1)
+    max_steps = sparing(bundle, 10_000) if max_steps is None else as_integer(max_steps, "max_steps", low=1)
     check_room(
         4.0 * points.size * times.size, "Geodesics at so many times", "Pass fewer times, or fewer geodesics at once."
     )

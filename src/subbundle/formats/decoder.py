@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 _MEMORY, _COPIES = 4 << 30, 8
 
 
-def decoded(module: str, path: Path, n_bytes: int) -> dict[str, NDArray[Any]]:
-    """The columns that ``python -m module`` sends of ``path``, whose points have ``n_bytes`` when decoded."""
+def decoded(module: str, path: Path, n_bytes: int, *numbers: int) -> dict[str, NDArray[Any]]:
+    """What ``python -m module path *numbers`` sends: columns of points that have ``n_bytes`` when decoded."""
     # The same package, however this process came to it.
     paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     with subprocess.Popen(
-        [sys.executable, "-m", module, str(path), str(_memory_for(n_bytes))],
+        [sys.executable, "-m", module, str(path), str(_memory_for(n_bytes)), *map(str, numbers)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -44,14 +44,14 @@ def decoded(module: str, path: Path, n_bytes: int) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def send(decode: Callable[[Path], dict[str, NDArray[Any]]]) -> None:
+def send(decode: Callable[..., dict[str, NDArray[Any]]]) -> None:
     """What the other process does: decode the file of its command line and write its columns to standard output."""
     path, memory = Path(sys.argv[1]), int(sys.argv[2])
     with suppress(ImportError, ValueError, OSError):  # no such limit on Windows, or a lower one is set
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    for name, values in decode(path).items():
+    for name, values in decode(path, *map(int, sys.argv[3:])).items():
         head = json.dumps([name, values.dtype.str, len(values)])
         sys.stdout.buffer.write(f"{head}\n".encode("ascii"))
         sys.stdout.buffer.write(np.ascontiguousarray(values).data)

@@ -31,13 +31,18 @@ def read_las(path: Path) -> Content:
         raise ImportError(missing) from error
     if path.suffix.lower() == ".laz" and not laspy.LazBackend.detect_available():
         raise ImportError(missing)
-    n_bytes = check_las(path)
-    columns = decoded("subbundle.formats.las", path, n_bytes) if _is_compressed(path) else _columns(path)
+    columns = las_columns(path)
     return named(np.column_stack([columns.pop(axis) for axis in "xyz"]), columns)
 
 
-def check_las(path: Path) -> int:
-    """Raise when the header announces more than the file can hold; return the bytes of all points, decoded."""
+def las_columns(path: Path, *span: int) -> dict[str, NDArray[Any]]:
+    """Columns of the whole file, or x, y and z of the points from one number to another."""
+    n_bytes, compressed = check_las(path)
+    return decoded("subbundle.formats.las", path, n_bytes, *span) if compressed else _columns(path, *span)
+
+
+def check_las(path: Path) -> tuple[int, bool]:
+    """Raise when the header announces more than the file can hold; bytes of all points, whether compressed."""
     size = path.stat().st_size
     with open(path, "rb") as stream:
         header = stream.read(375)
@@ -56,7 +61,7 @@ def check_las(path: Path) -> int:
             _check_chunks(stream, size, points_at, record)
         elif points_at + count * record > size:
             raise ValueError(f"it announces {count} points and holds at most {(size - points_at) // record}")
-    return int(count * record)
+    return int(count * record), bool(kind & 0xC0)
 
 
 def _check_chunks(stream: IO[bytes], size: int, points_at: int, record: int) -> None:
@@ -81,14 +86,14 @@ def _integer(stream: IO[bytes], layout: str) -> int:
     return int(struct.unpack(layout, content)[0])
 
 
-def _is_compressed(path: Path) -> bool:
-    with open(path, "rb") as stream:
-        return bool(stream.read(105)[104] & 0xC0)
-
-
-def _columns(path: Path) -> dict[str, NDArray[Any]]:
+def _columns(path: Path, *span: int) -> dict[str, NDArray[Any]]:
     import laspy
 
+    if span:
+        with laspy.open(path) as pieces:
+            pieces.seek(span[0])
+            read = pieces.read_points(span[1] - span[0])
+            return {axis: np.array(read[axis], dtype=np.float64) for axis in "xyz"}
     file = laspy.read(path)
     extra = [str(name) for name in file.point_format.extra_dimension_names]
     known = {"x", "y", "z", *file.point_format.dimension_names}

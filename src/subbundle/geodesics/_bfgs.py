@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.geodesics._levenberg import Search
-from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots
+from subbundle.geodesics.shooting import Shots
 
 
 def bfgs(
@@ -21,6 +21,7 @@ def bfgs(
     scale: float,
     tol: float,
     max_iterations: int,
+    most: IntArray,
 ) -> Search:
     """Minimise |exp(B v) − y|² + w |v_k|²/2 by SciPy's BFGS; arguments and result as in `levenberg`.
 
@@ -30,7 +31,7 @@ def bfgs(
     unknowns, residuals, status = start.copy(), np.full(n, np.inf), np.zeros(n, np.int8)
     dim = fire(np.arange(0), start[:0]).ends.shape[1]
     ends, iterations = np.full((n, dim), np.nan), np.zeros(n, np.int64)
-    weight = np.zeros(m)
+    all_spent, weight = np.zeros(n, np.int64), np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     for row in range(n):
         index = np.array([row])
@@ -41,7 +42,7 @@ def bfgs(
         def value_and_slope(
             v: FloatArray, index: IntArray = index, wall: float = wall, spent: list[int] = spent
         ) -> tuple[float, FloatArray]:
-            if spent[0] > MOST_EVALUATIONS:
+            if spent[0] > most[index[0]]:
                 return wall, np.zeros_like(v)
             shots = fire(index, v[None])
             spent[0] += int(shots.evaluations[0])
@@ -60,6 +61,7 @@ def bfgs(
             ends[row] = shots.ends[0]
             residuals[row] = float(np.linalg.norm(shots.misses[0]))
             # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
-            at_rest = result.status in (0, 2) and spent[0] <= MOST_EVALUATIONS
+            at_rest = result.status in (0, 2) and spent[0] <= most[row]
             status[row] = Status.OK if at_rest else Status.NOT_CONVERGED
-    return Search(unknowns, ends, residuals, iterations, status)
+        all_spent[row] = spent[0]
+    return Search(unknowns, ends, residuals, iterations, status, all_spent)

@@ -15,6 +15,7 @@ import numpy as np
 
 from subbundle._elementwise import cos, sin
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
+from subbundle._validation import check_room
 from subbundle.bundles.base import HasLandmarks, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.flow import integrate
@@ -164,6 +165,8 @@ def _fans(
     duals = None if frames.duals is None else np.repeat(frames.duals, rays, axis=0)
     covectors = covectors_from_coordinates(vectors, directions.reshape(-1, bundle.rank), duals)
     step = _ALONG * bundle.length_scale
+    room = 4.0 * len(covectors) * bundle.ambient_dim * longest / step
+    check_room(room, "Fans as long as the cloud at this bandwidth", "Take a larger bandwidth, or leave outliers out.")
     times: FloatArray = np.arange(0.0, longest + step, step, dtype=np.float64)
     run = integrate(bundle, np.repeat(sources, rays, axis=0), covectors, times, unit_speed=True, tol=tol)
     return times, run.points.reshape(len(sources), rays, len(times), bundle.ambient_dim)

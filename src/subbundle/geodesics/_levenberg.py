@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots
+from subbundle.geodesics.shooting import Shots
 
 # Longest step relative to the current |v| and to the length scale: exp is far from linear beyond it.
 _TRUST = 0.5
@@ -39,6 +39,8 @@ class Search:
         |exp(B v) − y|; infinite where no geodesic arrived.
     iterations : [n]
     status : [n]
+    spent : [n]
+        Evaluations of the field.
     """
 
     unknowns: FloatArray
@@ -46,6 +48,7 @@ class Search:
     residuals: FloatArray
     iterations: IntArray
     status: StatusArray
+    spent: IntArray
 
 
 def levenberg(
@@ -57,22 +60,23 @@ def levenberg(
     scale: float,
     tol: float,
     max_iterations: int,
+    most: IntArray,
 ) -> Search:
     """Run all searches. ``fire(rows, unknowns)`` shoots for these rows; the first ``speeds`` unknowns
-    determine the speed."""
+    determine the speed; a search that has taken ``most`` [n] evaluations ends."""
     n, m = start.shape
-    shots, start = _first_shots(fire, start)
-    state = Search(start, shots.ends, np.full(n, np.inf), np.ones(n, np.int64), shots.status.copy())
+    shots, start = _first_shots(fire, start, most)
+    spent = shots.evaluations
+    state = Search(start, shots.ends, np.full(n, np.inf), np.ones(n, np.int64), shots.status.copy(), spent)
     jacobians, misses = shots.jacobians, shots.misses
     weight = np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     value = _objective(misses, start, weight)
     damping = np.full(n, 1e-3)
     barrier = np.zeros(n, np.int8)
-    spent = shots.evaluations.copy()
     state.status[state.status == Status.OK] = Status.NOT_CONVERGED
     for _ in range(max_iterations):
-        rows = np.flatnonzero((state.status == Status.NOT_CONVERGED) & (spent <= MOST_EVALUATIONS))
+        rows = np.flatnonzero((state.status == Status.NOT_CONVERGED) & (spent <= most))
         if rows.size == 0:
             break
         step = _step(jacobians[rows], misses[rows], state.unknowns[rows], weight, damping[rows], scale)
@@ -102,17 +106,20 @@ def levenberg(
     return state
 
 
-def _first_shots(fire: Callable[[IntArray, FloatArray], Shots], start: FloatArray) -> tuple[Shots, FloatArray]:
+def _first_shots(
+    fire: Callable[[IntArray, FloatArray], Shots], start: FloatArray, most: IntArray
+) -> tuple[Shots, FloatArray]:
     """Shoot from the starts; where a geodesic ends early, start from a little before its end instead."""
     rows = np.arange(len(start))
     shots = fire(rows, start)
     start = start.copy()
     for _ in range(4):
-        short = np.flatnonzero((shots.status != Status.OK) & (shots.reached > 1e-6))
+        short = np.flatnonzero((shots.status != Status.OK) & (shots.reached > 1e-6) & (shots.evaluations <= most))
         if short.size == 0:
             break
         start[short] *= 0.9 * shots.reached[short, None]
         again = fire(short, start[short])
+        shots.evaluations[short] += again.evaluations
         for name in ("ends", "jacobians", "reached", "status", "misses"):
             getattr(shots, name)[short] = getattr(again, name)
     return shots, start

@@ -24,7 +24,7 @@ def exp(
     method: str = "dopri5",
     tol: float | None = None,
     step: float | None = None,
-    max_steps: int = 10_000,
+    max_steps: int | None = None,
 ) -> FloatArray:
     """Points [batch, dim] reached at time 1 from ``base_point`` [dim] or [batch, dim].
 

@@ -84,7 +84,7 @@ def geodesic(
     method: str = "dopri5",
     tol: float | None = None,
     step: float | None = None,
-    max_steps: int = 10_000,
+    max_steps: int | None = None,
 ) -> Geodesics:
     """Follow geodesics from ``base_point`` [dim] or [batch, dim].
 

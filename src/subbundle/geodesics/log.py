@@ -19,12 +19,12 @@ import numpy as np
 from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_nonnegative, as_points, as_positive
-from subbundle.bundles.base import HasLandmarks, Subbundle
+from subbundle.bundles.base import HasLandmarks, Subbundle, sparing
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
 from subbundle.geodesics.paths import path_graph
-from subbundle.geodesics.shooting import Shots, aim, shoot
+from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, aim, shoot
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame, frame_at
 from subbundle.geodesics.tuning import COARSE_TOL
 
@@ -112,10 +112,10 @@ def log(
     -----
     A step follows 2k − 1 geodesics per target with the dual search, 2d + 1 with the full one, and there are at most
     four times ``max_iterations`` (two accuracies, two starts); a search that has followed
-    geodesics for 30000 evaluations of the field ends with NOT_CONVERGED and the best it has found. In a cloud of 1000
-    points on a torus in R³ ten targets took 3 to 6 s of one processor with the dual search and 6 to 12 s with the full
-    one; the time grows with the number of targets. BFGS takes them one after the other; in its full
-    search on a manifold three targets (shapes of four landmarks) took 47 s.
+    geodesics for 30000 evaluations of the field ends with NOT_CONVERGED and the best it has found, on manifolds without
+    closed forms after 3000 in all. In a cloud of 1000 points on a torus in R³ ten targets took 3 to 6 s of one
+    processor with the dual search and 6 to 12 s with the full one; the time grows with the number of targets. BFGS
+    takes them one after the other, with half of these evaluations in all.
 
     Examples
     --------
@@ -141,6 +141,7 @@ def log(
         penalty,
         tol,
         as_integer(max_iterations, "max_iterations", low=1),
+        np.full(len(bases), sparing(bundle, MOST_EVALUATIONS) // (2 if method == "bfgs" else 1)),
     )
     found = problem.solve(problem.chords() if start is None else problem.given(start))
     doubtful = np.flatnonzero(~(found.residuals <= _DOUBTFUL * bundle.length_scale))
@@ -182,11 +183,12 @@ class _Problem:
     penalty: float
     tol: float
     max_iterations: int
+    left: IntArray  # evaluations of the field that each may still take
 
     def subset(self, rows: IntArray) -> _Problem:
         return _Problem(
             self.bundle, self.bases[rows], self.frames[rows], self.targets[rows],
-            self.search, self.method, self.penalty, self.tol, self.max_iterations,
+            self.search, self.method, self.penalty, self.tol, self.max_iterations, self.left[rows],
         )  # fmt: skip
 
     @property
@@ -246,11 +248,14 @@ class _Problem:
             return aim(self.bundle, shots, self.targets[rows])
 
         run = levenberg if self.method == "lm" else bfgs
-        return run(
+        found = run(
             fire, start,
             speeds=self.frames.shape[2], penalty=self.penalty, scale=scale, tol=tol,
-            max_iterations=self.max_iterations,
+            max_iterations=self.max_iterations, most=self.left,
         )  # fmt: skip
+        if self.method == "bfgs" or sparing(self.bundle, 10) < 10:  # all runs together, where they are expensive
+            self.left[:] -= found.spent
+        return found
 
     def _towards(self, direction: FloatArray, length: FloatArray) -> FloatArray:
         """Unknowns [n, m] of speed ``length`` in the direction of the projections of the vectors [n, dim] to the

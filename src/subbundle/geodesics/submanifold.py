@@ -102,7 +102,7 @@ def submanifold(
     n_geodesics: int | None = None,
     method: str = "dopri5",
     tol: float | None = None,
-    max_steps: int = 10_000,
+    max_steps: int | None = None,
 ) -> Submanifold:
     """Sample the submanifold around ``base_point`` [dim] out to ``radius``.
 
@@ -155,7 +155,7 @@ def submanifold(
         as_integer(n_geodesics, "n_geodesics", low=1)
     frame = defined_frame(bundle, base_point[None])
     check_room(
-        4.0 * radius / step * n_geodesics * bundle.ambient_dim,
+        16.0 * radius / step * n_geodesics * bundle.ambient_dim,
         "A submanifold sampled like this",
         "Pass a larger step, a smaller radius, or fewer geodesics.",
     )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_integer, as_points
+from subbundle._validation import as_integer, as_points, check_room, readable
 from subbundle.spaces.linalg import dot
 
 CUT_TOLERANCE = 1e-12
@@ -152,7 +152,7 @@ class BaseSpace(ABC):
 
     def coerce(self, value: Any, name: str) -> FloatArray:
         """Return ``value`` as a C-ordered float64 array ``[..., *shape]``, or raise."""
-        array = np.asarray(value)
+        array = np.asarray(readable(value, name))
         if array.dtype.kind not in "fiub":
             raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}.")
         # C order makes sums run in one order, so that a row gives the same bits in any batch.
@@ -186,6 +186,7 @@ class VectorSpace(BaseSpace):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1))
+        check_room(float(self.dim), "A point of this space", "Pass a smaller dim.")
         object.__setattr__(self, "shape", (self.dim + self.entries_more,))
 
 

@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, check_room
 from subbundle.spaces._shape_transport import transport_general, transport_planar
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import eigh, frobenius, nearest_rotation, ratio, transpose
@@ -65,6 +65,7 @@ class Kendall(BaseSpace):
         k = as_integer(landmarks, "landmarks", low=3)
         why = "one coordinate leaves no rotation, more coordinates than landmarks leave all shapes flat"
         m = as_integer(dim, "dim", low=2, high=k, why=why)
+        check_room(float(k) * m, "A point of this space", "Pass fewer landmarks.")
         object.__setattr__(self, "landmarks", k)
         object.__setattr__(self, "landmark_dim", m)
         object.__setattr__(self, "dim", (k - 1) * m - 1 - m * (m - 1) // 2)

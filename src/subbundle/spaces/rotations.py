@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from subbundle._elementwise import arctan, arctan2, sin
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, check_room
 from subbundle.spaces.base import CUT_TOLERANCE, BaseSpace
 from subbundle.spaces.linalg import (
     dot,
@@ -64,6 +64,7 @@ class SO(BaseSpace):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", as_integer(self.n, "n", low=2))
+        check_room(float(self.n) ** 2, "A point of this space", "Pass a smaller n.")
         object.__setattr__(self, "dim", self.n * (self.n - 1) // 2)
         object.__setattr__(self, "shape", (self.n, self.n))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from subbundle._elementwise import exp, expm1, log, log1p
 from subbundle._types import BoolArray, FloatArray
-from subbundle._validation import as_integer, as_points
+from subbundle._validation import as_integer, as_points, check_room
 from subbundle.spaces._spd_kernels import MOST_ROWS, dist_rows, log_rows
 from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, one_array
 from subbundle.spaces.linalg import cholesky, dot, eigh, eigvalsh, frobenius, transpose
@@ -54,6 +54,7 @@ class SPD(BaseSpace):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", as_integer(self.n, "n", low=1))
+        check_room(float(self.n) ** 2, "A point of this space", "Pass a smaller n.")
         object.__setattr__(self, "dim", self.n * (self.n + 1) // 2)
         object.__setattr__(self, "shape", (self.n, self.n))
 

@@ -119,6 +119,8 @@ def reconstruct(
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
+    if not isinstance(closed, bool | np.bool_ | int):
+        raise TypeError(f"closed must be True or False; got {closed!r:.80}.")
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     clock = Clock(progress)
     jobs = resolve_jobs(n_jobs)
