@@ -58,7 +58,7 @@ def run() -> Result:
     imports = [process(_IMPORT, environment) for _ in range(REPEATS)]
     loads = [process(_LOADED, environment) for _ in range(REPEATS)]
     with tempfile.TemporaryDirectory() as folder:
-        environment["NUMBA_CACHE_DIR"] = folder
+        environment["SUBBUNDLE_CACHE_DIR"] = folder
         first = process(_JOB, environment)
         later = [process(_JOB, environment) for _ in range(REPEATS)]
     quiet = "nothing" if not first.said else f"“{first.said}”"
