@@ -179,7 +179,7 @@ def _rebuild_callee(
         function()
     library = context.codegen().create_library(name)
     library._final_module = library._shared_module = llvmlite.binding.parse_bitcode(code)
-    library._reload_init.update(reload_init)
+    getattr(library, "_reload_init", set()).update(reload_init)  # Numba 0.60 has none
     library._finalized = True
     return compile_result(
         typing_context=context.typing_context, target_context=context, library=library, environment=environment,
@@ -279,7 +279,7 @@ def _nearest(folder: Path) -> Path:
 @cache
 def _warn_uncached(places: str) -> None:
     warnings.warn(
-        f"compiled kernels cannot be written to {places}; every process will compile them again, which takes 20 s and "
+        f"compiled kernels cannot be written to {places}; every process will compile them again, which takes 5 s and "
         "more. Set the environment variable SUBBUNDLE_CACHE_DIR to a folder that can be written to.",
         SubbundleWarning,
         stacklevel=2,
