@@ -36,7 +36,7 @@ def second_moments(tree, bandwidth, power, reach, points, out):
     found, phi, psi = np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
     first = np.empty(points.shape[1])
     for b in range(points.shape[0]):
-        mass, _, _ = window_moments(tree, points[b], bandwidth, power, reach, found, phi, psi, first, out[b])
+        mass, _, _ = window_moments(tree, points[b], bandwidth, power, reach, True, found, phi, psi, first, out[b])
         out[b] /= mass
 
 

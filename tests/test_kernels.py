@@ -53,7 +53,8 @@ def blocked_weights(cloud, point, bandwidth, kernel, apart=-1.0, rank=2):
     found, phi, psi = np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
     tree = cloud.tree
     code, reach = kernels.CODES[kernel], kernels.reach_of(kernel, rank, cloud.dim)
-    count, shift = weigh(tree, point, bandwidth, code, reach, apart, found, phi, psi)
+    general = None if cloud.dim == 3 and code != kernels.GAUSSIAN else True
+    count, shift = weigh(tree, point, bandwidth, code, reach, apart, general, found, phi, psi)
     result = np.zeros((2, n_leaves, LEAF))
     result[0, found[:count]], result[1, found[:count]] = profile(code, phi, psi)[:count], psi[:count]
     flat = result.reshape(2, -1)

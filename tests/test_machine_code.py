@@ -47,10 +47,10 @@ class Tiny:
     def write(self, name, text):
         (self.package / name).write_text(text, encoding="utf-8")
 
-    def start(self, **environment):
+    def start(self, code=ASK, **environment):
         kept = {key: value for key, value in os.environ.items() if "CACHE_DIR" not in key}
         return subprocess.Popen(
-            [sys.executable, "-c", ASK],
+            [sys.executable, "-c", code],
             env={**kept, "PYTHONPATH": str(self.root), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -65,7 +65,7 @@ class Tiny:
         value, hits = out.split()
         return (float(value), int(hits)), err
 
-    def files(self, pattern="*.code"):
+    def files(self, pattern="*-*.*"):
         return sorted((self.package / "__pycache__").rglob(pattern))
 
 
@@ -77,7 +77,8 @@ def test_code_is_kept_until_a_source_changes_or_its_file_is_damaged(tiny):
     assert tiny.ask()[0] == (46.5, 1)
     assert tiny.files("*.tmp") == []
     whole = {file: file.read_bytes() for file in tiny.files()}
-    assert len(whole) == 2
+    # Machine code of the kernel that Python calls, and what it took in of the other.
+    assert sorted(file.suffix for file in whole) == [".code", ".part"]
     text = (tiny.package / "kernels.py").read_text(encoding="utf-8")
     tiny.write("kernels.py", text.replace("return 46.0 if", "return 36.0 if"))
     assert tiny.ask()[0] == (36.5, 0)
@@ -95,6 +96,25 @@ def test_code_is_kept_until_a_source_changes_or_its_file_is_damaged(tiny):
     assert tiny.ask()[0] == (46.5, 1)
 
 
+CALLS = {
+    "a kernel that a kernel has called": "print(shifted(3), gaussian_reach(3), shifted(3))",
+    "a kernel that Python has called": "print(gaussian_reach(3), shifted(3), gaussian_reach(3))",
+    "other types": "print(shifted(3), gaussian_reach(3.0), shifted(3.0))",
+}
+
+
+@pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
+def test_kernels_can_be_called_by_python_and_by_kernels_in_any_order(tiny, calls):
+    ask = f"from subbundle.tiny import shifted; from subbundle.kernels import gaussian_reach; {calls}"
+    for _ in range(2):  # compiled, then from disk
+        process = tiny.start(ask)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert [float(word) for word in out.split()] == [
+            46.5 if "shifted" in call else 46.0 for call in calls.split(", ")
+        ]
+
+
 def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):
     tiny.write("__pycache__", "a file, where the folder should be")
     nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": ""}
@@ -104,12 +124,12 @@ def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):
     assert "Set the environment variable SUBBUNDLE_CACHE_DIR" in said
     # One of the places suffices.
     assert tiny.ask(**nowhere | {"XDG_CACHE_HOME": str(tiny.root / "mine")}) == ((46.5, 0), "")
-    assert len(list((tiny.root / "mine").rglob("*.code"))) == 2
+    assert len(list((tiny.root / "mine").rglob("*-*.*"))) == 2
 
 
 def test_the_place_can_be_named_and_the_compiler_switched_off(tiny):
     assert tiny.ask(SUBBUNDLE_CACHE_DIR=str(tiny.root / "named"))[0] == (46.5, 0)
-    assert len(list((tiny.root / "named" / "subbundle-kernels").rglob("*.code"))) == 2
+    assert len(list((tiny.root / "named" / "subbundle-kernels").rglob("*-*.*"))) == 2
     assert tiny.files() == []
     process = tiny.start(NUMBA_DISABLE_JIT="1")
     assert "AttributeError: 'function' object has no attribute 'stats'" in process.communicate(timeout=120)[1]

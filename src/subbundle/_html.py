@@ -10,8 +10,6 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 
-# Dots and corners of curves in a picture: a page of many records stays small.
-_MOST_DOTS, _MOST_CURVES, _MOST_CORNERS = 400, 40, 60
 # Side of a picture in pixels.
 _SIDE = 150.0
 _BLUE = "#0072b2"
@@ -38,7 +36,7 @@ def endings(status: Any) -> list[tuple[str, str]]:
 
 def dots(points: Any) -> str:
     """Points [n, d] along their two leading principal axes, an even subset of them."""
-    flat = _flattened(np.asarray(points, dtype=np.float64), _MOST_DOTS)
+    flat = _flattened(np.asarray(points, dtype=np.float64), 400)
     return _svg("".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.3"/>' for x, y in flat), f'fill="{_BLUE}"')
 
 
@@ -46,7 +44,7 @@ def strokes(curves: Any) -> str:
     """Curves [batch, n, d] (or one, [n, d]) along the two leading principal axes of all their points."""
     curves = np.asarray(curves, dtype=np.float64)
     curves = curves[None] if curves.ndim == 2 else curves
-    curves = curves[:: -(-len(curves) // _MOST_CURVES), :: -(-curves.shape[1] // _MOST_CORNERS)]
+    curves = curves[:: -(-len(curves) // 40), :: -(-curves.shape[1] // 60)]
     known = np.isfinite(curves).all(axis=2)
     flat = iter(_flattened(curves.reshape(-1, curves.shape[2]), curves.shape[0] * curves.shape[1]))
     lines = [[next(flat) for _ in range(count)] for count in known.sum(axis=1)]

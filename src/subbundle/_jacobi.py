@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS
 
 # Sum of the entries off the diagonal, relative to the trace, that is rounding; sweeps that always suffice.
 DIAGONAL = 1e-17
-SWEEPS = 30
 
 
 @kernel
@@ -23,7 +23,7 @@ def diagonalise(a, v):
     for i in range(dim):
         for j in range(dim):
             v[i, j] = 1.0 if i == j else 0.0
-    for _ in range(SWEEPS):
+    for _ in range(MOST_ROUNDS):
         off, trace = 0.0, 0.0
         for p in range(dim):
             trace += abs(a[p, p])
@@ -37,7 +37,7 @@ def diagonalise(a, v):
                     _rotate(a, v, p, q)
 
 
-@kernel(inline="always")
+@kernel
 def angle(app, aqq, apq):
     """Tangent, cosine and sine of the smaller angle that annihilates a_pq."""
     apart = 0.5 * (aqq - app)

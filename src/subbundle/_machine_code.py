@@ -6,6 +6,8 @@ sources (`_sources`) and of the versions that translate them; a change anywhere 
 
     <root>/subbundle-kernels/<module>-<fingerprint>/<kernel>-<types and processor>.code
 
+and beside it, ending in ``.part``, what other kernels take in when they are compiled: not machine code yet.
+
 One file holds one translation, with its checksum, and is moved into place when complete. Processes that compile at the
 same time therefore replace each other's files by equal ones, and a damaged file is compiled anew.
 
@@ -25,17 +27,17 @@ import uuid
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import config
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
+from numba.core.compiler import CompileResult, compile_result
 from numba.core.serialize import dumps
 from numba.core.types.containers import BaseNamedTuple, BaseTuple
 
@@ -47,7 +49,7 @@ _FORGOTTEN = 30 * 86400.0
 # A process that was killed while writing leaves its unfinished file; after so many seconds (an hour) nobody writes it.
 _ABANDONED = 3600.0
 # The layout of the files, one more with every change of it.
-_LAYOUT = 1
+_LAYOUT = 2
 _DIGEST_BYTES = sha256().digest_size
 
 
@@ -61,6 +63,7 @@ class MachineCode(_Cache):  # type: ignore[misc]
         fingerprint = sha256(f"{digest_of(path)} {_translators()}".encode()).hexdigest()[:20]
         self._folder = f"{self._module}-{fingerprint}"
         self._used = False
+        self.for_kernels = False  # whether another kernel asks, and not Python
 
     @property
     def cache_path(self) -> str:
@@ -78,14 +81,16 @@ class MachineCode(_Cache):  # type: ignore[misc]
             kept, payload = pickle.loads(found)
             if kept == sig:
                 self._mark_used(folder)
-                return CompileResult._rebuild(target_context, *payload)
+                rebuild = _rebuild_callee if self.for_kernels else CompileResult._rebuild
+                return rebuild(target_context, *payload)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the translation ``data``, a `CompileResult`."""
         if data.lifted or data.library.has_dynamic_globals:
             return  # it holds addresses of this process
-        file, content = self._file(sig, data.codegen), dumps((sig, data._reduce()))
+        reduced = _reduce_callee(data) if self.for_kernels else data._reduce()
+        file, content = self._file(sig, data.codegen), dumps((sig, reduced))
         for folder in self._folders():
             try:
                 _make(folder, self._module)
@@ -121,13 +126,66 @@ class MachineCode(_Cache):  # type: ignore[misc]
     def _file(self, sig: Any, codegen: Any) -> str:
         flags = (config.OPT, config.BOUNDSCHECK, config.USING_SVML)
         key = repr((_described(sig), codegen.magic_tuple(), flags))
-        return f"{self._name}-{sha256(key.encode()).hexdigest()[:24]}.code"
+        kind = "part" if self.for_kernels else "code"
+        return f"{self._name}-{sha256(key.encode()).hexdigest()[:24]}.{kind}"
 
     def _mark_used(self, folder: Path) -> None:
         if not self._used:
             self._used = True
             with suppress(OSError):  # somebody else's folder, who keeps it as long as they like
                 os.utime(folder)
+
+
+def as_callee(result: CompileResult) -> CompileResult:
+    """``result`` for other kernels to take in: without machine code, and optimised only together with its callers."""
+    library = result.library
+    library._optimize_final_module = lambda: None
+    library._finalize_final_module = partial(_leave_as_it_is, library)
+    result = result._replace(entry_point=_NoEntry())
+    result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+    return result
+
+
+class _NoEntry:
+    """Stands for the entry point where there is none; Numba knows code by it, so each has its own."""
+
+
+def is_callee(result: CompileResult | None) -> bool:
+    """Whether ``result`` cannot be called from Python."""
+    return result is not None and isinstance(result.entry_point, _NoEntry)
+
+
+def set_environments(result: CompileResult) -> None:
+    """Tell the machine code of ``result`` where the constants of the kernels that it took in are."""
+    for environment in result._find_referenced_environments():
+        result.codegen.set_env(environment.env_name, environment)
+
+
+def _leave_as_it_is(library: Any) -> None:
+    library._finalize_dynamic_globals()
+    library._finalized = True
+
+
+def _reduce_callee(result: CompileResult) -> tuple[Any, ...]:
+    result.fndesc.typemap = result.fndesc.calltypes = None
+    code = result.library._get_module_for_linking().as_bitcode()
+    return code, result.library.name, result.fndesc, result.environment, result.signature, result.reload_init
+
+
+def _rebuild_callee(
+    context: Any, code: bytes, name: str, fndesc: Any, environment: Any, signature: Any, reload_init: Any
+) -> CompileResult:
+    for function in reload_init:
+        function()
+    library = context.codegen().create_library(name)
+    library._final_module = library._shared_module = llvmlite.binding.parse_bitcode(code)
+    getattr(library, "_reload_init", set()).update(reload_init)  # Numba 0.60 has none
+    library._finalized = True
+    return compile_result(
+        typing_context=context.typing_context, target_context=context, library=library, environment=environment,
+        entry_point=_NoEntry(), fndesc=fndesc, signature=signature, objectmode=False, lifted=(),
+        reload_init=reload_init,
+    )  # fmt: skip
 
 
 def source_of(function: Callable[..., Any]) -> Path:
@@ -221,7 +279,7 @@ def _nearest(folder: Path) -> Path:
 @cache
 def _warn_uncached(places: str) -> None:
     warnings.warn(
-        f"compiled kernels cannot be written to {places}; every process will compile them again, which takes 20 s and "
+        f"compiled kernels cannot be written to {places}; every process will compile them again, which takes 5 s and "
         "more. Set the environment variable SUBBUNDLE_CACHE_DIR to a folder that can be written to.",
         SubbundleWarning,
         stacklevel=2,

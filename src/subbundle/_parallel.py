@@ -180,7 +180,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            print("subbundle: compiling kernels, once per environment (about 20 s) ...", file=sys.stderr, flush=True)
+            print("subbundle: compiling kernels, once per environment (5 to 20 s) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         pass

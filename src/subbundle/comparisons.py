@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status, StatusArray, evenly
 from subbundle._validation import as_integer, as_positive
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
-
-# The iteration for the Fréchet mean ends at steps shorter than this fraction of the spread of the data.
-_SETTLED = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
     value, reach = float(np.mean(space.dist(points, mean) ** 2)), 1.0
     for _ in range(as_integer(max_iterations, "max_iterations", low=1)):
         step = _logs(points, mean, space).mean(axis=0)
-        if float(space.inner_product(step, step, mean)) <= _SETTLED**2 * value:
+        if float(space.inner_product(step, step, mean)) <= SINGULAR**2 * value:
             return mean
         # The full step is Newton's on a flat space; on a curved one it may overshoot.
         tried = space.projection(space.exp(reach * step, mean))

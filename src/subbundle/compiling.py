@@ -21,9 +21,6 @@ from typing import Any
 from subbundle._parallel import resolve_jobs
 from subbundle._types import SubbundleWarning
 
-# Seconds between two looks at the processes, which run for ten or more.
-_PAUSE = 0.05
-
 
 def compile_part(name: str) -> None:
     """Compile the kernels of one of `PARTS` in this process."""
@@ -40,7 +37,7 @@ def compile_parts(names: Sequence[str], n_jobs: int | None = None) -> dict[str, 
             while waiting and len(running) < resolve_jobs(n_jobs):
                 name = waiting.pop(0)
                 running[name] = _process(name)
-            time.sleep(_PAUSE)
+            time.sleep(0.05)  # they run for seconds
             for name in [name for name, process in running.items() if process.poll() is not None]:
                 codes[name] = running.pop(name).wait()
     finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from subbundle.estimators import AtlasEmbedding
 
 # Lines of the grid along the longer side of a picture, points of each; and dots that can be told apart.
-_LINES, _STEPS = 12, 160
+_STEPS = 160
 _MOST_POINTS = 6000
 
 
@@ -93,7 +93,7 @@ def coordinate_lines(model: AtlasEmbedding) -> list[FloatArray]:
     """For each of two coordinates, curves [lines, steps, n_features] along which it runs; NaN off the data."""
     z = model.embedding_[model.status_ == Status.OK]
     low, high = z.min(axis=0), z.max(axis=0)
-    spacing = float((high - low).max()) / _LINES
+    spacing = float((high - low).max()) / 12
     middle = np.median(z, axis=0)
     count = min(2, z.shape[1])
     curves = []

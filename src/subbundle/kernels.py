@@ -40,8 +40,6 @@ __all__ = ["AUTO", "CODES", "GAUSSIAN", "reach_of"]
 GAUSSIAN = 0
 CODES = {"gaussian": GAUSSIAN, "compact": 6, "quartic": 4}
 AUTO = "auto"
-# t at which the quartic kernel of files of version 1 ends.
-_QUARTIC_REACH = 8.0
 
 # t of the nearest observation from which on nothing is in reach of the Gaussian: the digits of t that are left would
 # not distinguish observations, and rounding could make exp(−(t − t_nearest)/2) overflow.
@@ -58,7 +56,7 @@ def reach_of(kernel: str, rank: int, dim: int) -> float:
     """t at which the kernel of this name ends, for subspaces of dimension ``rank`` of R^``dim``."""
     if kernel == "gaussian":
         return float(gaussian_reach(dim))
-    return _QUARTIC_REACH if kernel == "quartic" else 2.0 * CODES[kernel] + rank + 2.0
+    return 8.0 if kernel == "quartic" else 2.0 * CODES[kernel] + rank + 2.0
 
 
 @kernel

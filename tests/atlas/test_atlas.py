@@ -75,6 +75,21 @@ def test_a_point_far_from_a_chart_is_not_projected_to_it():
     np.testing.assert_array_equal(blended.disagreement[:2], 0.0)
 
 
+def test_located_points_have_the_coordinates_of_the_heaviest_chart(sphere_atlas):
+    points = np.concatenate([BASES + 0.05, [[0.0, 0.0, 3.0]]])
+    blended, located = sphere_atlas.project(points), sphere_atlas.locate(points)
+    for name in ("points", "residuals", "status", "disagreement"):
+        np.testing.assert_array_equal(getattr(located, name), getattr(blended, name))
+    for row in range(len(BASES)):
+        pairs = np.flatnonzero(blended.rows == row)
+        best = pairs[np.argmax(blended.weights[pairs])]
+        assert located.charts[row] == blended.charts[best]
+        np.testing.assert_array_equal(located.coordinates[row], blended.coordinates[best])
+    assert located.charts[-1] == -1
+    assert np.isnan(located.coordinates[-1]).all()
+    np.testing.assert_array_equal(sphere_atlas.locate(points[0]).coordinates, located.coordinates[0])
+
+
 @pytest.mark.parametrize("rank", [1, 3])
 def test_other_dimensions(rank):
     bases = np.eye(rank + 1)[: 2 if rank == 1 else 1]

@@ -184,6 +184,17 @@ def test_novelty_tells_what_was_not_there(sheet, model):
     assert located["coverage"][0] == 0.0
 
 
+def test_what_is_known_of_rows_is_one_record(sheet, model):
+    located = model.locate(sheet.points[:50])
+    assert set(located.keys()) == set(dict(located)) == set(located.as_dict())
+    coordinates, residuals, status = located
+    assert coordinates is located.coordinates is located["coordinates"]
+    np.testing.assert_allclose(np.linalg.norm(sheet.points[:50] - located.points, axis=1), residuals, rtol=1e-9)
+    np.testing.assert_array_equal(located["residual"], residuals)
+    np.testing.assert_array_equal(located.labels, 0)
+    assert np.all(status == Status.OK)
+
+
 def test_outside_can_be_nan(sheet):
     found = AtlasEmbedding(2, outside="nan").fit(sheet.points[:300])
     with pytest.warns(SubbundleWarning, match="1 of 2 points lie beyond all charts and get NaN"):

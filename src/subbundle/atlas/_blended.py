@@ -9,6 +9,7 @@ import numpy as np
 from subbundle._html import card, dots, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.surroundings import Surroundings
+from subbundle.charts.chart import Located
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,18 @@ class Blended:
     weights: FloatArray
     projections: FloatArray
     coordinates: FloatArray
+
+    def located(self) -> Located:
+        """The same as every `locate` gives it: one row a point, in coordinates of the chart of greatest weight."""
+        n = len(self.points)
+        # Sorted so that the pair of greatest weight, of equals that of the first chart, ends each row's run.
+        order = np.lexsort((-self.charts, self.weights, self.rows))
+        best = order[np.flatnonzero(np.diff(self.rows[order], append=n))]
+        coordinates, charts = np.full((n, self.coordinates.shape[1]), np.nan), np.full(n, -1)
+        coordinates[self.rows[best]], charts[self.rows[best]] = self.coordinates[best], self.charts[best]
+        return Located(
+            coordinates, self.points, self.residuals, self.status, disagreement=self.disagreement, charts=charts
+        )
 
     def _repr_html_(self) -> str:
         facts = [("charts per point", float(self.n_charts.mean()))] if len(self.n_charts) else []

@@ -28,6 +28,7 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import codimension, ridge_project
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.base import InvertibleChart
+from subbundle.charts.chart import Located
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.poisson_disk import spread
 
@@ -191,6 +192,12 @@ class Atlas:
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
+
+    def locate(self, points: Any) -> Located:
+        """Project ``points`` [batch, dim] or [dim]; coordinates are those in the chart of greatest weight."""
+        rows, single = as_batch(points, "points", self.bundle.ambient_dim)
+        located = self.project(rows).located()
+        return located.first() if single else located
 
     @property
     def orientation(self) -> IntArray:

@@ -8,7 +8,8 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _pointwise
 from subbundle.cloud import Cloud
-from subbundle.local.settings import Settings
+from subbundle.kernels import GAUSSIAN
+from subbundle.local.settings import RECENTRED, Settings
 
 
 class Blocked:
@@ -18,17 +19,23 @@ class Blocked:
         self._tree = cloud.tree
         self._n_jobs = n_jobs
 
+    def _general(self, settings: Settings) -> bool | None:
+        """What `_pointwise` calls ``general``."""
+        compact = self._tree[0].shape[1] == 3 and settings.kernel != GAUSSIAN
+        one_pass = not len(settings.widths[2]) and settings.centering != RECENTRED
+        return None if compact and one_pass else True
+
     def field(
         self, settings: Settings, points: FloatArray, covectors: FloatArray
     ) -> tuple[FloatArray, FloatArray, StatusArray]:
         """Velocity, force [batch, d] and status [batch]."""
-        velocity, force = np.empty_like(points), np.empty_like(points)
+        velocity, force = np.full_like(points, np.nan), np.full_like(points, np.nan)
         status = np.empty(points.shape[0], np.int8)
         s = settings
 
         def work(i: int, j: int) -> None:
             _pointwise.field_batch(
-                self._tree, s.widths, s.kernel, s.reach, s.centering, s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, self._general(s), s.rank, s.log_share, s.min_gap,
                 points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
             )  # fmt: skip
 
@@ -40,13 +47,14 @@ class Blocked:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, StatusArray]:
         """Eigenvalues [batch, d], eigenvectors [batch, d, d], means [batch, d], relative log masses [batch], status."""
         n_rows, dim = points.shape
-        values, mean, vectors = np.empty((n_rows, dim)), np.empty((n_rows, dim)), np.empty((n_rows, dim, dim))
+        values, mean = np.full((n_rows, dim), np.nan), np.full((n_rows, dim), np.nan)
+        vectors = np.full((n_rows, dim, dim), np.nan)
         log_mass, status = np.empty(n_rows), np.empty(n_rows, np.int8)
         s = settings
 
         def work(i: int, j: int) -> None:
             _pointwise.frame_batch(
-                self._tree, s.widths, s.kernel, s.reach, s.centering, s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, self._general(s), s.rank, s.log_share, s.min_gap,
                 points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
             )  # fmt: skip
 
@@ -61,8 +69,9 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.mass_batch(
-                self._tree, s.widths, s.kernel, s.reach, apart, points[i:j], mean[i:j], log_mass[i:j], effective[i:j]
-            )
+                self._tree, s.widths, s.kernel, s.reach, apart, self._general(s), points[i:j], mean[i:j],
+                log_mass[i:j], effective[i:j],
+            )  # fmt: skip
 
         run_rows(work, points.shape[0], self._n_jobs, calls_blas=False)
         return mean, log_mass, effective

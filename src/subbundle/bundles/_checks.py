@@ -7,20 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import EXACT, SINGULAR
 from subbundle._types import FloatArray, Status, StatusArray, SubbundleWarning
 from subbundle._validation import as_integer, as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.local.settings import Settings
 
-# Eigenvalues below this fraction of the largest are directions the data does not have.
-_FLAT = 1e-10
-
 # Points in the middle of the cloud at which the gap is looked at; every one costs an eigenproblem.
 _FEW = 32
-
-# A bandwidth below this fraction of the diagonal of the cloud is below the rounding of most coordinates.
-_COMPARABLE = 1e-12
 
 
 def as_rank(rank: Any, cloud: Cloud) -> int:
@@ -57,7 +52,7 @@ def as_bandwidth(bandwidth: Any, cloud: Cloud) -> tuple[float, LocalBandwidth | 
 
 def check_scale(bandwidth: float, cloud: Cloud) -> None:
     """Raise when the bandwidth is of another order than any distance in the cloud."""
-    if not _COMPARABLE * cloud.size < bandwidth < cloud.size / _COMPARABLE:
+    if not EXACT * cloud.size < bandwidth < cloud.size / EXACT:
         raise ValueError(
             f"bandwidth must be comparable with distances in the data; bandwidth={bandwidth:g}, but the cloud has the "
             f"diagonal {cloud.size:g}. Try bandwidths between {0.001 * cloud.size:.1g} and {0.1 * cloud.size:.1g}."
@@ -116,9 +111,9 @@ def check_directions(evaluator: Any, settings: Settings, bandwidth: float, middl
 
 def check_rank(bandwidth: float, rank: int, values: FloatArray, status: StatusArray) -> None:
     """Raise when most neighbourhoods have fewer than ``rank`` directions; ``values`` [n, d] are their eigenvalues."""
-    closed = (status == Status.GAP_CLOSED) & (values[:, rank - 1] <= _FLAT * values[:, 0])
+    closed = (status == Status.GAP_CLOSED) & (values[:, rank - 1] <= SINGULAR * values[:, 0])
     if np.mean(closed) > 0.5:
-        seen = int(np.median(np.count_nonzero(values > _FLAT * values[:, :1], axis=1)))
+        seen = int(np.median(np.count_nonzero(values > SINGULAR * values[:, :1], axis=1)))
         raise ValueError(
             f"rank must not exceed the number of directions in the data; rank={rank}, but a typical neighbourhood at "
             f"bandwidth={bandwidth:g} spans only {seen}. Use {f'rank={seen}, or ' if seen else ''}a larger bandwidth."

@@ -24,6 +24,10 @@ and for `recentred`, where both passes have the bandwidth a(p), the same at m(p)
     ∂m/∂a = Σ ψ_n |x_n − p|² (x_n − m) / (a³ s).
 
 Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
+
+All kernels have an argument ``general``: None in three dimensions with a compact kernel, one bandwidth and one pass,
+else True. Numba drops what stands below ``general is not None`` before it compiles, so that the first call of most
+users compiles half as much.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.local.eigen import eigh
 from subbundle.local.settings import LOCAL, NONE, RECENTRED
-from subbundle.local.sums import contracted, contracted3_spread, first_moment, moments, window_moments
+from subbundle.local.sums import contracted, contracted3, first_moment, moments, window_moments
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.weights import profile, weigh, weigh_by_distance
 from subbundle.local.widths import width_at
@@ -42,42 +46,47 @@ from subbundle.local.widths import width_at
 
 @kernel
 def field_batch(
-    tree, widths, kernel, reach, centering, rank, log_share, min_gap, points, covectors, velocity, force, status
-):
-    """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, NaN rows where not 0."""
+    tree, widths, kernel, reach, centering, general, rank, log_share, min_gap, points, covectors,
+    velocity, force, status,
+):  # fmt: skip
+    """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, rows as they are where
+    not 0."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
     values, centre, shift, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     slope, slide = np.empty(dim), np.empty(dim)
-    varies = widths[2].shape[0] > 0
+    bandwidth, typical, landmarks, _, _ = widths
+    varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
-        for i in range(dim):
-            velocity[b, i] = np.nan
-            force[b, i] = np.nan
         p = points[b]
-        bandwidth, typical = width_at(widths, p, slope)
+        if general is not None:
+            bandwidth, typical = width_at(widths, p, slope)
         log_mass, mass, count, nearest = _second_moment(
-            tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
-        )
+            tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+            jacobian, slide,
+        )  # fmt: skip
         status[b] = mass_verdict(log_mass, typical + log_share)
         if status[b] != 0:
             continue
-        eigh(sigma, values, vectors)
+        eigh(sigma, general, values, vectors)
         status[b] = gap_verdict(values, rank, min_gap)
         if status[b] != 0:
             continue
         _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
         spread = 0.0
-        if varies and dim == 3:
-            total, spread = contracted3_spread(tree[0], found, count, psi, centre, matrix, third)
+        if general is None:
+            total, _ = contracted3(tree[0], found, count, psi, centre, matrix, third)
         else:
-            total = contracted(tree[0], found, count, psi, centre, matrix, third)
-        if varies:
-            spread = _by_distance(
-                tree[0], found, count, psi, phi, p, centre, shift, centering, nearest * bandwidth * bandwidth, matrix,
-                third, total, spread,
-            )  # fmt: skip
+            if varies and dim == 3:
+                total, spread = contracted3(tree[0], found, count, psi, centre, matrix, third)
+            else:
+                total = contracted(tree[0], found, count, psi, centre, matrix, third)
+            if varies:
+                spread = _by_distance(
+                    tree[0], found, count, psi, phi, p, centre, shift, centering, nearest * bandwidth * bandwidth,
+                    matrix, third, total, spread,
+                )  # fmt: skip
         scale = 1.0 / (bandwidth * bandwidth * mass)
         for i in range(dim):
             turn[i] = third[i] * scale
@@ -86,21 +95,27 @@ def field_batch(
             else:
                 for j in range(dim):
                     turn[i] -= 2.0 * matrix[i, j] * shift[j]
+            force[b, i] = -turn[i]
+        if general is not None:
+            _pull_back(centering, varies, turn, jacobian, spread * scale / bandwidth, slide, slope, force[b])
+
+
+@kernel
+def _pull_back(centering, varies, turn, jacobian, by_width, slide, slope, force):
+    """From the gradient ``turn`` at the centre to ``force`` at the point: through ∂m/∂p and the bandwidth."""
+    dim = turn.size
+    if centering == RECENTRED:
         for i in range(dim):
-            if centering == RECENTRED:
-                total = 0.0
-                for j in range(dim):
-                    total += jacobian[j, i] * turn[j]
-                force[b, i] = -total
-            else:
-                force[b, i] = -turn[i]
-        if varies:
-            total = spread * scale / bandwidth
-            if centering == RECENTRED:
-                for i in range(dim):
-                    total += turn[i] * slide[i]
+            total = 0.0
+            for j in range(dim):
+                total += jacobian[j, i] * turn[j]
+            force[i] = -total
+    if varies:
+        if centering == RECENTRED:
             for i in range(dim):
-                force[b, i] -= total * slope[i]
+                by_width += turn[i] * slide[i]
+        for i in range(dim):
+            force[i] -= by_width * slope[i]
 
 
 @kernel
@@ -123,39 +138,38 @@ def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, ne
 
 @kernel
 def frame_batch(
-    tree, widths, kernel, reach, centering, rank, log_share, min_gap, points, values, vectors, mean, log_mass, status
-):
+    tree, widths, kernel, reach, centering, general, rank, log_share, min_gap, points,
+    values, vectors, mean, log_mass, status,
+):  # fmt: skip
     """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``,
-    relative to the typical ones there."""
+    relative to the typical ones there; rows without neighbours stay as they are."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     sigma, jacobian = _square(dim), _square(dim)
     centre, shift, slope, slide = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    varies = widths[2].shape[0] > 0
+    bandwidth, typical, landmarks, _, _ = widths
+    varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
-        for i in range(dim):
-            values[b, i] = np.nan
-            mean[b, i] = np.nan
-            for j in range(dim):
-                vectors[b, i, j] = np.nan
-        bandwidth, typical = width_at(widths, points[b], slope)
         p = points[b]
+        if general is not None:
+            bandwidth, typical = width_at(widths, p, slope)
         absolute, mass, count, _ = _second_moment(
-            tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
-        )
+            tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+            jacobian, slide,
+        )  # fmt: skip
         status[b] = mass_verdict(absolute, typical + log_share)
         log_mass[b] = absolute - typical
         if count == 0 or mass == 0.0:
             continue
         for i in range(dim):
             mean[b, i] = centre[i] + (shift[i] if centering == NONE else 0.0)
-        eigh(sigma, values[b], vectors[b])
+        eigh(sigma, general, values[b], vectors[b])
         if status[b] == 0:
             status[b] = gap_verdict(values[b], rank, min_gap)
 
 
 @kernel
-def mass_batch(tree, widths, kernel, reach, apart, points, mean, log_mass, effective):
+def mass_batch(tree, widths, kernel, reach, apart, general, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
     ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
@@ -163,9 +177,11 @@ def mass_batch(tree, widths, kernel, reach, apart, points, mean, log_mass, effec
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     first, slope = np.empty(dim), np.empty(dim)
+    bandwidth = widths[0]
     for b in range(points.shape[0]):
-        bandwidth, _ = width_at(widths, points[b], slope)
-        count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, found, phi, psi)
+        if general is not None:
+            bandwidth, _ = width_at(widths, points[b], slope)
+        count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, general, found, phi, psi)
         mass, squares = first_moment(tree[0], found, count, profile(kernel, phi, psi), points[b], first)
         for i in range(dim):
             mean[b, i] = points[b, i] + first[i] / mass if squares > 0.0 else np.nan
@@ -191,8 +207,9 @@ def _scratch(tree):
 
 @kernel
 def _second_moment(
-    tree, p, bandwidth, kernel, reach, centering, varies, found, phi, psi, centre, shift, sigma, jacobian, slide
-):
+    tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+    jacobian, slide,
+):  # fmt: skip
     """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves,
     and t of the nearest observation for the Gaussian.
 
@@ -200,27 +217,27 @@ def _second_moment(
     there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
-    log_mass, mass, count, nearest = -np.inf, 0.0, 0, 0.0
-    # One call in a loop: two of them would be compiled twice.
-    for again in range(2 if centering == RECENTRED else 1):
-        about = centre if again else p
-        mass, count, nearest = window_moments(tree, about, bandwidth, kernel, reach, found, phi, psi, shift, sigma)
+    mass, count, nearest = window_moments(tree, p, bandwidth, kernel, reach, general, found, phi, psi, shift, sigma)
+    if mass <= 0.0:
+        return -np.inf, 0.0, 0, 0.0
+    log_mass = np.log(mass) - 0.5 * nearest
+    for i in range(dim):
+        shift[i] /= mass
+        centre[i] = p[i] if centering == NONE else p[i] + shift[i]
+    if general is not None and centering == RECENTRED:
+        _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
+        if varies:
+            weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
+            moments(tree[0], found, count, phi, centre, slide, sigma)
+            for i in range(dim):
+                slide[i] /= mass * bandwidth**3
+        mass, count, nearest = window_moments(
+            tree, centre, bandwidth, kernel, reach, general, found, phi, psi, shift, sigma
+        )
         if mass <= 0.0:
             return -np.inf, 0.0, 0, 0.0
         for i in range(dim):
             shift[i] /= mass
-        if again:
-            break
-        log_mass = np.log(mass) - 0.5 * nearest
-        for i in range(dim):
-            centre[i] = p[i] if centering == NONE else p[i] + shift[i]
-        if centering == RECENTRED:
-            _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
-            if varies:
-                weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
-                moments(tree[0], found, count, phi, centre, slide, sigma)
-                for i in range(dim):
-                    slide[i] /= mass * bandwidth**3
     for i in range(dim):
         for j in range(dim):
             sigma[i, j] = sigma[i, j] / mass - (shift[i] * shift[j] if centering == LOCAL else 0.0)

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._numbers import EXACT
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-
-# Rows further than this (relative to the cloud) from the span of the others count as outside it.
-_EXACT = 1e-12
 
 # Directions of its own that a query adds to the span of the data.
 _OWN = 2
@@ -86,7 +84,7 @@ class Coordinates:
 def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lengths and unit vectors; zero for those that are rounding beside ``scale``."""
     length = np.sqrt(np.einsum("bd,bd->b", vectors, vectors))
-    length[length <= _EXACT * scale] = 0.0
+    length[length <= EXACT * scale] = 0.0
     return length, np.divide(vectors, length[:, None], out=np.zeros_like(vectors), where=length[:, None] > 0.0)
 
 
@@ -127,13 +125,13 @@ def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
         rows = cloud.at(places)
         rows = rows - rows[0]
         singular = np.linalg.svd(rows, compute_uv=False)
-        rank = int(np.count_nonzero(singular > _EXACT * singular[0]))
+        rank = int(np.count_nonzero(singular > EXACT * singular[0]))
         if rank + _OWN >= cloud.dim:
             return None
         basis = np.ascontiguousarray(np.linalg.svd(rows, full_matrices=False)[2][:rank].T)
         first = cloud.at(places[:1])[0]
         relative = cloud.at(everything) - first
         missing = relative - (relative @ basis) @ basis.T
-        if np.abs(missing).max() <= _EXACT * cloud.size:
+        if np.abs(missing).max() <= EXACT * cloud.size:
             return basis, first - basis @ (basis.T @ first)
     return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from subbundle._numbers import SINGULAR
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.local.settings import Settings
-from subbundle.local.verdicts import ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def judge(settings: Settings, values: FloatArray, log_mass: FloatArray, cut: Boo
     rank = settings.rank
     if rank < values.shape[1]:
         gap = values[:, rank - 1] - values[:, rank]
-        is_open = (gap > settings.min_gap * values[:, rank - 1]) & (gap > ROUNDING * values[:, 0])
+        is_open = (gap > settings.min_gap * values[:, rank - 1]) & (gap > SINGULAR * values[:, 0])
         status[~is_open] = Status.GAP_CLOSED
     status[cut] = Status.NOT_FINITE
     status[~(log_mass > settings.log_floor)] = Status.LEFT_SUPPORT

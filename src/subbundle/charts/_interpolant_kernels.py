@@ -15,13 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS, NOTICEABLE
 from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
-
-# Most iterations of a search: ten are usual, and of the noisiest rows of a roll one in a hundred takes more than 60.
-_ROUNDS = 100
-# Positions in a cell this near to its corners are left to the next cell, whose border may be another.
-_CORNER = 1e-6
 
 
 @kernel
@@ -109,7 +105,7 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(table, step, v, point, jacobian)
         value, damping = squared_distance(point, target), 0.0
-        for _ in range(_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(table, step, tried, tried_point, tried_jacobian)
             value, damping, resting[i] = judge(
@@ -129,7 +125,8 @@ def border_search_batch(table, step, border, targets, rays, starts, width, coord
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     jacobian = np.empty((table.shape[3], coordinates.shape[1]))
     for i in range(targets.shape[0]):
-        low, high = max(starts[i] - width, _CORNER), min(starts[i] + width, 1.0 - _CORNER)
+        # Corners are left to the next cell, whose border may be another.
+        low, high = max(starts[i] - width, NOTICEABLE), min(starts[i] + width, 1.0 - NOTICEABLE)
         for _ in range(40):
             left, right = high - golden * (high - low), low + golden * (high - low)
             nearer = _border_distance(

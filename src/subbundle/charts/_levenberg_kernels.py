@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.charts.tuning import CONVERGED_STEP, ROUNDING_STEP
+from subbundle._numbers import NOTICEABLE, SINGULAR
 from subbundle.local.regression import factorise, solve
 
 
@@ -72,6 +72,12 @@ def judge(tried, tried_point, tried_jacobian, target, length, scale, value, damp
     """Take the proposal if it is no farther from the target; return |x − y|², the next damping, whether to end."""
     now = squared_distance(tried_point, target)
     if now <= value:
-        v[:], point[:], jacobian[:] = tried, tried_point, tried_jacobian
-        return now, 0.1 * damping if damping > 1e-6 else 0.0, length <= CONVERGED_STEP * scale
-    return value, max(10.0 * damping, 1e-3), length <= ROUNDING_STEP * scale
+        # In loops: Numba takes seconds to compile the message for arrays of different shapes.
+        for a in range(v.size):
+            v[a] = tried[a]
+        for j in range(point.size):
+            point[j] = tried_point[j]
+            for a in range(v.size):
+                jacobian[j, a] = tried_jacobian[j, a]
+        return now, 0.1 * damping if damping > 1e-6 else 0.0, length <= SINGULAR * scale
+    return value, max(10.0 * damping, 1e-3), length <= NOTICEABLE * scale

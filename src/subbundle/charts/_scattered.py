@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.tuning import BORDER_SLACK
 
 # Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
 _PER_COEFFICIENT = 2.5
@@ -109,7 +109,7 @@ class Scattered:
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
         distance, border = self._border(coordinates)
-        return np.asarray(distance <= border + BORDER_SLACK * self.scale)
+        return np.asarray(distance <= border + NOTICEABLE * self.scale)
 
     def extent(self, coordinates: FloatArray) -> FloatArray:
         """ρ [n] along the directions of ``coordinates`` [n, k]."""

@@ -16,12 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS
 from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 from subbundle.local.regression import factorise, solve
 
-# Most iterations of a search: fewer than over a table, since each is a least-squares fit.
-_ROUNDS = 60
 # Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
 _LEAST = 1e-4
 
@@ -43,7 +42,8 @@ def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
     p1, q0, q1 = hermite(t)
     dp1, dq0, dq1 = hermite_slopes(t, step)
     slopes = np.zeros((rank, dim))
-    point[:] = 0.0
+    for d in range(dim):
+        point[d] = 0.0
     for i in range(near.size):
         coefficient = np.zeros(rank)
         for c in range(rank):
@@ -75,16 +75,18 @@ def _basis(v, step):
     unit = np.zeros(rank)
     unit[0] = 1.0
     if size > 0.0:
-        unit[:] = v / size
-    sign = 1.0 if unit[0] >= 0.0 else -1.0
-    mirror = unit.copy()
-    mirror[0] += sign
-    scaled = 2.0 / (mirror**2).sum()
+        for m in range(rank):
+            unit[m] = v[m] / size
+    mirror, total = np.empty(rank), 0.0
+    for m in range(rank):
+        mirror[m] = unit[m]
+    mirror[0] += 1.0 if unit[0] >= 0.0 else -1.0
+    for m in range(rank):
+        total += mirror[m] * mirror[m]
     basis = np.empty((rank, rank))
     for i in range(rank):
         for j in range(rank):
-            basis[i, j] = (1.0 if i == j else 0.0) - scaled * mirror[i] * mirror[j]
-    basis[0] = unit
+            basis[i, j] = unit[j] if i == 0 else (1.0 if i == j else 0.0) - 2.0 / total * mirror[i] * mirror[j]
     return max(size, CENTRE * step), basis
 
 
@@ -154,7 +156,7 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
         v, point, target = coordinates[i], points[i], targets[i]
         evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian)
         value, damping = squared_distance(point, target), 0.0
-        for _ in range(_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
             value, damping, resting[i] = judge(

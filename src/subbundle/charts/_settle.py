@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle._numbers import DIFFERENCE
+from subbundle._numbers import DIFFERENCE, SINGULAR
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.surroundings import Picture, Surroundings
 from subbundle.charts.chart_data import Model
 
 # Most Gauss–Newton steps: the start, nearest in the picture, is close.
 _ROUNDS = 8
-# Length of the last step, in units of the chart's radius.
-_SETTLED = 1e-9
 
 
 def settle(
@@ -54,6 +52,6 @@ def settle(
         now = seen(rows, tried)
         better = np.einsum("nm,nm->n", now, now) < np.einsum("nm,nm->n", miss, miss)
         coordinates[rows[better]] = tried[better]
-        going = better & (np.abs(step).max(axis=1, initial=0.0) > _SETTLED * size)
+        going = better & (np.abs(step).max(axis=1, initial=0.0) > SINGULAR * size)
         found[rows[better]] = model.evaluate(tried[better])
         rows = rows[going & model.inside(tried)]

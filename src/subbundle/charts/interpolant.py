@@ -14,12 +14,12 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._elementwise import arctan2
+from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts._interpolant_table import build_table
 from subbundle.charts._nearest import Found, nearest
-from subbundle.charts.tuning import BORDER_SLACK
 
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
@@ -62,7 +62,7 @@ class Interpolant:
         """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
         distances = self.step * np.arange(self.points.shape[1])
         before = np.roll(self.border[:, 1], 1) if self.rank == 2 else self.border[:, 1]
-        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + BORDER_SLACK * self.scale
+        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + NOTICEABLE * self.scale
         # The common start is one node, not one per geodesic.
         held[1:, 0] = False
         ray, node = np.nonzero(held)
@@ -112,7 +112,7 @@ class Interpolant:
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
         result = np.empty(len(coordinates), bool)
-        kernels.inside_batch(self.border, coordinates, BORDER_SLACK * self.scale, result)
+        kernels.inside_batch(self.border, coordinates, NOTICEABLE * self.scale, result)
         return result
 
     def extent(self, coordinates: FloatArray) -> FloatArray:

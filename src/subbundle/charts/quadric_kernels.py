@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS
 
 # Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
-_PROJECTION_ROUNDS, _EXP_ROUNDS = 12, 30
+_PROJECTION_ROUNDS = 12
 
 
 @kernel(inline="always")
@@ -147,7 +148,7 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
     for a in range(rank):
         tau[a] = v[a]
         size += v[a] * v[a]
-    for _ in range(_EXP_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         bend(forms, c, tau, mixed, square)
         turned, step = 0.0, 0.0
         for a in range(rank):

@@ -18,12 +18,6 @@ MOST_GEODESICS = 512
 ERROR_QUANTILE = 0.99
 # Distance up to which points belong to a chart, in standard deviations of the data around it: three, as is usual.
 RESIDUAL_DEVIATIONS = 3.0
-# Coordinates this near to the border of the domain, in length scales, count as inside: rounding.
-BORDER_SLACK = 1e-6
-
-# Levenberg–Marquardt on an interpolant, in length scales: the step at which a search has converged, and the step below
-# which a failure to decrease the distance is rounding.
-CONVERGED_STEP, ROUNDING_STEP = 1e-11, 1e-6
 # At r = 0 the angular derivative X_θ/r is a limit; at this fraction of a step it is a number, and the point the same.
 CENTRE = 1e-100
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._types import FloatArray
 
 # Points of a leaf: whole vector registers, and few enough that a search reads little beyond its ball.
 LEAF = 32
@@ -127,38 +128,20 @@ def _sort_rows(points, order, start, stop, axis):
             j -= 1
 
 
-@kernel
-def corners_of(boxes, n_leaves):
-    """Return the corners of the leaves' boxes as ``[2, d, leaves + GROUP]``, for tests of `GROUP` leaves at a time."""
-    dim = boxes.shape[2]
+def corners_of(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Corners ``low``, ``high`` [leaves, d] of the leaves' boxes as [2, d, leaves + GROUP], for `GROUP` at a time."""
+    n_leaves, dim = low.shape
     corners = np.zeros((2, dim, n_leaves + GROUP))
-    stack = np.empty((64, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_leaves
-    top = 1
-    while top > 0:
-        top -= 1
-        node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
-        if last - first == 1:
-            for j in range(dim):
-                corners[0, j, first], corners[1, j, first] = boxes[node, 0, j], boxes[node, 1, j]
-            continue
-        middle = first + (last - first + 1) // 2
-        stack[top, 0], stack[top, 1], stack[top, 2] = node + 2 * (middle - first), middle, last
-        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = node + 1, first, middle
-        top += 2
+    corners[0, :, :n_leaves], corners[1, :, :n_leaves] = low.T, high.T
     return corners
 
 
-@kernel
-def blocks_of(points, far):
-    """Return the sorted points leaf by leaf as ``[leaves, d, LEAF]``: each coordinate of a leaf is contiguous.
+def blocks_of(points: FloatArray, far: float) -> FloatArray:
+    """The sorted points leaf by leaf as [leaves, d, LEAF]: each coordinate of a leaf is contiguous.
 
     The empty places of the last leaf have the coordinates ``far``: out of reach of every kernel.
     """
     n_points, dim = points.shape
-    n_leaves = (n_points + LEAF - 1) // LEAF
-    blocks = np.empty((n_leaves, dim, LEAF))
-    for i in range(n_leaves * LEAF):
-        for j in range(dim):
-            blocks[i // LEAF, j, i % LEAF] = points[i, j] if i < n_points else far
-    return blocks
+    full = np.full((-(-n_points // LEAF), LEAF, dim), far)
+    full.reshape(-1, dim)[:n_points] = points
+    return np.ascontiguousarray(full.transpose(0, 2, 1))

@@ -87,7 +87,8 @@ class Cloud:
         self.boxes: FloatArray = np.empty((2 * n_leaves - 1, 2, self.dim))
         build(rows, order, self.boxes)
         self.order = order
-        self.corners: FloatArray = corners_of(self.boxes, n_leaves)
+        starts = np.arange(0, self.n_points, LEAF)
+        self.corners: FloatArray = corners_of(np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts))
         blocked = self.dim <= BLOCK_DIM
         self.blocks: FloatArray = blocks_of(rows, _FAR * self.size) if blocked else np.empty((0, self.dim, LEAF))
         self.rows: FloatArray = np.empty((0, self.dim)) if blocked else rows

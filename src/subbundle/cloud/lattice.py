@@ -48,7 +48,7 @@ def lattice_cloud(points: FloatArray, weights: FloatArray | None, origin: FloatA
     boxes = np.empty((n_leaves, 2, 3))
     _fill(rows[order], order, given, bounds, leaves, cloud.blocks, cloud.weights, cloud.order, boxes)
     _grow(boxes, cloud.boxes)
-    cloud.corners = corners_of(cloud.boxes, n_leaves)
+    cloud.corners = corners_of(boxes[:, 0], boxes[:, 1])
     return cloud
 
 

@@ -28,7 +28,7 @@ def run_atlas(options: argparse.Namespace) -> None:
     with unwarned():
         model = fitted_or_loaded(options, values, progress, AtlasEmbedding, partial(new_atlas, options))
         progress.stage("placing the rows")
-        found = model.locate(values)
+        found = model.locate(values).as_dict()
     coordinates = found.pop("coordinates")
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
     columns |= {name: column for name, column in found.items() if name not in ("label", "status")}

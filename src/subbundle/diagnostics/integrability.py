@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
@@ -49,9 +50,6 @@ _SAMPLE, _FEW_DIMENSIONS = 2000, 4
 _PEAKS = 3
 # Mean gap that the subspaces of pure noise have (0.1 to 0.3): where it is no larger they do not turn, they are random.
 _FAINT = 0.3
-# λ_k/λ_1 below which the neighbours of a point lie in fewer directions but for what the window hardly sees: a plane
-# that hangs on one observation at the end of the window says nothing.
-_ON_A_LINE = 1e-6
 # Steps onto the ridge: most points take three, and those of a cloud without one do not arrive in twenty either.
 _STEPS = 6
 
@@ -127,7 +125,8 @@ def twist(bundle: PrincipalSubbundle, points: FloatArray) -> Twist:
         return Twist(0.0, 0.0, 0.0, float("nan"))
     frame = bundle.frame(points)
     leading = frame.eigenvalues[:, : bundle.rank]
-    here = (frame.status == Status.OK) & (leading[:, -1] > _ON_A_LINE * leading[:, 0])
+    # A plane that hangs on one observation at the end of the window says nothing.
+    here = (frame.status == Status.OK) & (leading[:, -1] > NOTICEABLE * leading[:, 0])
     members = min(_MEMBERS, int(_MOST_OF_ALL * here.sum()))
     if members <= 4 * (bundle.rank + 1):
         return _UNKNOWN

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS
 from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
 
-# Most sweeps over a path: a bound, most settle before.
-_SWEEPS = 80
 # A path has settled when no point moves by more than this fraction of a radius.
 _SETTLED = 2e-3
 # Points of a path may go that fraction of the radius of the nearest chart from its base: beyond there is no data.
@@ -44,7 +43,7 @@ def straighten(
         if count == 0:
             lengths[p] = np.inf
             continue
-        for _ in range(_SWEEPS):
+        for _ in range(MOST_ROUNDS):
             moved = 0.0
             for i in range(1, count - 1):
                 c = charts[i]

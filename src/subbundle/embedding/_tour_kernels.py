@@ -29,7 +29,8 @@ def shortest_tour(distances, starts, sweeps, best):
             before = length
         if length < shortest:
             shortest = length
-            best[:] = tour
+            for i in range(count):
+                best[i] = tour[i]
     return shortest
 
 

@@ -10,11 +10,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, tabular
-
-# Eigenvalues below this fraction of the largest are rounding, or distances that no Euclidean space has.
-_ROUNDING = 1e-10
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatArray:
@@ -102,7 +100,7 @@ class DistanceCoordinates:
         means = squared.mean(axis=0)
         inner = -0.5 * (squared - means - means[:, None] + means.mean())
         values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        kept = values > _ROUNDING * max(float(values[-1]), 1e-300)
+        kept = values > SINGULAR * max(float(values[-1]), 1e-300)
         values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
         return cls(np.ascontiguousarray(vectors * np.sqrt(values)), means, vectors / np.sqrt(values))
 

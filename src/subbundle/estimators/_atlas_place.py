@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.embedding.laid_out_atlas import LaidOutAtlas, Placement
+from subbundle._types import FloatArray, Status
+from subbundle.charts.chart import Located
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.estimators._atlas_input import filled_from
 from subbundle.selection.components import Components
 
@@ -16,39 +16,25 @@ from subbundle.selection.components import Components
 _FILLINGS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Rows placed: their placement on the atlas, distances from it [n], coordinates [n, k] as shown, and status [n]."""
-
-    placement: Placement
-    residuals: FloatArray
-    coordinates: FloatArray
-    status: StatusArray
-
-    def novelty(self, scale: float) -> FloatArray:
-        """Distance [n] from where the data covers the shape, in units of ``scale``."""
-        return np.asarray(np.hypot(self.residuals, self.placement.outside) / scale)
-
-    def as_dict(self, scale: float) -> dict[str, Any]:
-        """Everything that is known of each row, by name."""
-        found = self.placement
-        return {
-            "coordinates": self.coordinates, "residual": self.residuals, "coverage": found.coverage,
-            "disagreement": found.disagreement, "distortion": found.distortion, "label": found.labels,
-            "novelty": self.novelty(scale), "status": self.status,
-        }  # fmt: skip
-
-
-def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas, outside: str) -> Placed:
-    """Place ``rows`` [n, d] without missing values; beyond all charts they get NaN if ``outside`` is ``"nan"``."""
+def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> tuple[Located, FloatArray]:
+    """Place ``rows`` [n, d] without missing values; also how far [n] each is from where the data covers the shape."""
     placed = atlas.place(components.enter(rows))
-    offsets = rows - components.leave(placed.projections)
+    points = components.leave(placed.projections)
+    offsets = rows - points
     residuals = np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
     status = np.where(placed.coverage > 0.0, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
-    shown = placed.coordinates
-    if outside == "nan":
-        shown = np.where((status == Status.OK)[:, None], shown, np.nan)
-    return Placed(placed, residuals, shown, status)
+    located = Located(
+        placed.coordinates, points, residuals, status,
+        coverage=placed.coverage, disagreement=placed.disagreement, distortion=placed.distortion, labels=placed.labels,
+    )  # fmt: skip
+    return located, np.hypot(residuals, placed.outside)
+
+
+def as_shown(located: Located, outside: str) -> Located:
+    """``located``; rows beyond all charts have NaN for coordinates if ``outside`` is ``"nan"``."""
+    if outside != "nan":
+        return located
+    return replace(located, coordinates=np.where((located.status == Status.OK)[:, None], located.coordinates, np.nan))
 
 
 def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> FloatArray:

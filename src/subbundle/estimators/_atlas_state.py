@@ -13,7 +13,7 @@ from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas, within
 from subbundle.embedding.quality import Quality, quality
 from subbundle.estimators._atlas_fit import Learned
 from subbundle.estimators._atlas_input import DistanceCoordinates
-from subbundle.estimators._atlas_place import completed
+from subbundle.estimators._atlas_place import as_shown, completed, place_rows
 from subbundle.estimators.state import State, check_components
 from subbundle.selection.components import Components
 
@@ -45,9 +45,9 @@ def remember(model: Any, learned: Learned) -> None:
 def describe(model: Any, rows: FloatArray) -> None:
     """Coordinates of the training rows and how far to trust them."""
     rows = completed(rows, model._components, model.atlas_)
-    shown = model._place(rows)
-    placed = shown.placement
-    model.embedding_, model.status_, model.residuals_ = shown.coordinates, shown.status, shown.residuals
+    placed, _ = place_rows(rows, model._components, model.atlas_)
+    model.embedding_ = as_shown(placed, model.outside).coordinates
+    model.status_, model.residuals_ = placed.status, placed.residuals
     model.coverage_, model.disagreement_ = placed.coverage, placed.disagreement
     model.distortion_, model.labels_ = placed.distortion, placed.labels
     # Judged in an order that does not depend on how the rows came.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from subbundle._types import FloatArray, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.charts.chart import Located
 from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.estimators._atlas_fit import developed_at, learn
 from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
-from subbundle.estimators._atlas_place import Placed, completed, place_rows
+from subbundle.estimators._atlas_place import as_shown, completed, place_rows
 from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._coordinates import GivesCoordinates
@@ -197,23 +199,17 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
             points[np.flatnonzero(known)[coverage == 0.0]] = np.nan
         return self._components.leave(points)
 
-    def locate(self, X: Any) -> dict[str, Any]:
-        """Everything that is known of each row of ``X``.
-
-        Returns
-        -------
-        dict of arrays
-            ``coordinates`` [n, n_components]; ``residual``: distance off the shape; ``coverage``: charts that hold the
-            point, about 1 inside, 0 beyond all; ``disagreement``: standard deviation of the coordinates they give;
-            ``distortion``: largest |log| of the factor by which lengths change there; ``label``: connected component;
-            ``novelty``: see `novelty`; ``status``: OK, or LEFT_SUPPORT beyond all charts.
-        """
-        return self._place(self._checked(X)).as_dict(self._residual_scale)
+    def locate(self, X: Any) -> Located:
+        """Everything that is known of each row of ``X``: coordinates, projections, residuals, status, coverage,
+        disagreement, distortion, connected components and novelty; see `subbundle.Located`."""
+        located, away = place_rows(self._checked(X), self._components, self.atlas_)
+        return replace(as_shown(located, self.outside), novelty=away / self._residual_scale)
 
     def novelty(self, X: Any) -> FloatArray:
         """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
         points. About 1 for more of the same; much larger for what was not there."""
-        return self._place(self._checked(X)).novelty(self._residual_scale)
+        _, away = place_rows(self._checked(X), self._components, self.atlas_)
+        return np.asarray(away / self._residual_scale)
 
     def distance(self, X: Any, Y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances along the shape from ``X`` [n, n_features] to ``Y``, or among ``X``.
@@ -232,7 +228,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
-        return explained(X, self._place(X).residuals)
+        return explained(X, place_rows(X, self._components, self.atlas_)[0].residuals)
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
@@ -270,8 +266,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         return completed(rows, self._components, self.atlas_)
 
     def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
-        placed = self._place(X)
-        return placed.coordinates, placed.status
+        located = as_shown(place_rows(X, self._components, self.atlas_)[0], self.outside)
+        return located.coordinates, located.status
 
     def _outside_message(self, status: StatusArray) -> str:
         return outside_message(status, self.outside)
@@ -281,9 +277,6 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
         jacobian[known] = self.atlas_.jacobian(coordinates[known])
         return jacobian
-
-    def _place(self, X: FloatArray) -> Placed:
-        return place_rows(X, self._components, self.atlas_, self.outside)
 
     @property
     def _residual_scale(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -155,8 +156,8 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         learned = learn(self, X, rank, "n_components")
         base = find_base_point(learned, self.base_point, self.space)
         self._set(learned, first_chart(learned, base, self.radius, self.space))
-        located, residuals = self._locate(X)
-        self.embedding_, self.status_, self.residuals_ = located.coordinates, located.status, residuals
+        located = self._locate(X)
+        self.embedding_, self.residuals_, self.status_ = located
         self._judge(X)
         remarks = " ".join(filter(None, (learned.remark, self._outside_message(located.status))))
         if remarks:
@@ -172,10 +173,9 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         coordinates = checked_coordinates(self, X)
         return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
 
-    def locate(self, X: Any) -> tuple[FloatArray, FloatArray, StatusArray]:
-        """Coordinates, distances from the reconstruction, and `subbundle.Status` of every row of ``X``."""
-        located, residuals = self._locate(self._checked(X))
-        return located.coordinates, residuals, located.status
+    def locate(self, X: Any) -> Located:
+        """Coordinates, projections, residuals and `subbundle.Status` of every row of ``X``; see `subbundle.Located`."""
+        return self._locate(self._checked(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` that is kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the
@@ -239,16 +239,17 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         check_is_fitted(self)
         return checked_rows(self, X, self.space, reset=False)
 
-    def _locate(self, X: FloatArray) -> tuple[Located, FloatArray]:
-        """Rows of ``X`` in the chart, and their distances from where they land."""
+    def _locate(self, X: FloatArray) -> Located:
+        """Rows of ``X`` in the chart, with projections and residuals in the space of the rows."""
         located = self.chart_.locate(self._components.enter(X), outside=self.outside)
         if self.space is not None:
-            return located, located.residuals
-        offsets = X - self._components.leave(located.points)
-        return located, np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
+            return located
+        points = self._components.leave(located.points)
+        offsets = X - points
+        return replace(located, points=points, residuals=np.sqrt(np.einsum("nd,nd->n", offsets, offsets)))
 
     def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
-        located, _ = self._locate(X)
+        located = self._locate(X)
         return located.coordinates, located.status
 
     def _jacobian_at(self, coordinates: FloatArray) -> FloatArray:

@@ -17,16 +17,13 @@ CLOUD, HIGHLIGHT = "#9a93b3", "#0b3d91"
 # One sequential map per piece, light at the base point, that stay apart for colour-blind readers.
 MAPS = ("Purples", "YlOrBr")
 PLAIN = ("#8f83c4", "#e8d3a2")
-CIRCLES = 0.05
-# Geodesics and points along them that are drawn: the picture has no more pixels.
-_RAYS, _NODES = 160, 60
 
 
 def grid(piece: Submanifold) -> FloatArray:
     """Some of the points [rays, nodes, 3], by geodesic from the base point outwards."""
     curves = piece.geodesics.points
-    along = max((curves.shape[1] - 1) // _NODES, 1)
-    return np.asarray(curves[:: max(len(curves) // _RAYS, 1), ::along])
+    along = max((curves.shape[1] - 1) // 60, 1)
+    return np.asarray(curves[:: max(len(curves) // 160, 1), ::along])
 
 
 def mesh_of(piece: Submanifold) -> tuple[FloatArray, IntArray, FloatArray]:
@@ -100,9 +97,9 @@ def _add_piece(scene: plot.Scene, piece: Submanifold, name: str, *, circles: boo
 
 
 def _add_circles(scene: plot.Scene, piece: Submanifold) -> None:
-    """Geodesic circles every `CIRCLES`: points at the same distance from the base point."""
+    """Geodesic circles every 0.05: points at the same distance from the base point."""
     curves = piece.geodesics.points
-    every = round(CIRCLES / piece.step)
+    every = round(0.05 / piece.step)
     rings = curves[:: max(len(curves) // 500, 1), every::every].transpose(1, 0, 2)
     scene.add_curves(np.concatenate([rings, rings[:, :1]], axis=1), color="#3d3d3d", width=0.7, lift=0.004)
     scene.add_points(piece.base_point[None], color="#d1341f", size=26.0, lift=0.02)

@@ -12,7 +12,7 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-from subbundle.kernels import normal_area
+from subbundle.kernels import GAUSSIAN, normal_area
 from subbundle.local import standard_errors, walk
 from subbundle.local.many import ManyDimensions
 from subbundle.local.model import LocalModel
@@ -47,10 +47,14 @@ def walk_few(
         plan.apart, plan.wanted, plan.log_share, plan.min_gap,
     )  # fmt: skip
 
+    surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
+    general = None if surface and not len(widths[2]) and plan.apart < 0.0 else True
+
     def work(i: int, j: int) -> None:
         walk_rows(
-            cloud.tree, widths, own_widths[i:j], numbers, plan.ladder, plan.errors, out.points[i:j], out.basis[i:j],
-            out.values[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+            cloud.tree, widths, own_widths[i:j], numbers, general, plan.ladder, plan.errors, out.points[i:j],
+            out.basis[i:j], out.values[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j],
+            out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)
@@ -90,11 +94,12 @@ def walk_robust(
     out = _Written(points, plan)
     out.basis[:] = basis
     rounds = max(plan.max_steps, 1)
+    general = None if cloud.dim == 3 and plan.rank == 2 else True
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], plan.rank, rounds, plan.errors, out.points[i:j], out.basis[i:j],
-            out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+            cloud.tree, widths[i:j], cuts[i:j], plan.rank, rounds, plan.errors, general, out.points[i:j],
+            out.basis[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)

@@ -21,11 +21,12 @@ from subbundle.local.regression import fill_features, solve
 
 
 @kernel
-def deviations(near, count, rank, factor, fit, tile, out, bias):
+def deviations(near, count, rank, factor, fit, general, tile, out, bias):
     """Write what enters the standard errors of a fit, in units of the bandwidth.
 
     ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
-    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0.
+    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``general`` None only
+    surfaces in R³ are compiled.
     """
     size, columns = fit.shape
     ends = np.zeros((size, 1 + rank))
@@ -34,8 +35,13 @@ def deviations(near, count, rank, factor, fit, tile, out, bias):
     solve(factor, ends)
     right, own = np.zeros((size, 1)), np.zeros(columns)
     surface = rank == 2 and near.shape[0] == 4
-    whole = _quartic3(near, count, fit, right, own) if surface else _quartic(near, count, rank, fit, tile, right, own)
-    inner = right.copy()
+    if general is None or surface:
+        whole = _quartic3(near, count, fit, right, own)
+    else:
+        whole = _quartic(near, count, rank, fit, tile, right, own)
+    inner = np.empty((size, 1))
+    for f in range(size):
+        inner[f, 0] = right[f, 0]
     solve(factor, inner)
     for f in range(size):
         whole -= inner[f, 0] * right[f, 0]
@@ -43,7 +49,7 @@ def deviations(near, count, rank, factor, fit, tile, out, bias):
     lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
     for j in range(columns):
         bias[j] = own[j] * lever
-    if surface:
+    if general is None or surface:
         _squares3(near, count, ends, inner, out)
     else:
         _squares(near, count, rank, tile, ends, inner, out)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from subbundle._compiled import kernel
-from subbundle._jacobi import DIAGONAL, SWEEPS, angle, diagonalise
+from subbundle._jacobi import DIAGONAL, angle, diagonalise
+from subbundle._numbers import MOST_ROUNDS
 
 
 @kernel
-def eigh(matrix, values, vectors):
+def eigh(matrix, general, values, vectors):
     """Write eigenvalues (descending) and orthonormal eigenvectors (columns, largest entry positive) of ``matrix``.
 
-    By Jacobi rotations; ``matrix`` is overwritten.
+    By Jacobi rotations; ``matrix`` is overwritten. With ``general`` None only three dimensions are compiled.
     """
     dim = values.size
-    if dim == 3:
+    if general is None or dim == 3:
         _jacobi3(matrix, values, vectors)
     else:
         diagonalise(matrix, vectors)
@@ -39,7 +40,7 @@ def _jacobi3(matrix, values, vectors):
     a01, a02, a12 = matrix[0, 1], matrix[0, 2], matrix[1, 2]
     v00 = v11 = v22 = 1.0
     v01 = v02 = v10 = v12 = v20 = v21 = 0.0
-    for _ in range(SWEEPS):
+    for _ in range(MOST_ROUNDS):
         if abs(a01) + abs(a02) + abs(a12) <= DIAGONAL * (abs(a00) + abs(a11) + abs(a22)):
             break
         if a01 != 0.0:
@@ -69,7 +70,7 @@ def _jacobi3(matrix, values, vectors):
     vectors[2, 0], vectors[2, 1], vectors[2, 2] = v20, v21, v22
 
 
-@kernel(inline="always")
+@kernel
 def _turned(c, s, x, y):
     return c * x - s * y, s * x + c * y
 

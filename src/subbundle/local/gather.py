@@ -14,14 +14,11 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
-from subbundle.local.tuning import NEAREST
-
-# φ of the nearest observation below which it counts as far.
-_FAINT = math.exp(-0.5 * NEAREST)
+from subbundle.local.tuning import FAINT
 
 
 @kernel
-def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
+def ball(tree, point, bandwidth, kernel, reach, apart, general, found, near):
     """Gather the ball around ``point`` with weights v_n φ(|x_n − p|²/a²).
 
     Parameters
@@ -32,6 +29,8 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
+    general : bool or None
+        None in three dimensions with a compact kernel where nothing is left out: only that is compiled then.
     found : [leaves] int64
         Scratch.
     near : [d + 1, capacity]
@@ -47,20 +46,20 @@ def ball(tree, point, bandwidth, kernel, reach, apart, found, near):
     area = bandwidth * bandwidth
     count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
-    if kernel != GAUSSIAN and point.size == 3 and apart < 0.0:
+    if general is None or (kernel != GAUSSIAN and point.size == 3 and apart < 0.0):
         squares = _compact3(blocks, weights, found, count, point, 1.0 / (area * reach), kernel, near)
         return near, count * LEAF, 0.0, squares
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
         mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, reach, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
-        if squares > _FAINT * mass:
+        if squares > FAINT * mass:
             return near, count * LEAF, 0.0, squares
     least = _distances(blocks, found, count, point, apart, near)
     if kernel != GAUSSIAN:
         squares = _compact(weights, found, count, 1.0 / (area * reach), kernel, near)
         return near, squeeze(near, count * LEAF), 0.0, squares
     shift = 0.0
-    if not least < NEAREST * area:
+    if not math.exp(-0.5 * least / area) > FAINT:
         least = nearest_sq(blocks, boxes, n_points, point, apart)
         if not least < TOO_FAR * area:
             return near, 0, 0.0, 0.0
@@ -131,24 +130,15 @@ def _compact3(blocks, weights, found, count, point, scale, power, near):
 def _distances(blocks, found, count, point, apart, near):
     """Offsets and squared distances of the leaves found, those to leave out very far; returns the least."""
     dim = point.size
-    if dim == 3:
-        p0, p1, p2 = point[0], point[1], point[2]
-        for c in range(count):
-            leaf, base = found[c], c * LEAF
+    for c in range(count):
+        leaf, base = found[c], c * LEAF
+        for i in range(LEAF):
+            near[dim, base + i] = 0.0
+        for j in range(dim):
             for i in range(LEAF):
-                y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
-                near[0, base + i], near[1, base + i], near[2, base + i] = y0, y1, y2
-                near[3, base + i] = y0 * y0 + y1 * y1 + y2 * y2
-    else:
-        for c in range(count):
-            leaf, base = found[c], c * LEAF
-            for i in range(LEAF):
-                near[dim, base + i] = 0.0
-            for j in range(dim):
-                for i in range(LEAF):
-                    offset = blocks[leaf, j, i] - point[j]
-                    near[j, base + i] = offset
-                    near[dim, base + i] += offset * offset
+                offset = blocks[leaf, j, i] - point[j]
+                near[j, base + i] = offset
+                near[dim, base + i] += offset * offset
     least = 1e300
     if apart >= 0.0:
         for n in range(count * LEAF):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local.krylov import FULL, leading
@@ -20,9 +21,6 @@ from subbundle.local.tuning import NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.walk import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
 from subbundle.local.widths import width_at
-
-# Of the eigenvectors, relative to λ_1: steps end at a hundredth of the bandwidth, and nothing is differentiated.
-_TOLERANCE = 1e-9
 
 
 class ManyDimensions:
@@ -162,7 +160,7 @@ class ManyDimensions:
         factored = rows.shape[0] < rows.shape[1]
         matrix = rows if factored else rows.T @ rows
         if factored or rows.shape[1] > FULL * len(self._start):
-            converged, values, vectors = leading(matrix, factored, self._start, k, _TOLERANCE)
+            converged, values, vectors = leading(matrix, factored, self._start, k, SINGULAR)
             if converged:
                 return values, vectors
         ascending, columns = np.linalg.eigh(rows.T @ rows)

@@ -8,6 +8,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.local.deviations import deviations
+from subbundle.local.moments import TILE
 from subbundle.local.regression import fitted, n_features, solve
 from subbundle.local.settings import Plan, pairs
 from subbundle.local.tuning import FLATNESS, NARROWER
@@ -26,7 +27,6 @@ from subbundle.local.walk import (
     OFFSET,
     RESIDUAL,
     SLOPES,
-    TILE,
 )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ class Fit:
         out, bias = np.empty(4), np.empty(self.normal.shape[1])
         near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, tile, out, bias)
+        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, True, tile, out, bias)
         return bias, out * seen.squares / out[3]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import SINGULAR
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
@@ -18,10 +19,10 @@ from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.kernels import CODES, reach_of
 from subbundle.local.frames import completed
 from subbundle.local.settings import Plan, constant_widths, pairs
-from subbundle.local.tuning import LEAST_CUT, REACH
+from subbundle.local.tuning import REACH
 
 # How much of the standard errors is worked out.
-ERRORS = {"none": 0, "noise": 1, "full": 2}
+ERRORS = ("none", "noise", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +186,11 @@ def fit_local(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
         reach=reach * reach if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
         tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
-        errors=ERRORS[errors],
+        errors=ERRORS.index(errors),
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
-        cuts = np.maximum(robust, LEAST_CUT * widths)
+        cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
             first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)
             tangents = first.tangents

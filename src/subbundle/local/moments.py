@@ -10,10 +10,13 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
-def moments(near, count, shift, sigma):
-    """Write m − p into ``shift`` [d] and the second moment about m into ``sigma`` [d, d]; return Σ w."""
+def moments(near, count, general, shift, sigma):
+    """Write m − p into ``shift`` [d] and the second moment about m into ``sigma`` [d, d]; return Σ w.
+
+    With ``general`` None only three dimensions are compiled.
+    """
     dim = shift.size
-    mass = _sums3(near, count, shift, sigma) if dim == 3 else _sums(near, count, shift, sigma)
+    mass = _sums3(near, count, shift, sigma) if general is None or dim == 3 else _sums(near, count, shift, sigma)
     if not mass > 0.0:
         return 0.0
     for i in range(dim):
@@ -25,30 +28,48 @@ def moments(near, count, shift, sigma):
     return mass
 
 
+# In three dimensions the ten sums Σ w, Σ w y, Σ w y yᵀ are a tuple, which stays in registers: a sum is one `added3` for
+# each neighbour, whoever has the neighbours, and `write3` at the end.
+
+
+@kernel
+def nothing3():
+    """Ten sums over no neighbours."""
+    return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
 @kernel(fastmath=FAST)
-def _sums3(near, count, first, second):
-    s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
-    for n in range(count):
-        y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
-        w0, w1, w2 = w * y0, w * y1, w * y2
-        s += w
-        s0 += w0
-        s1 += w1
-        s2 += w2
-        s00 += w0 * y0
-        s01 += w0 * y1
-        s02 += w0 * y2
-        s11 += w1 * y1
-        s12 += w1 * y2
-        s22 += w2 * y2
+def added3(sums, w, y0, y1, y2):
+    """The ten sums and those of one more neighbour of weight ``w`` at the offset y."""
+    s, s0, s1, s2, s00, s01, s02, s11, s12, s22 = sums
+    w0, w1, w2 = w * y0, w * y1, w * y2
+    return (
+        s + w, s0 + w0, s1 + w1, s2 + w2,
+        s00 + w0 * y0, s01 + w0 * y1, s02 + w0 * y2, s11 + w1 * y1, s12 + w1 * y2, s22 + w2 * y2,
+    )  # fmt: skip
+
+
+@kernel
+def write3(sums, first, second):
+    """Write Σ w y into ``first`` [3] and Σ w y yᵀ into ``second`` [3, 3]; return Σ w."""
+    s, s0, s1, s2, s00, s01, s02, s11, s12, s22 = sums
     first[0], first[1], first[2] = s0, s1, s2
-    second[0, 0], second[1, 0], second[1, 1] = s00, s01, s11
+    second[0, 0], second[0, 1], second[0, 2] = s00, s01, s02
+    second[1, 0], second[1, 1], second[1, 2] = s01, s11, s12
     second[2, 0], second[2, 1], second[2, 2] = s02, s12, s22
     return s
 
 
-# Columns that are worked on at a time: few enough to stay in the first cache for all pairs of coordinates.
-_TILE = 128
+@kernel(fastmath=FAST)
+def _sums3(near, count, first, second):
+    sums = nothing3()
+    for n in range(count):
+        sums = added3(sums, near[3, n], near[0, n], near[1, n], near[2, n])
+    return write3(sums, first, second)
+
+
+# Columns of neighbours that the general passes work on at a time; they stay in the first cache.
+TILE = 128
 
 
 @kernel(fastmath=FAST)
@@ -59,9 +80,9 @@ def _sums(near, count, first, second):
         first[i] = 0.0
         for j in range(dim):
             second[i, j] = 0.0
-    weighted = np.empty(_TILE)
-    for start in range(0, count, _TILE):
-        width = min(_TILE, count - start)
+    weighted = np.empty(TILE)
+    for start in range(0, count, TILE):
+        width = min(TILE, count - start)
         for n in range(width):
             mass += near[dim, start + n]
         for i in range(dim):
@@ -81,20 +102,33 @@ def _sums(near, count, first, second):
     return mass
 
 
+@kernel
+def to_frame(near, count, basis, scale, general, tile):
+    """Turn the offsets y_n into Eᵀ y_n · ``scale``, in place; ``basis`` [d, d] is E, ``tile`` [d, TILE] scratch.
+
+    With ``general`` None only three dimensions are compiled.
+    """
+    if general is None or basis.shape[0] == 3:
+        _to_frame3(near, count, basis, scale)
+    else:
+        _to_frame(near, count, basis, scale, tile)
+
+
 @kernel(fastmath=FAST)
-def to_frame(near, count, basis, scale, tile):
-    """Turn the offsets y_n into Eᵀ y_n · ``scale``, in place; ``basis`` [d, d] is E, ``tile`` [d, TILE] scratch."""
+def _to_frame3(near, count, basis, scale):
+    e00, e01, e02 = scale * basis[0, 0], scale * basis[0, 1], scale * basis[0, 2]
+    e10, e11, e12 = scale * basis[1, 0], scale * basis[1, 1], scale * basis[1, 2]
+    e20, e21, e22 = scale * basis[2, 0], scale * basis[2, 1], scale * basis[2, 2]
+    for n in range(count):
+        y0, y1, y2 = near[0, n], near[1, n], near[2, n]
+        near[0, n] = e00 * y0 + e10 * y1 + e20 * y2
+        near[1, n] = e01 * y0 + e11 * y1 + e21 * y2
+        near[2, n] = e02 * y0 + e12 * y1 + e22 * y2
+
+
+@kernel(fastmath=FAST)
+def _to_frame(near, count, basis, scale, tile):
     dim = basis.shape[0]
-    if dim == 3:
-        e00, e01, e02 = scale * basis[0, 0], scale * basis[0, 1], scale * basis[0, 2]
-        e10, e11, e12 = scale * basis[1, 0], scale * basis[1, 1], scale * basis[1, 2]
-        e20, e21, e22 = scale * basis[2, 0], scale * basis[2, 1], scale * basis[2, 2]
-        for n in range(count):
-            y0, y1, y2 = near[0, n], near[1, n], near[2, n]
-            near[0, n] = e00 * y0 + e10 * y1 + e20 * y2
-            near[1, n] = e01 * y0 + e11 * y1 + e21 * y2
-            near[2, n] = e02 * y0 + e12 * y1 + e22 * y2
-        return
     for start in range(0, count, tile.shape[1]):
         size = min(tile.shape[1], count - start)
         for m in range(dim):

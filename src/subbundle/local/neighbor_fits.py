@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._memory import blocks
+from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.neighbor_frames import leading_directions
 
-# Added to the normal equations, as a fraction of their trace: neighbours that lie on a line determine no more.
-_STEADIED = 1e-9
 # The outermost neighbour keeps a little weight; that of the others falls like 1 − (d/d_max)².
 _RIM, _LEAST = 1.02, 1e-3
 
@@ -103,7 +102,7 @@ def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatAr
     features = np.concatenate(parts, axis=2)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
     gram = weighted @ features
-    steady = _STEADIED * np.trace(gram, axis1=1, axis2=2)
+    steady = SINGULAR * np.trace(gram, axis1=1, axis2=2)
     diagonal = np.arange(gram.shape[1])
     gram[:, diagonal, diagonal] += steady[:, None]
     gram[:, diagonal[1 + rank :], diagonal[1 + rank :]] += penalty[:, None]

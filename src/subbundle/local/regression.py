@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import SINGULAR
 from subbundle.local.moments import FAST
-from subbundle.local.tuning import SINGULAR
 
 
 @kernel
@@ -29,24 +29,29 @@ def n_features(rank):
 
 
 @kernel
-def quadric_sums(near, count, rank, tile, gram, cross):
-    """Write Σ w f fᵀ into ``gram`` [q, q] (lower half), Σ w f u_j into ``cross`` [q, d − k]; return Σ w |u_normal|²."""
-    if rank == 2 and near.shape[0] == 4:
+def quadric_sums(near, count, rank, general, tile, gram, cross):
+    """Write Σ w f fᵀ into ``gram`` [q, q] (lower half), Σ w f u_j into ``cross`` [q, d − k]; return Σ w |u_normal|².
+
+    With ``general`` None only surfaces in R³ are compiled, here as below.
+    """
+    if general is None or (rank == 2 and near.shape[0] == 4):
         _low3(near, count, gram, cross)
-        return _high3(near, count, np.eye(3), gram, cross)
+        axes = np.zeros((3, 3))
+        axes[0, 0] = axes[1, 1] = axes[2, 2] = 1.0
+        return _high3(near, count, axes, 1.0, gram, cross)
     return _sums_any(near, count, rank, 0, tile, gram, cross)
 
 
 @kernel
-def ball_sums(near, count, values, shift, basis, mass, scale, tile, gram, cross):
+def ball_sums(near, count, values, shift, basis, mass, scale, general, tile, gram, cross):
     """`quadric_sums` for a ball, over the eigenvectors: degree up to two follows from λ and m − p.
 
     Neighbours come as offsets y_n for a surface in R³, else in the frame.
     """
     dim = shift.size
     rank = dim - cross.shape[1]
-    if rank == 2 and dim == 3:
-        _high3(near, count, scale * basis, gram, cross)
+    if general is None or (rank == 2 and dim == 3):
+        _high3(near, count, basis, scale, gram, cross)
     else:
         _sums_any(near, count, rank, 1 + rank, tile, gram, cross)
     spread = 0.0
@@ -94,11 +99,11 @@ def _low3(near, count, gram, cross):
 
 
 @kernel(fastmath=FAST)
-def _high3(near, count, axes, gram, cross):
-    """Sums of degree three and four, and Σ w z², which is returned; ``axes`` [3, 3] holds the frame as columns."""
-    e00, e01, e02 = axes[0, 0], axes[0, 1], axes[0, 2]
-    e10, e11, e12 = axes[1, 0], axes[1, 1], axes[1, 2]
-    e20, e21, e22 = axes[2, 0], axes[2, 1], axes[2, 2]
+def _high3(near, count, axes, scale, gram, cross):
+    """Sums of degree three and four, and Σ w z², which is returned; the frame is ``scale`` times ``axes``."""
+    e00, e01, e02 = scale * axes[0, 0], scale * axes[0, 1], scale * axes[0, 2]
+    e10, e11, e12 = scale * axes[1, 0], scale * axes[1, 1], scale * axes[1, 2]
+    e20, e21, e22 = scale * axes[2, 0], scale * axes[2, 1], scale * axes[2, 2]
     squares = suuu = suuv = suvv = svvv = s40 = s31 = s22 = s13 = s04 = snuu = snuv = snvv = 0.0
     for n in range(count):
         y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]

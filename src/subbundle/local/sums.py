@@ -12,13 +12,11 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.kernels import GAUSSIAN, powers
+from subbundle.local.moments import FAST, added3, nothing3, write3
 from subbundle.local.weights import profile, weigh
 
-# Reassociation lets the compiler keep one partial sum per vector lane.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
-
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def first_moment(blocks, found, count, weights, point, first):
     """Return Σ w_n and Σ w_n²; write Σ w_n (x_n − p) into ``first`` [d]."""
     mass = squares = 0.0
@@ -37,13 +35,13 @@ def first_moment(blocks, found, count, weights, point, first):
 
 
 @kernel
-def window_moments(tree, point, bandwidth, kernel, reach, found, phi, psi, first, second):
+def window_moments(tree, point, bandwidth, kernel, reach, general, found, phi, psi, first, second):
     """`weigh` the neighbours of ``point`` and form their `moments`; return Σ φ_n, the number of leaves, and the shift.
 
     With a compact kernel in three dimensions both are one pass, and only ``psi`` is written.
     """
-    if kernel == GAUSSIAN or point.size != 3:
-        count, shift = weigh(tree, point, bandwidth, kernel, reach, -1.0, found, phi, psi)
+    if general is not None and (kernel == GAUSSIAN or point.size != 3):
+        count, shift = weigh(tree, point, bandwidth, kernel, reach, -1.0, general, found, phi, psi)
         return moments(tree[0], found, count, profile(kernel, phi, psi), point, first, second), count, shift
     blocks, area = tree[0], reach * bandwidth * bandwidth
     count = leaves_within(tree[2], tree[3], blocks.shape[0], point, area, found)
@@ -54,29 +52,15 @@ def window_moments(tree, point, bandwidth, kernel, reach, found, phi, psi, first
 @kernel(fastmath=True)
 def _compact_moments3(blocks, found, count, power, point, scale, slope, psi, first, second):
     p0, p1, p2 = point[0], point[1], point[2]
-    s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
+    sums = nothing3()
     for c in range(count):
         leaf = found[c]
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             w, lower = powers(power, max(1.0 - (y0 * y0 + y1 * y1 + y2 * y2) * scale, 0.0))
             psi[c, i] = slope * lower
-            w0, w1, w2 = w * y0, w * y1, w * y2
-            s += w
-            s0 += w0
-            s1 += w1
-            s2 += w2
-            s00 += w0 * y0
-            s01 += w0 * y1
-            s02 += w0 * y2
-            s11 += w1 * y1
-            s12 += w1 * y2
-            s22 += w2 * y2
-    first[0], first[1], first[2] = s0, s1, s2
-    second[0, 0], second[0, 1], second[0, 2] = s00, s01, s02
-    second[1, 0], second[1, 1], second[1, 2] = s01, s11, s12
-    second[2, 0], second[2, 1], second[2, 2] = s02, s12, s22
-    return s
+            sums = added3(sums, w, y0, y1, y2)
+    return write3(sums, first, second)
 
 
 @kernel
@@ -87,34 +71,19 @@ def moments(blocks, found, count, weights, point, first, second):
     return _moments_any(blocks, found, count, weights, point, first, second)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _moments3(blocks, found, count, weights, point, first, second):
     p0, p1, p2 = point[0], point[1], point[2]
-    s = s0 = s1 = s2 = s00 = s01 = s02 = s11 = s12 = s22 = 0.0
+    sums = nothing3()
     for c in range(count):
         leaf = found[c]
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
-            w = weights[c, i]
-            w0, w1, w2 = w * y0, w * y1, w * y2
-            s += w
-            s0 += w0
-            s1 += w1
-            s2 += w2
-            s00 += w0 * y0
-            s01 += w0 * y1
-            s02 += w0 * y2
-            s11 += w1 * y1
-            s12 += w1 * y2
-            s22 += w2 * y2
-    first[0], first[1], first[2] = s0, s1, s2
-    second[0, 0], second[0, 1], second[0, 2] = s00, s01, s02
-    second[1, 0], second[1, 1], second[1, 2] = s01, s11, s12
-    second[2, 0], second[2, 1], second[2, 2] = s02, s12, s22
-    return s
+            sums = added3(sums, weights[c, i], y0, y1, y2)
+    return write3(sums, first, second)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _moments_any(blocks, found, count, weights, point, first, second):
     dim = point.size
     offsets = np.empty((dim, LEAF))
@@ -153,31 +122,12 @@ def _moments_any(blocks, found, count, weights, point, first, second):
 def contracted(blocks, found, count, weights, centre, matrix, result):
     """With y_n = x_n − centre and q_n = y_nᵀ A y_n: return Σ w_n q_n and write Σ w_n q_n y_n into ``result`` [d]."""
     if centre.size == 3:
-        return _contracted3(blocks, found, count, weights, centre, matrix, result)
+        return contracted3(blocks, found, count, weights, centre, matrix, result)[0]
     return _contracted_any(blocks, found, count, weights, centre, matrix, result)
 
 
-@kernel(fastmath=_FAST)
-def _contracted3(blocks, found, count, weights, centre, matrix, result):
-    c0, c1, c2 = centre[0], centre[1], centre[2]
-    a00, a11, a22 = matrix[0, 0], matrix[1, 1], matrix[2, 2]
-    a01, a02, a12 = 2.0 * matrix[0, 1], 2.0 * matrix[0, 2], 2.0 * matrix[1, 2]
-    s = s0 = s1 = s2 = 0.0
-    for c in range(count):
-        leaf = found[c]
-        for i in range(LEAF):
-            y0, y1, y2 = blocks[leaf, 0, i] - c0, blocks[leaf, 1, i] - c1, blocks[leaf, 2, i] - c2
-            q = weights[c, i] * (y0 * (a00 * y0 + a01 * y1 + a02 * y2) + y1 * (a11 * y1 + a12 * y2) + a22 * y2 * y2)
-            s += q
-            s0 += q * y0
-            s1 += q * y1
-            s2 += q * y2
-    result[0], result[1], result[2] = s0, s1, s2
-    return s
-
-
-@kernel(fastmath=_FAST)
-def contracted3_spread(blocks, found, count, weights, centre, matrix, result):
+@kernel(fastmath=FAST)
+def contracted3(blocks, found, count, weights, centre, matrix, result):
     """`contracted` in three dimensions, and Σ w_n q_n |y_n|² with it, for bandwidths that vary."""
     c0, c1, c2 = centre[0], centre[1], centre[2]
     a00, a11, a22 = matrix[0, 0], matrix[1, 1], matrix[2, 2]
@@ -197,7 +147,7 @@ def contracted3_spread(blocks, found, count, weights, centre, matrix, result):
     return s, spread
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _contracted_any(blocks, found, count, weights, centre, matrix, result):
     dim = centre.size
     offsets = np.empty((dim, LEAF))

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import NOTICEABLE
 from subbundle._types import Status
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
@@ -28,7 +29,7 @@ from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH, UNDETERMINED
+from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH
 from subbundle.local.walk import (
     COLUMNS,
     EFFECTIVE,
@@ -45,21 +46,20 @@ from subbundle.local.walk import (
 )  # fmt: skip
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
-# First room for neighbours, more than most windows need; not a power of two, see `gather`.
-_ROOM = 4120
 
 
 @kernel
-def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, forms, numbers, steps, status):
+def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis, means, forms, numbers, steps, status):
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
     ``widths``, ``cuts`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
-    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
+    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``general`` is None
+    for a surface in R³, and only that is compiled then; else True.
     """
     blocks, _, boxes, corners, _ = tree
     dim = points.shape[1]
     n_leaves = blocks.shape[0]
-    found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, _ROOM))
+    found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, 0))
     room, spare = scratch(dim, rank), scratch(dim, rank)
     gram, cross, fit, tile, _, _, _ = room
     p, frame, step = np.empty(dim), np.empty((dim, dim)), np.empty(dim)
@@ -86,9 +86,9 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
                 near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
-            squares = _window(tree, found, count, p, frame, rank, a, wide, fit, shrink, near)
+            squares = _window(tree, found, count, p, frame, rank, a, wide, fit, shrink, general, near)
             count = squeeze(near, count * LEAF)
-            spread = quadric_sums(near, count, rank, tile, gram, cross)
+            spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
                 _mean(cross, gram, p, frame, rank, a, means[b])
@@ -99,9 +99,9 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
             numbers[b, LOG_ABSOLUTE] = numbers[b, LOG_MASS] = np.log(mass)
             numbers[b, RESIDUAL], numbers[b, EFFECTIVE] = residual * a * a, mass * mass / squares
             if errors > 0 and turn == rounds - 1:
-                deviate(near, count, rank, room, a, squares, numbers[b])
+                deviate(near, count, rank, room, a, squares, general, numbers[b])
             if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers[b])
+                _narrower(tree, found, p, frame, rank, a, cut, general, room, spare, near, numbers[b])
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -127,7 +127,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, points, basis, means, 
 
 
 @kernel
-def _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers):
+def _narrower(tree, found, p, frame, rank, a, cut, general, room, spare, near, numbers):
     """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
     width = NARROWER * a
     radius = TANGENTIAL_REACH * width
@@ -139,8 +139,8 @@ def _narrower(tree, found, p, frame, rank, a, cut, room, spare, near, numbers):
     count = leaves_within(tree[2], tree[3], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
-    squares = _window(tree, found, count, p, frame, rank, width, cut, bent, 1.0, near)
-    compare(near, squeeze(near, count * LEAF), rank, room, spare, a, 0.0, squares, numbers)
+    squares = _window(tree, found, count, p, frame, rank, width, cut, bent, 1.0, general, near)
+    compare(near, squeeze(near, count * LEAF), rank, room, spare, a, 0.0, squares, general, numbers)
 
 
 @kernel
@@ -155,9 +155,9 @@ def _bent(fit, rank):
 
 @kernel
 def _determined(factor, mass):
-    """Whether all pivots of the normal equations exceed `UNDETERMINED` of the mass."""
+    """Whether all pivots of the normal equations exceed `NOTICEABLE` of the mass."""
     for f in range(factor.shape[0]):
-        if not (factor[f, f] * factor[f, f] > UNDETERMINED * mass and np.isfinite(factor[f, f])):
+        if not (factor[f, f] * factor[f, f] > NOTICEABLE * mass and np.isfinite(factor[f, f])):
             return False
     return True
 
@@ -187,10 +187,10 @@ def _shrink(fit, rank):
 
 
 @kernel
-def _window(tree, found, count, p, frame, rank, a, cut, fit, shrink, near):
+def _window(tree, found, count, p, frame, rank, a, cut, fit, shrink, general, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; return Σ w²/v."""
     blocks, weights, _, _, _ = tree
-    if rank == 2 and p.size == 3:
+    if general is None or (rank == 2 and p.size == 3):
         return _window3(blocks, weights, found, count, p, frame, a, cut / a, fit, shrink, near)
     return _window_any(blocks, weights, found, count, p, frame, rank, a, cut / a, fit, shrink, near)
 

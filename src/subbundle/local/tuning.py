@@ -4,9 +4,9 @@ from __future__ import annotations
 
 # Weights ---------------------------------------------------------------------------------------------------------
 
-# t = |x − p|²/a² of the nearest observation above which weights are taken relative to it. In many dimensions all t
-# share a large noise term; on the data, where the nearest is closer than this, nothing need be searched for.
-NEAREST = 4.6
+# Weight of the nearest observation below which weights are taken relative to it. In many dimensions all t = |x − p|²/a²
+# share a large noise term; on the data, where the nearest weighs more than this, nothing need be searched for.
+FAINT = 0.1
 # Bandwidths at which the Gaussian window of a mesh ends: at 2.5 the accuracy falls by a seventh (benchmarks/meshing).
 REACH = 3.5
 # The same for windows over the tangent plane, where the quadric's own fall-off counts less.
@@ -16,10 +16,6 @@ TANGENTIAL_REACH = 3.0
 
 # Weight of the belief that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
 FLATNESS = 0.1
-# Fraction of a diagonal entry of the normal equations below which the neighbours do not have that direction.
-SINGULAR = 1e-10
-# The same for robust quadrics, relative to the mass: a vertex whose window shows no quadric stays where it is.
-UNDETERMINED = 1e-6
 # By how much the fourth order makes a quadric bend too strongly, in (a |II|)²: 1.5 on an arc, 1 on a sphere.
 SWOLLEN = 1.2
 # sin² of the steepest slope of an arc that is still an arc over its tangent space.
@@ -42,7 +38,5 @@ LONGEST_BEND = 0.5
 FURTHEST = 1.0
 # Mean shifts longer than this, in bandwidths, should lead across the tangent space.
 ASTRAY = 0.4
-# Least cut of robust windows, in bandwidths: heights below it are rounding, and a cloud without noise has a cut of 0.
-LEAST_CUT = 1e-9
 # In the first robust round no curvature is known yet: the cut is wider by this fraction of the bandwidth.
 FIRST_CUT = 0.5

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from subbundle._compiled import kernel
+from subbundle._numbers import SINGULAR
 from subbundle._types import Status
 
 _OK, _LEFT_SUPPORT, _GAP_CLOSED = int(Status.OK), int(Status.LEFT_SUPPORT), int(Status.GAP_CLOSED)
-
-# A gap below this fraction of λ_1 is rounding, whatever it is relative to λ_k.
-ROUNDING = 1e-11
 
 
 @kernel
@@ -21,4 +19,4 @@ def mass_verdict(log_mass, log_floor):
 def gap_verdict(values, rank, min_gap):
     """GAP_CLOSED where λ_k − λ_{k+1} is too small to say which directions the subspace holds."""
     gap = values[rank - 1] - values[rank]
-    return _OK if gap > min_gap * values[rank - 1] and gap > ROUNDING * values[0] else _GAP_CLOSED
+    return _OK if gap > min_gap * values[rank - 1] and gap > SINGULAR * values[0] else _GAP_CLOSED

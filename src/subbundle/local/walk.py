@@ -16,7 +16,7 @@ from subbundle.kernels import normal_area
 from subbundle.local.deviations import deviations
 from subbundle.local.eigen import eigh
 from subbundle.local.gather import ball
-from subbundle.local.moments import moments, to_frame
+from subbundle.local.moments import TILE, moments, to_frame
 from subbundle.local.regression import ball_sums, fitted, freedom, n_features, quadric_sums
 from subbundle.local.steps import (
     beside,
@@ -42,10 +42,6 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 # Last, how far from where the row began observations could have a weight.
 LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, BIAS = range(12)
 LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL, LOOKED, COLUMNS = range(12, 19)
-# Columns of neighbours that the general passes work on at a time; they stay in the first cache.
-TILE = 128
-# First room for neighbours; not a power of two, see `gather`.
-_ROOM = 1048
 
 
 @kernel
@@ -65,7 +61,7 @@ def scratch(dim, rank):
 
 @kernel
 def walk_rows(
-    tree, widths, own_widths, plan, ladder, errors, points, basis, values, means, forms, numbers, steps, status
+    tree, widths, own_widths, plan, general, ladder, errors, points, basis, values, means, forms, numbers, steps, status
 ):
     """Carry ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
 
@@ -76,6 +72,9 @@ def walk_rows(
         The bandwidth as a function of the point (see `widths`), or one for each row.
     plan : (kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap)
         See `settings.Plan`. Without steps the model is that of the point itself.
+    general : bool or None
+        None for a surface in R³ with a compact kernel, no landmarks and no observation left out, else True: Numba
+        drops what stands below ``general is not None`` before it compiles.
     ladder : [m]
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
@@ -88,13 +87,14 @@ def walk_rows(
     """
     kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
     dim = points.shape[1]
-    found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, _ROOM))
+    found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
     room, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
     before, slope, bend, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p = points[b]
-        start[:] = p
+        for i in range(dim):
+            start[i] = p[i]
         status[b] = _NOT_CONVERGED
         for c in range(COLUMNS):
             numbers[b, c] = np.nan
@@ -103,16 +103,18 @@ def walk_rows(
         climbed = ladder.size == 0
         steps[b] = 0
         while steps[b] < max(max_steps, 1):
-            bandwidth, typical = width_at(widths, p, slope)
+            bandwidth, typical = widths[0], widths[1]
+            if general is not None:
+                bandwidth, typical = width_at(widths, p, slope)
             if own_widths.size > 0:
                 bandwidth = own_widths[b]
             limit = tol * bandwidth if relative else tol
             numbers[b, WIDTH] = bandwidth
             near, count, nearest, squares = ball(
-                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, found, near
+                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, general, found, near
             )
             look(start, p, bandwidth, reach + nearest, numbers[b])
-            mass = moments(near, count, shift, sigma)
+            mass = moments(near, count, general, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
                 break
@@ -122,7 +124,7 @@ def walk_rows(
                 few = effective < wanted
                 if few or far(shift, bandwidth):
                     near, lower = _descend(
-                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, p,
+                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, general, p,
                         found, near, sigma, values[b], basis[b], shift, step, start, numbers[b],
                     )  # fmt: skip
                     if lower:
@@ -136,7 +138,7 @@ def walk_rows(
             numbers[b, EFFECTIVE] = effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
-            eigh(sigma, values[b], basis[b])
+            eigh(sigma, general, values[b], basis[b])
             status[b] = mass_verdict(numbers[b, LOG_MASS], log_share)
             if status[b] == 0:
                 status[b] = gap_verdict(values[b], rank, min_gap)
@@ -150,7 +152,7 @@ def walk_rows(
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
+                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, general, room)
                 known = residual * bandwidth * bandwidth / freedom(rank, effective)
                 part, lost = curvature_correction(
                     room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
@@ -163,7 +165,9 @@ def walk_rows(
             done = numbers[b, OFFSET] <= limit
             if done or steps[b] >= max_steps:
                 if order == 1:
-                    residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, room)
+                    residual = _fit(
+                        near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, general, room
+                    )
                     known = residual * bandwidth * bandwidth / freedom(rank, effective)
                     _, lost = curvature_correction(
                         room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
@@ -172,13 +176,13 @@ def walk_rows(
                 numbers[b, RESIDUAL] = residual * bandwidth * bandwidth
                 if errors > 0:
                     if rank == 2 and dim == 3:
-                        to_frame(near, count, basis[b], 1.0 / bandwidth, room[4])
-                    deviate(near, count, rank, room, bandwidth, squares, numbers[b])
+                        to_frame(near, count, basis[b], 1.0 / bandwidth, general, room[4])
+                    deviate(near, count, rank, room, bandwidth, squares, general, numbers[b])
                 if errors > 1:
                     width = NARROWER * bandwidth
-                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
-                    to_frame(near, count, basis[b], 1.0 / width, room[4])
-                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, numbers[b])
+                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, general, found, near)
+                    to_frame(near, count, basis[b], 1.0 / width, general, room[4])
+                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, general, numbers[b])
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -203,20 +207,20 @@ def look(start, p, width, reach, numbers):
 
 
 @kernel
-def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, room):
+def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, general, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
-    if not (rank == 2 and shift.size == 3):
-        to_frame(near, count, basis, 1.0 / bandwidth, spare)
-    spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, tile, gram, cross)
+    if general is not None and not (rank == 2 and shift.size == 3):
+        to_frame(near, count, basis, 1.0 / bandwidth, general, spare)
+    spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, general, tile, gram, cross)
     return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
 
 
 @kernel
-def deviate(near, count, rank, room, bandwidth, squares, numbers):
+def deviate(near, count, rank, room, bandwidth, squares, general, numbers):
     """Write what `deviations` gives into the row ``numbers``, lengths in data units."""
     gram, _, fit, tile, _, out, bias = room
-    deviations(near, count, rank, gram, fit, tile, out, bias)
+    deviations(near, count, rank, gram, fit, general, tile, out, bias)
     # An observation of weight v has the noise of v observations averaged.
     repeated = squares / out[3]
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
@@ -227,20 +231,20 @@ def deviate(near, count, rank, room, bandwidth, squares, numbers):
 
 
 @kernel
-def compare(near, count, rank, room, spare, bandwidth, flatness, squares, numbers):
+def compare(near, count, rank, room, spare, bandwidth, flatness, squares, general, numbers):
     """Write what the window ``near``, narrower by `NARROWER`, sees beside the fit in ``room``; ``spare`` is scratch.
 
     With a bias of the fourth order c − c' = (1 − `NARROWER`⁴) bias.
     """
     gram, cross, fit, tile, _, out, less = spare
-    spread = quadric_sums(near, count, rank, tile, gram, cross)
+    spread = quadric_sums(near, count, rank, general, tile, gram, cross)
     mass = gram[0, 0]
     if not mass > 0.0:
         return
     width = NARROWER * bandwidth
     residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
     numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = mass * mass / squares, residual * width * width
-    deviations(near, count, rank, gram, fit, tile, out, less)
+    deviations(near, count, rank, gram, fit, general, tile, out, less)
     numbers[LESS_HEIGHT] = out[0] * squares / out[3]
     own, mutual = 0.0, 0.0
     for j in range(less.size):
@@ -252,7 +256,7 @@ def compare(near, count, rank, room, spare, bandwidth, flatness, squares, number
 
 @kernel
 def _descend(
-    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, p,
+    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, general, p,
     found, near, sigma, values, basis, shift, step, start, numbers,
 ):  # fmt: skip
     """A plain step at each factor of the ladder; False if there is none to begin at.
@@ -264,14 +268,14 @@ def _descend(
         top = -1
         for level in range(ladder.size - 1, -1, -1):
             width = ladder[level] * bandwidth
-            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, found, near)
+            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, general, found, near)
             look(start, p, width, reach + nearest, numbers)
-            mass = moments(near, count, shift, sigma)
+            mass = moments(near, count, general, shift, sigma)
             # Weights are relative to the nearest observation, however far that is.
             if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
                 continue
             if mass * mass / squares >= wanted:
-                eigh(sigma, values, basis)
+                eigh(sigma, general, values, basis)
                 plain_step(shift, basis, rank, step)
                 if not beside(shift, step, width):
                     top = level
@@ -279,11 +283,11 @@ def _descend(
         if top < 0:
             return near, False
     for level in range(top, ladder.size):
-        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, found, near)
+        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, general, found, near)
         look(start, p, ladder[level] * bandwidth, reach + nearest, numbers)
-        if moments(near, count, shift, sigma) <= 0.0:
+        if moments(near, count, general, shift, sigma) <= 0.0:
             return near, False
-        eigh(sigma, values, basis)
+        eigh(sigma, general, values, basis)
         if gap_verdict(values, rank, min_gap) == 0:
             plain_step(shift, basis, rank, step)
             for i in range(p.size):

@@ -59,10 +59,7 @@ def trust(model: Any, X: Any = None, *, ax: Any = None) -> Any:
         coordinates, status = model.embedding_, model.status_
         values, label = _doubt({"distortion": getattr(model, "distortion_", None), "residual": model.residuals_})
     else:
-        found = model.locate(X)
-        found = (
-            found if isinstance(found, dict) else dict(zip(("coordinates", "residual", "status"), found, strict=True))
-        )
+        found = model.locate(X).as_dict()
         coordinates, status = found["coordinates"], found["status"]
         values, label = _doubt(found)
     flat, inside = _flat(coordinates), np.asarray(status) == Status.OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.selection._tuning import (
@@ -21,8 +22,6 @@ from subbundle.selection._tuning import (
 
 # Neighbours per dimension that the first width is looked for among.
 _AMONG = 64
-# Where the search for it begins, relative to the distance of the farthest of these.
-_NARROWEST = 1e-6
 
 
 def n_queries(codimension: int, *, folds: int = 2) -> int:
@@ -76,7 +75,7 @@ def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> Fl
     high = np.sqrt(squared[:, -1])
     # Copies of one observation are at distance nil whatever the bandwidth.
     high[high == 0.0] = max(float(high.max()), np.finfo(float).tiny)
-    low = _NARROWEST * high
+    low = NOTICEABLE * high
     for _ in range(40):
         middle = np.sqrt(low * high)
         phi = np.exp(-0.5 * squared / middle[:, None] ** 2)

@@ -17,14 +17,8 @@ import math
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS, NOTICEABLE, SINGULAR
 from subbundle._types import FloatArray
-
-# Steps after which the singular values decide: near the best rotation each doubles the number of digits.
-_MOST_STEPS = 12
-# Length of a step, in radians, whose square is below rounding.
-_LAST_STEP = 1e-9
-# Gap relative to the size of M below which it is left to the singular values: here it has half of the digits.
-_CLEAR = 1e-6
 
 
 @kernel
@@ -38,7 +32,7 @@ def nearest_rotations(matrices: FloatArray, rotations: FloatArray, gaps: FloatAr
 @kernel
 def _nearest_rotation(m: FloatArray, r: FloatArray, b: FloatArray) -> float:
     q0, q1, q2, q3 = 1.0, 0.0, 0.0, 0.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_ROUNDS):
         _turn(q0, q1, q2, q3, r)
         for i in range(3):
             for j in range(3):
@@ -61,10 +55,10 @@ def _nearest_rotation(m: FloatArray, r: FloatArray, b: FloatArray) -> float:
         p3 = q3 + q0 * a2 + q1 * a1 - q2 * a0
         size = 1.0 / math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
         q0, q1, q2, q3 = p0 * size, p1 * size, p2 * size, p3 * size
-        if 4.0 * (a0 * a0 + a1 * a1 + a2 * a2) <= _LAST_STEP * _LAST_STEP:
+        if 4.0 * (a0 * a0 + a1 * a1 + a2 * a2) <= SINGULAR * SINGULAR:
             _turn(q0, q1, q2, q3, r)
             gap = _smallest(g00, g11, g22, g01, g02, g12)
-            return gap if gap > _CLEAR * (g00 + g11 + g22) else np.nan
+            return gap if gap > NOTICEABLE * (g00 + g11 + g22) else np.nan
     return np.nan
 
 

@@ -16,14 +16,15 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._numbers import EXACT, NOTICEABLE
 from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer, as_points, check_room, readable
 from subbundle.spaces.linalg import dot
 
-CUT_TOLERANCE = 1e-12
+CUT_TOLERANCE = EXACT
 """Angle (radians) from the cut locus below which a log counts as undefined: its direction has four digits at best."""
 
-MEMBERSHIP_TOLERANCE = 1e-6
+MEMBERSHIP_TOLERANCE = NOTICEABLE
 """Violation up to which observations count as points of a space: the rounding of single precision and of text files."""
 
 

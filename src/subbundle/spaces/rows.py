@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._numbers import ROUNDING
+from subbundle._numbers import ROUNDING, SINGULAR
 from subbundle._types import FloatArray
 from subbundle.spaces import Euclidean, Kendall, Sphere
 from subbundle.spaces.base import Space, one_array
 
 # Spaces whose metric is that of R^D on their tangent arrays, and whose projection is orthogonal.
 _AMBIENT = (Euclidean, Kendall, Sphere)
-# Violation up to which an observation is a point of the space but for rounding, and is left as it is.
-_LOOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def as_observations(points: Any, space: Any) -> FloatArray:
     if valid.ndim != axes:
         wanted = ", ".join(map(str, space.shape))
         raise ValueError(f"points must hold observations of {space!r}, shape (N, {wanted}); got shape {valid.shape}.")
-    loose = space.violation(valid) > _LOOSE
+    loose = space.violation(valid) > SINGULAR
     if loose.any():
         valid = valid.copy()
         valid[loose] = space.projection(valid[loose])

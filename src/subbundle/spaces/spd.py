@@ -16,14 +16,12 @@ from typing import Any, final
 import numpy as np
 
 from subbundle._elementwise import exp, expm1, log, log1p
+from subbundle._numbers import EXACT
 from subbundle._types import BoolArray, FloatArray
 from subbundle._validation import as_integer, as_points, check_room
 from subbundle.spaces._spd_kernels import MOST_ROWS, dist_rows, log_rows
 from subbundle.spaces.base import MEMBERSHIP_TOLERANCE, BaseSpace, one_array
 from subbundle.spaces.linalg import cholesky, dot, eigh, eigvalsh, frobenius, transpose
-
-# Smallest eigenvalue, relative to the largest one in size, that a projected matrix gets.
-_FLOOR = 1e-12
 
 
 @final
@@ -125,8 +123,8 @@ class SPD(BaseSpace):
     def projection(self, point: FloatArray) -> FloatArray:
         """Symmetric part with eigenvalues below 1e-12 of the largest one (in size) raised to that value."""
         values, vectors = eigh(_symmetric(self.coerce(point, "point")))
-        floor = _FLOOR * np.abs(values).max(axis=-1, keepdims=True)
-        raised = np.maximum(values, np.where(floor == 0.0, _FLOOR, floor))
+        floor = EXACT * np.abs(values).max(axis=-1, keepdims=True)
+        raised = np.maximum(values, np.where(floor == 0.0, EXACT, floor))
         return _symmetric((vectors * raised[..., None, :]) @ transpose(vectors))
 
     def violation(self, point: FloatArray) -> FloatArray:

@@ -94,12 +94,7 @@ def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[
                 f"rows must be finite and at most {MOST_POINTS:,}; got {len(rows):,}, of which "
                 f"{np.count_nonzero(~np.isfinite(rows).all(axis=1)):,} are not finite. Leave the others out first."
             )
-        located = model.locate(rows)
-        found = (
-            located
-            if isinstance(located, dict)
-            else dict(zip(("coordinates", "residual", "status"), located, strict=True))
-        )
+        found = model.locate(rows).as_dict()
     coordinates = found["coordinates"]
     quantities = []
     if not hasattr(model, "atlas_"):
