@@ -22,8 +22,8 @@ def geodesic_between(
 
     The end points need not be observations. The path starts at ``x`` exactly and ends as near to ``y`` as a geodesic
     of the search comes; `log` gives the residual. Where noise leaves no geodesic that is about as short as the shortest
-    path along the data, the row is that path, on the ridge, with NaN covectors and the status STRAIGHTENED. Rows without
-    either are NaN with the status of their search.
+    path along the data, the row is that path, on the ridge, with NaN covectors and the status STRAIGHTENED. Rows
+    without either are NaN with the status of their search.
 
     Parameters
     ----------
@@ -55,13 +55,14 @@ def geodesic_between(
     path = geodesic(
         bundle, start, np.where(lost[:, None], 0.0, found.covectors), times=np.linspace(0.0, 1.0, n_points), tol=tol
     )
-    assert isinstance(path.status, np.ndarray) and isinstance(path.lengths, np.ndarray)
+    assert isinstance(path.lengths, np.ndarray)
+    assert isinstance(path.reached, np.ndarray)
     status = np.where(found.status == Status.OK, path.status, found.status).astype(np.int8)
     points, along, lengths, reached = path.points.copy(), path.covectors.copy(), path.lengths.copy(), path.reached
     ends, end_covectors = path.end_points.copy(), path.end_covectors.copy()
     points[lost], along[lost] = np.nan, np.nan
     for row in np.flatnonzero(status == Status.STRAIGHTENED):
-        assert paths is not None and isinstance(reached, np.ndarray)
+        assert paths is not None
         points[row] = evenly_along(surroundings_of(bundle), paths[row], n_points - 1)
         points[row, 0] = start[row]
         along[row] = np.nan

@@ -1,8 +1,8 @@
 """Distances along the data: lengths of shortest paths.
 
-With a bundle learned from data the distance is the length of the shortest path on the ridge (`shortest`), or for large
-matrices what landmarks interpolate between such lengths (`_landmarks`). A bundle known in closed form has no ridge; there
-it is √(2 H(log_x(y))), the length of the geodesic that `log` finds.
+With a bundle learned from data the distance is the length of the shortest path on the ridge (`shortest`); large matrices
+are read off the graph of landmarks there (`_matrix`). A bundle known in closed form has no ridge: its distances are
+√(2 H(log_x(y))), the lengths of the geodesics that `log` finds.
 """
 
 from __future__ import annotations
@@ -85,13 +85,15 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
 def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol: float = 1e-4) -> FloatArray:
     """Matrix [n, m] of the distances from ``points`` [n, dim] to ``others`` [m, dim] (``points`` again if left out).
 
-    Up to 25600 pairs along data are those of `distance`, each a path of its own. Above, in R^d, paths join 160
-    landmarks on the ridge, and distances are interpolated between these at both ends: to 0.2 % in the median and 2 %
-    in 99 of 100 pairs on a noisy torus. All pairs of 2000 points take some 20 s of one processor, 30 × 2000 as long.
+    Entries are those of `distance`, each pair with a path of its own, in matrices of up to 25600 entries and on
+    manifolds. In larger ones along data in R^d they are lengths of paths through a graph of up to 4000 landmarks on the
+    ridge that are not straightened further. The two differ by 0.13 % in the median and 1.2 % in 99 of 100 pairs on a
+    noisy torus of 5000 observations; with 1000 observations, and fewer landmarks, by 0.4 % and 7 %. All pairs of 2000
+    points take 3 to 4 s of one processor, where paths of their own would take 3 ms each.
 
     Without ``others`` the matrix is symmetric; with them ``pairwise_distance(bundle, x, y)`` is the transpose of
-    ``pairwise_distance(bundle, y, x)``, to the bit. An entry is a function of the bundle, of its two points and of
-    whether there are more than 25600 pairs, also to the bit: it does not depend on the other points of the call.
+    ``pairwise_distance(bundle, y, x)``, to rounding. An entry is a function of the bundle, of its two points and of
+    whether there are more than 25600 entries: it does not depend on the other points of the call.
 
     Parameters
     ----------
@@ -159,7 +161,8 @@ def _warn_missing(lengths: FloatArray) -> None:
     if missing:
         warnings.warn(
             f"{missing} of {lengths.size} distances are NaN: a point lies off the data, where the bundle is undefined, "
-            "or no geodesic of a bundle in closed form came near. sb.ridge_project and sb.log give a status for each row.",
+            "or no geodesic of a bundle in closed form came near. sb.ridge_project and sb.log give a status for each "
+            "row.",
             SubbundleWarning,
             stacklevel=3,
         )

@@ -11,14 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import block_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.ridge_project import ridge_project
-from subbundle.bundles.surroundings import surroundings_of
+from subbundle.bundles.surroundings import FLAT, surroundings_of
+from subbundle.geodesics.straighten import arcs_between
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -32,9 +33,9 @@ _TURNING = 0.5
 _ONE_WAY = 4.0
 # Steps of the landmarks towards the ridge, from their local means.
 _RIDGE_STEPS = 3
-# Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, half the width
-# of the middle, and how far apart there two ways count as different.
-_WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.05, 0.15
+# Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, the width of the
+# middle, and how far apart there two ways count as different: further than half of that width.
+_WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.25, 0.15
 
 
 class PathGraph:
@@ -51,15 +52,14 @@ class PathGraph:
         # They also shrink bends, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=_RIDGE_STEPS).points
         self.points, pictures = _known(points, self.picture.enter(points))
-        self.tree, self.one_way = cKDTree(pictures), _ONE_WAY * float(bundle.length_scale)
-        self.frames = np.swapaxes(np.nan_to_num(bundle.frame(self.points).vectors), 1, 2)
+        self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
+        self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
         self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
         """Arcs between the landmarks: short ones along the tangent spaces, long ones if they turn little."""
-        flat = pictures.shape == self.points.shape
-        frames = self.frames if flat and np.array_equal(pictures - pictures[0], self.points - self.points[0]) else None
+        frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
         few = min(self.neighbors, frame_size(rank))
         near = nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
@@ -67,44 +67,65 @@ class PathGraph:
         turning[:, :few] = False
         return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
+    def legs(self, points: FloatArray, frames: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Landmarks [n, q] around ``points`` [n, dim] with these ``frames``, and the arcs to them [n, q].
+
+        Arcs across the subspaces are infinite. On a manifold they are chords in its picture.
+        """
+        count = max(self.neighbors, 1)
+        chords, near = self.tree.query(np.nan_to_num(self.picture.enter(points)), k=count)
+        # The tree answers with its size where the square of the distance overflows.
+        near = np.minimum(np.reshape(near, (len(points), count)), self.tree.n - 1)
+        lengths = np.array(np.reshape(chords, (len(points), count)))
+        if self.flat:
+            for row, ends in enumerate(near):
+                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends])
+        return near, lengths
+
+    def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Shortest paths [n, landmarks] from points with these `legs`, and the landmark before each, −1 for none."""
+        count, nodes = len(near), len(self.points)
+        usable = np.isfinite(legs)
+        # Zero is no edge in a sparse graph. No edge leads to the points: none is on the way from another.
+        first = csr_array((np.maximum(legs[usable], 1e-300), (np.nonzero(usable)[0], near[usable])), (count, nodes))
+        graph = csr_array(block_array([[csr_array((count, count)), first], [None, self.graph]]))
+        found, before = dijkstra(graph, indices=np.arange(count), return_predecessors=True)
+        return found[:, count:], np.maximum(before[:, count:] - count, -1)
+
     def routes(self, x: FloatArray, y: FloatArray) -> list[list[IntArray]]:
-        """Ways from x to y [n, dim], row by row, the shortest first: landmarks from the nearest to x to that to y.
+        """Ways from x to y [n, dim], row by row, the shortest first: the landmarks between them.
 
         A geodesic around the other side of a hole or a neck crosses the middle, where both ends are equally far,
         elsewhere. Zigzags make paths through the graph longer by different fractions, so that such ways count as well
         if they are hardly longer.
         """
-        sources, goals = self._nearest(x), self._nearest(y)
-        ends, place = np.unique(np.concatenate([sources, goals]), return_inverse=True)
-        lengths, before = dijkstra(self.graph, indices=ends, return_predecessors=True)
+        ends, place = np.unique(np.concatenate([x, y]), axis=0, return_inverse=True)
+        lengths, before = self.lengths(*self.legs(ends, np.nan_to_num(self.bundle.frame(ends).vectors)))
+        chords = surroundings_of(self.bundle).distance(x, y)
         found = []
-        for source, goal, start, end in zip(place[: len(x)], place[len(x) :], sources, goals, strict=True):
-            ways = [_walk(before[source], int(end))]
-            for node in self._elsewhere(lengths[source], lengths[goal], ways[0], float(lengths[source, end])):
-                ways.append(np.concatenate([_walk(before[source], node), _walk(before[goal], node)[-2::-1]]))
-            found.append(ways if start != end else [ways[0][:0]])
+        for source, goal, chord in zip(place.ravel()[: len(x)], place.ravel()[len(x) :], chords, strict=True):
+            middles = self._middles(lengths[source], lengths[goal]) if chord > self.bundle.length_scale else []
+            ways = [
+                np.concatenate([_walk(before[source], node), _walk(before[goal], node)[-2::-1]]) for node in middles
+            ]
+            found.append(ways or [np.empty(0, np.int64)])
         return found
 
-    def _elsewhere(self, near: FloatArray, far: FloatArray, way: IntArray, best: float) -> list[int]:
-        """Landmarks in the middle of further ways, given the lengths [n] from both ends, and the best way's length."""
-        if best <= self.one_way or len(way) == 0:
+    def _middles(self, near: FloatArray, far: FloatArray) -> list[int]:
+        """Landmarks in the middle of the ways between two points, given the lengths [n] of paths from either."""
+        total = near + far
+        best = float(total.min())
+        if not np.isfinite(best):
             return []
-        total = np.where(np.abs(near - far) <= _MIDDLE * best, near + far, np.inf)
-        middles = [int(way[np.argmin(np.abs(near[way] - far[way]))])]
-        while len(middles) < _WAYS:
+        if best <= _ONE_WAY * self.bundle.length_scale:
+            return [int(np.argmin(total))]
+        total = np.where(np.abs(near - far) <= _MIDDLE * best, total, np.inf)
+        middles: list[int] = []
+        while len(middles) < _WAYS and total.min() <= _HARDLY * best:
+            middles.append(int(np.argmin(total)))
             offsets = self.tree.data - self.tree.data[middles[-1]]
             total[np.sqrt((offsets * offsets).sum(axis=1)) < _ELSEWHERE * best] = np.inf
-            node = int(np.argmin(total))
-            if not total[node] <= _HARDLY * best:
-                break
-            middles.append(node)
-        return middles[1:]
-
-    def _nearest(self, points: FloatArray) -> IntArray:
-        """The landmark nearest to each point [n, dim]; an arbitrary one where the point has no picture."""
-        nearest = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
-        # The tree answers with its size where the square of the distance overflows.
-        return np.asarray(np.minimum(nearest, self.tree.n - 1), dtype=np.int64)
+        return middles or [int(np.argmin(near + far))]
 
 
 def path_graph(bundle: Subbundle) -> PathGraph:
@@ -119,7 +140,7 @@ def _known(points: FloatArray, pictures: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _walk(before: IntArray, goal: int) -> IntArray:
-    """Nodes from the source of the predecessors ``before`` to ``goal``."""
+    """Nodes up to ``goal`` by the predecessors ``before``."""
     nodes = [goal]
     while before[nodes[-1]] >= 0:
         nodes.append(int(before[nodes[-1]]))

@@ -96,8 +96,8 @@ def _fill(
 
 
 def feet_on_ridge(bundle: Subbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Projections [n, dim] of ``points`` to the ridge, and whether there is one where the bundle is defined."""
-    feet, known = points.copy(), all_finite(points)
+    """Projections [n, dim] of ``points`` to the ridge, and whether the bundle is defined here and there."""
+    feet, known = points.copy(), all_finite(points) & (bundle.frame(points).status == Status.OK)
     if bundle.rank < surrounding_dim(bundle):
         ridge = ridge_project(bundle, points)
         known &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)

@@ -23,6 +23,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
+from subbundle.graph.neighborhoods import ACROSS
 
 # Distance between nodes in length scales, on which the subspaces turn by less than a radian: half of it changes
 # distances on a noisy torus by 0.02 %.
@@ -158,7 +159,9 @@ def _couplings(around: Surroundings, nodes: FloatArray, vectors: FloatArray, dua
     here, there = (nodes[:, part].reshape(-1, dim) for part in (slice(1, -2), slice(2, -1)))
     dual = duals[:, 1:-2].reshape(-1, dim, rank)
     columns = [
-        (dual * np.nan_to_num(around.transport(vectors[:, 2:-1, :, i].reshape(-1, dim), there, here))[:, :, None]).sum(1)
+        (dual * np.nan_to_num(around.transport(vectors[:, 2:-1, :, i].reshape(-1, dim), there, here))[:, :, None]).sum(
+            1
+        )
         for i in range(rank)
     ]
     return np.stack(columns, axis=2).reshape(n, -1, rank, rank)
@@ -213,6 +216,18 @@ def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
     sines = np.minimum(np.sqrt(slant), _STEEPEST)
     angles = arctan2(sines, np.sqrt(1.0 - sines * sines))
     return np.asarray(np.where(sines > 1e-6, chords * angles / np.maximum(sines, 1e-300), chords))
+
+
+def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
+    """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
+
+    Infinite across these. Exchanging the ends of an arc changes no bit.
+    """
+    edges = ends - x
+    squared = (edges * edges).sum(axis=1)
+    here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
+    along = (np.minimum(here, there) >= (1.0 - ACROSS**2) * squared) | (squared == 0)
+    return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
