@@ -122,10 +122,10 @@ def log(
     Notes
     -----
     A step follows 2k − 1 geodesics per target with the dual search, 2d + 1 with the full one, and there are at most
-    twice ``max_iterations`` (two accuracies); a search that has followed geodesics for 30000 evaluations of the field ends with NOT_CONVERGED and the best it has found. In a cloud of 1000
-    points on a torus in R³ ten targets took 3 to 6 s of one processor with the dual search and 6 to 12 s with the full
-    one; the time grows with the number of targets. BFGS takes them one after the other; in its full
-    search on a manifold three targets (shapes of four landmarks) took 47 s.
+    twice ``max_iterations`` (two accuracies); a search that has followed geodesics for 30000 evaluations of the field
+    ends with NOT_CONVERGED and the best it has found. On a noisy torus of 5000 points a target took 0.03 s of one
+    processor, and 21 of 24 targets had a geodesic. BFGS takes targets one after the other; in its full search on a
+    manifold three targets (shapes of four landmarks) took 47 s.
 
     Examples
     --------
@@ -141,17 +141,8 @@ def log(
     penalty = as_nonnegative(penalty, "penalty", hint="Use 0 for the true logarithm.")
     bases, goals, single = _as_pairs(bundle, base_point, targets)
     frames = frame_at(bundle, bases)
-    problem = _Problem(
-        bundle,
-        bases,
-        frames,
-        goals,
-        search,
-        method,
-        penalty,
-        tol,
-        as_integer(max_iterations, "max_iterations", low=1),
-    )
+    most = as_integer(max_iterations, "max_iterations", low=1)
+    problem = _Problem(bundle, bases, frames, goals, search, method, penalty, tol, most)
     return _search(problem, start)[0].without_batch_axis_if(single)
 
 

@@ -33,8 +33,8 @@ _TURNING = 0.5
 _ONE_WAY = 4.0
 # Steps of the landmarks towards the ridge, from their local means.
 _RIDGE_STEPS = 3
-# Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, the width of the
-# middle, and how far apart there two ways count as different: further than half of that width.
+# Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, the width of
+# the middle, and how far apart there two ways count as different: further than half of that width.
 _WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.25, 0.15
 
 
