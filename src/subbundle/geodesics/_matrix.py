@@ -80,7 +80,7 @@ def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatA
     for rows in blocks(len(lengths), lengths.shape[1] * points.shape[1]):
         across = here.offsets[rows, None] - there.offsets[None]
         lengths[rows] = np.sqrt(lengths[rows] ** 2 + (across * across).sum(axis=2))
-    return np.where(known, np.where(together, lengths, np.inf), np.nan)
+    return np.where(together, np.where(known, lengths, np.nan), np.inf)
 
 
 def _attached(bundle: LearnedSubbundle, graph: PathGraph, points: FloatArray) -> Attached:

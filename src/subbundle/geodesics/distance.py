@@ -1,8 +1,8 @@
 """Distances along the data: lengths of shortest paths.
 
 With a bundle learned from data the distance is the length of the shortest path on the ridge (`shortest`); large
-matrices are read off the graph of landmarks there (`_matrix`). A bundle known in closed form has no ridge: its distances are
-√(2 H(log_x(y))), the lengths of the geodesics that `log` finds.
+matrices are read off the graph of landmarks there (`_matrix`). A bundle known in closed form has no ridge: its
+distances are √(2 H(log_x(y))), the lengths of the geodesics that `log` finds.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from scipy.sparse import block_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, all_finite
+from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
@@ -51,6 +51,8 @@ class PathGraph:
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
         # They also shrink bends, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=_RIDGE_STEPS).points
+        defined = bundle.frame(points).status == Status.OK
+        points = points[defined] if defined.any() else points
         self.points, pictures = _known(points, self.picture.enter(points))
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
         self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
@@ -66,6 +68,11 @@ class PathGraph:
         turning = edges.across > _TURNING
         turning[:, :few] = False
         return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+
+    def nearest(self, points: FloatArray) -> FloatArray:
+        """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
+        near = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
+        return np.asarray(self.points[np.minimum(near, self.tree.n - 1)])
 
     def legs(self, points: FloatArray, frames: FloatArray) -> tuple[IntArray, FloatArray]:
         """Landmarks [n, q] around ``points`` [n, dim] with these ``frames``, and the arcs to them [n, q].

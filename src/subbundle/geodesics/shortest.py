@@ -35,7 +35,7 @@ class Shortest:
     Attributes
     ----------
     lengths : [n]
-        Infinite between connected components; NaN where an end has no projection to the ridge.
+        Infinite between connected components; NaN where an end lies off the data.
     nodes : list of [m, dim]
         On the ridge, from x' to y', evenly spaced; empty where there is no path.
     departures, arrivals : [n, dim]
@@ -57,7 +57,7 @@ def shortest_paths(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, tol: 
     feet, known = feet_on_ridge(bundle, np.concatenate([x, y]))
     known = known[:n] & known[n:]
     apart = ~joined(bundle, x, y)
-    found.lengths[apart & known] = np.inf
+    found.lengths[apart] = np.inf
     rows = np.flatnonzero(known & ~apart)
     for start in range(0, len(rows), _TOGETHER):
         some = rows[start : start + _TOGETHER]
@@ -95,14 +95,22 @@ def _fill(
         found.nodes[row] = curve[::-1] if back else curve
 
 
-def feet_on_ridge(bundle: Subbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Projections [n, dim] of ``points`` to the ridge, and whether the bundle is defined here and there."""
-    feet, known = points.copy(), all_finite(points) & (bundle.frame(points).status == Status.OK)
+def feet_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Projections [n, dim] of ``points`` to the ridge, and whether these are near the data.
+
+    Where the ridge takes a point of the support not, its nearest landmark serves.
+    """
+    known, feet = all_finite(points), points.copy()
+    placed = known.copy()
     if bundle.rank < surrounding_dim(bundle):
         ridge = ridge_project(bundle, points)
-        known &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-        feet[known] = ridge.points[known]
-    known &= bundle.frame(feet).status == Status.OK
+        placed &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        feet[placed] = ridge.points[placed]
+    placed &= bundle.frame(feet).status == Status.OK
+    rest = np.flatnonzero(known & ~placed)
+    if rest.size:
+        known[rest] = connected_components(bundle).label(points[rest]) >= 0
+        feet[rest] = path_graph(bundle).nearest(points[rest])
     return feet, known
 
 
