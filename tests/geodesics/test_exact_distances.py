@@ -18,10 +18,8 @@ def torus_points(angles):
 
 
 def on_torus(angles, others):
-    """Exact distances [n, m]: of 96 nodes between both points, in angles, the straightest of six windings.
-
-    An independent computation: Newton-free relaxation of the energy Σ w² Δu² + r² Δv² in the plane of the angles, by
-    L-BFGS.
+    """Exact distances [n, m], by an independent computation: the least energy Σ w² Δu² + r² Δv² of 24 nodes in the
+    plane of the angles, by L-BFGS, of the four ways that wind at most once. Steps of a 25th leave 0.1 %.
     """
     from scipy.optimize import minimize
 
@@ -47,7 +45,6 @@ def on_torus(angles, others):
 
     def shortest(a, b):
         gap = (b - a + np.pi) % (2.0 * np.pi) - np.pi
-        turns = [gap + 2.0 * np.pi * np.array(way) for way in np.ndindex(2, 2)]
         turns = [np.where(np.array(way), gap - np.copysign(2.0 * np.pi, gap), gap) for way in np.ndindex(2, 2)]
         return min(length(a, a + turn) for turn in turns)
 
@@ -116,14 +113,13 @@ def test_large_matrices_do_not_depend_on_the_other_points(torus):
     np.testing.assert_allclose(ways, whole[:5, 3:], rtol=1e-12)
 
 
-def test_a_noisy_swiss_roll_is_as_long_as_the_sheet():
-    data = sb.datasets.swiss_roll(3000, noise=0.05, seed=0)
-    bundle = sb.PrincipalSubbundle(data.points, 2, 0.5)
+def test_a_noisy_s_surface_is_as_long_as_the_sheet():
+    data = sb.datasets.s_surface(3000, noise=0.02, seed=0)
+    bundle = sb.PrincipalSubbundle(data.points, 2, 0.15)
     rows = np.random.default_rng(0).choice(3000, (2, 12))
-    flat = data.coordinates
-    exact = np.linalg.norm(flat[rows[0]] - flat[rows[1]], axis=1)
+    exact = np.linalg.norm(data.coordinates[rows[0]] - data.coordinates[rows[1]], axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", sb.SubbundleWarning)
         found = sb.distance(bundle, data.points[rows[0]], data.points[rows[1]])
-    # Noise along the sheet moves both ends by 0.05; noise across it by 2 % of the bandwidth.
-    np.testing.assert_allclose(found, exact, rtol=0.02, atol=0.25)
+    # Noise along the sheet moves either end by 0.02, three times that in the worst of 24.
+    np.testing.assert_allclose(found, exact, rtol=0.005, atol=0.08)

@@ -26,6 +26,8 @@ from subbundle.geodesics.straighten import arcs_between
 
 # Pairs up to which each has a path of its own.
 _FEW = 25_600
+# Length scales up to which an arc joins two points.
+_NEAR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,11 @@ def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatA
     here = _attached(bundle, graph, points)
     there = here if others is None else _attached(bundle, graph, others)
     lengths = np.full((len(here.feet), len(there.feet)), np.inf)
-    reach = np.where(np.isfinite(here.legs), here.legs, 0.0).max(axis=1, initial=0.0)
     tree, columns = cKDTree(there.feet[there.known]), np.flatnonzero(there.known)
     for rows in blocks(len(here.feet), graph.graph.shape[0] + here.near.shape[1] * len(there.feet)):
         _through_landmarks(graph, here, there, rows, lengths)
     for row in np.flatnonzero(here.known):
-        near = columns[tree.query_ball_point(here.feet[row], reach[row])]
+        near = columns[tree.query_ball_point(here.feet[row], _NEAR * bundle.length_scale)]
         length = arcs_between(here.feet[row], here.frames[row], there.feet[near], there.frames[near])
         lengths[row, near] = np.minimum(lengths[row, near], length)
     if others is None:

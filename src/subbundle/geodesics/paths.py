@@ -22,7 +22,7 @@ from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.geodesics.straighten import arcs_between
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 from subbundle.graph.neighbor_graph import graph_of
-from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
+from subbundle.graph.neighborhoods import ACROSS, frame_size, nearest_rows, neighborhoods
 
 # Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
 _NEIGHBOURS = 40
@@ -57,6 +57,8 @@ class PathGraph:
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
         self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
         self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
+        # Largest sines of the edges from a landmark to its neighbours, the nearest first.
+        self.most = np.where(np.arange(max(self.neighbors, 1)) < frame_size(bundle.rank), ACROSS, _TURNING)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
@@ -65,9 +67,8 @@ class PathGraph:
         few = min(self.neighbors, frame_size(rank))
         near = nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
-        turning = edges.across > _TURNING
-        turning[:, :few] = False
-        return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+        across = np.where(edges.across < self.most, edges.across, 1.0)
+        return graph_of(pictures, replace(edges, across=across)).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
@@ -86,7 +87,7 @@ class PathGraph:
         lengths = np.array(np.reshape(chords, (len(points), count)))
         if self.flat:
             for row, ends in enumerate(near):
-                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends])
+                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends], self.most)
         return near, lengths
 
     def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
