@@ -28,7 +28,7 @@ from subbundle.graph.neighborhoods import ACROSS, frame_size, nearest_rows, neig
 _NEIGHBOURS = 40
 # Largest sine of the angle between an edge and the subspaces at its ends, unless it leads to one of the nearest: an arc
 # is known to fourth order.
-_TURNING = 0.5
+TURNING = 0.5
 # Length scales within which there is only one geodesic.
 _ONE_WAY = 4.0
 # Steps of the landmarks towards the ridge, from their local means.
@@ -58,7 +58,7 @@ class PathGraph:
         self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
         self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
         # Largest sines of the edges from a landmark to its neighbours, the nearest first.
-        self.most = np.where(np.arange(max(self.neighbors, 1)) < frame_size(bundle.rank), ACROSS, _TURNING)
+        self.most = np.where(np.arange(max(self.neighbors, 1)) < frame_size(bundle.rank), ACROSS, TURNING)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
