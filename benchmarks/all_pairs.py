@@ -44,11 +44,10 @@ def clouds() -> list[Cloud]:
     angles = rng.uniform(0.0, 2.0 * np.pi, (8 * COMPARED, 2))
     angles = angles[rng.uniform(0.0, MAJOR + MINOR, len(angles)) < MAJOR + MINOR * np.cos(angles[:, 1])][:COMPARED]
     truth = np.stack([exact_on_torus(source, angles) for source in angles[:SOURCES]])
-    found = [
-        Cloud(f"torus, {n} points, noise {noise:g}, bandwidth {width}", sb.datasets.torus(n, noise=noise, seed=0).points,
-              torus_points(angles), truth, width)
-        for n, noise, width in TORI
-    ]  # fmt: skip
+    found = []
+    for n, noise, width in TORI:
+        name = f"torus, {n} points, noise {noise:g}, bandwidth {width}"
+        found.append(Cloud(name, sb.datasets.torus(n, noise=noise, seed=0).points, torus_points(angles), truth, width))
     ball = sb.datasets.sphere(COMPARED, seed=1).points
     great = np.arccos(np.clip(ball[:SOURCES] @ ball.T, -1.0, 1.0))
     found.append(Cloud("sphere, 2000 points, noise 0.02, bandwidth 0.2",
@@ -126,8 +125,8 @@ def run() -> Result:
         title="All pairs",
         method=(
             f"Distances from {SOURCES} to {COMPARED} points, projected to the ridge from the clean surface, that are "
-            "further apart than a bandwidth, against exact ones: on the torus by geodesics of the analytic surface. For "
-            "the neighbour graph and the heat method the clean points are among the observations."
+            "further apart than a bandwidth, against exact ones: on the torus by geodesics of the analytic surface. "
+            "For the neighbour graph and the heat method the clean points are among the observations."
         ),
         tables=[
             Table(["cloud", "way", "median", "90 %", "99 %", "largest", "not found"], rows),

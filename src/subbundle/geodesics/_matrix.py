@@ -20,15 +20,14 @@ from subbundle._memory import blocks
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.geodesics.paths import TURNING, PathGraph, path_graph
+from subbundle.geodesics.paths import PathGraph, path_graph
 from subbundle.geodesics.shortest import feet_on_ridge, joined, shortest_paths
 from subbundle.geodesics.straighten import arcs_between
-from subbundle.graph.neighborhoods import ACROSS
 
 # Pairs up to which each has a path of its own.
 _FEW = 25_600
-# Length scales up to which an arc joins two points, and within which it may turn as far as the shortest edges.
-_NEAR, _NEXT = 6.0, 2.0
+# Length scales up to which an arc joins two points: about as far as landmarks have neighbours on sparse data.
+_NEAR = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +69,7 @@ def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatA
         _through_landmarks(graph, here, there, rows, lengths)
     for row in np.flatnonzero(here.known):
         near = columns[tree.query_ball_point(here.feet[row], _NEAR * bundle.length_scale)]
-        chords = np.sqrt(((there.feet[near] - here.feet[row]) ** 2).sum(axis=1))
-        most = np.where(chords <= _NEXT * bundle.length_scale, ACROSS, TURNING)
-        length = arcs_between(here.feet[row], here.frames[row], there.feet[near], there.frames[near], most)
+        length = arcs_between(here.feet[row], here.frames[row], there.feet[near], there.frames[near])
         lengths[row, near] = np.minimum(lengths[row, near], length)
     if others is None:
         lengths = np.minimum(lengths, lengths.T)

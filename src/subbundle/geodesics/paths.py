@@ -22,13 +22,13 @@ from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.geodesics.straighten import arcs_between
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 from subbundle.graph.neighbor_graph import graph_of
-from subbundle.graph.neighborhoods import ACROSS, frame_size, nearest_rows, neighborhoods
+from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 
 # Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
 _NEIGHBOURS = 40
 # Largest sine of the angle between an edge and the subspaces at its ends, unless it leads to one of the nearest: an arc
 # is known to fourth order.
-TURNING = 0.5
+_TURNING = 0.5
 # Length scales within which there is only one geodesic.
 _ONE_WAY = 4.0
 # Steps of the landmarks towards the ridge, from their local means.
@@ -57,8 +57,6 @@ class PathGraph:
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
         self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
         self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
-        # Largest sines of the edges from a landmark to its neighbours, the nearest first.
-        self.most = np.where(np.arange(max(self.neighbors, 1)) < frame_size(bundle.rank), ACROSS, TURNING)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
@@ -67,8 +65,9 @@ class PathGraph:
         few = min(self.neighbors, frame_size(rank))
         near = nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
-        across = np.where(edges.across < self.most, edges.across, 1.0)
-        return graph_of(pictures, replace(edges, across=across)).joined()
+        turning = edges.across > _TURNING
+        turning[:, :few] = False
+        return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
@@ -87,7 +86,7 @@ class PathGraph:
         lengths = np.array(np.reshape(chords, (len(points), count)))
         if self.flat:
             for row, ends in enumerate(near):
-                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends], self.most)
+                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends])
         return near, lengths
 
     def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
