@@ -27,7 +27,9 @@ from subbundle.geodesics.straighten import arcs_between
 # Pairs up to which each has a path of its own.
 _FEW = 25_600
 # Length scales up to which an arc joins two points: about as far as landmarks have neighbours on sparse data.
-_NEAR = 6.0
+# Largest sine of its angle to the subspaces at both: one of 45° is long by per cents where it is no circle, but on sparse
+# data zigzags through landmarks are longer.
+_NEAR, _BENT = 6.0, 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatA
         _through_landmarks(graph, here, there, rows, lengths)
     for row in np.flatnonzero(here.known):
         near = columns[tree.query_ball_point(here.feet[row], _NEAR * bundle.length_scale)]
-        length = arcs_between(here.feet[row], here.frames[row], there.feet[near], there.frames[near])
+        length = arcs_between(here.feet[row], here.frames[row], there.feet[near], there.frames[near], _BENT)
         lengths[row, near] = np.minimum(lengths[row, near], length)
     if others is None:
         lengths = np.minimum(lengths, lengths.T)

@@ -218,15 +218,17 @@ def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
     return np.asarray(np.where(sines > 1e-6, chords * angles / np.maximum(sines, 1e-300), chords))
 
 
-def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
+def arcs_between(
+    x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray, most: float = ACROSS
+) -> FloatArray:
     """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
 
-    Infinite across these. Exchanging the ends of an arc changes no bit.
+    Infinite where the sine to either is larger than ``most``. Exchanging the ends of an arc changes no bit.
     """
     edges = ends - x
     squared = (edges * edges).sum(axis=1)
     here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
-    along = (np.minimum(here, there) >= (1.0 - ACROSS**2) * squared) | (squared == 0)
+    along = (np.minimum(here, there) >= (1.0 - most**2) * squared) | (squared == 0)
     return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
 
 
