@@ -33,7 +33,7 @@ BUDGET = {
     "experiments": (1620, 44),
     "flow": (920, 12),
     "formats": (980, 15),
-    "geodesics": (2340, 31),
+    "geodesics": (2340, 33),
     "graph": (320, 6),
     "local": (3580, 36),
     "plot": (540, 4),

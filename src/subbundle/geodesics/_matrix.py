@@ -27,8 +27,8 @@ from subbundle.geodesics.straighten import arcs_between
 # Pairs up to which each has a path of its own.
 _FEW = 25_600
 # Length scales up to which an arc joins two points: about as far as landmarks have neighbours on sparse data.
-# Largest sine of its angle to the subspaces at both: one of 45° is long by per cents where it is no circle, but on sparse
-# data zigzags through landmarks are longer.
+# Largest sine of its angle to the subspaces at both: one of 45° is wrong by per cents where it is no circle, but on
+# sparse data zigzags through landmarks are longer.
 _NEAR, _BENT = 6.0, 0.7
 
 
