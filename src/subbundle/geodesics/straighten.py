@@ -177,7 +177,7 @@ def _solved(couplings: FloatArray, forces: FloatArray) -> FloatArray:
             before = np.swapaxes(couplings[:, i - 1], 1, 2)
             pivot = pivot - _product(before, after[:, i - 1])
             right = right + (before * value[:, i - 1, None, :]).sum(axis=2)
-        inverse: FloatArray = np.linalg.inv(pivot)
+        inverse = np.asarray(np.linalg.inv(pivot), dtype=np.float64)
         value[:, i] = (inverse * right[:, None, :]).sum(axis=2)
         if i + 1 < m:
             after[:, i] = _product(inverse, couplings[:, i])
