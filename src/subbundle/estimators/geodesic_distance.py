@@ -30,8 +30,8 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
     The distance of x and y is the length of the shortest path that joins them on the ridge, the middle of the cloud,
-    after both have been projected to it (see `subbundle.distance`). It is infinite between connected components of the cloud at
-    the bandwidth.
+    after both have been projected to it (see `subbundle.distance`). It is infinite between connected components of the
+    cloud at the bandwidth.
 
     Parameters
     ----------
