@@ -1,4 +1,4 @@
-"""All pairs of 2000 points: distances interpolated between the geodesics of landmarks, against exact ones and logs."""
+"""Distances on clouds of which they are known: single pairs, large matrices, a neighbour graph and the heat method."""
 
 from __future__ import annotations
 
@@ -7,92 +7,158 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 import subbundle as sb
-from benchmarks._clouds import torus_distances, torus_mesh, torus_points
+from benchmarks._clouds import MAJOR, MINOR, torus_points
 from benchmarks._extras import require
 from benchmarks._report import Bar, Result, Table
 from subbundle._types import FloatArray
-from subbundle.geodesics._landmarks import landmark_distances
+from subbundle.geodesics._matrix import graph_distances
 
-N, COMPARED, NOISE = 2000, 40, 0.02
-COUNTS = (80, 160, 320)
-# Pairs whose distance is also found by a log of their own, which takes some tenths of a second.
-SINGLE = 100
+# Points with exact distances, of which the first are sources.
+COMPARED, SOURCES = 60, 8
+MANY, SEVERAL = 2000, 30
+# Observations, noise, bandwidth ("auto": chosen from the data).
+TORI: tuple[tuple[int, float, float | str], ...] = (
+    (5000, 0.03, 0.12), (5000, 0.03, 0.2), (5000, 0.05, 0.15), (1000, 0.01, 0.15), (20000, 0.005, 0.06),
+    (5000, 0.03, "auto"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A bundle, 2000 points of its ridge, and exact distances among the first 40."""
+    """Observations, points of the clean surface [60, 3] and exact distances [8, 60] from the first of them."""
 
     name: str
-    bundle: sb.PrincipalSubbundle
-    points: FloatArray
+    observations: FloatArray
+    clean: FloatArray
     truth: FloatArray
+    bandwidth: float | str
 
 
 def clouds() -> list[Cloud]:
-    """A unit sphere and a torus; noise across the surface for the points compared, in all directions for the rest."""
-    rng = np.random.default_rng(0)
-    ball = rng.standard_normal((N, 3))
-    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
-    truth = np.arccos(np.clip(ball[:COMPARED] @ ball[:COMPARED].T, -1.0, 1.0))
-    vertices, _ = torus_mesh()
-    rows = rng.choice(len(vertices), COMPARED, replace=False)
-    # Uniform by area: accepted in proportion to the ring's radius.
-    angles = rng.uniform(0.0, 2.0 * np.pi, (4 * N, 2))
-    angles = angles[rng.uniform(0.0, 1.4, len(angles)) < 1.0 + 0.4 * np.cos(angles[:, 1])][: N - COMPARED]
-    torus = np.concatenate([vertices[rows], torus_points(angles)])
-    ring = torus * [1.0, 1.0, 0.0] / np.linalg.norm(torus[:, :2], axis=1, keepdims=True)
-    return [
-        _noisy("sphere", ball, ball, 0.2, truth, rng),
-        _noisy("torus", torus, (torus - ring) / 0.4, 0.15, torus_distances(tuple(rows.tolist())), rng),
-    ]
+    """Tori, a sphere and an S-surface."""
+    rng = np.random.default_rng(1)
+    angles = rng.uniform(0.0, 2.0 * np.pi, (8 * COMPARED, 2))
+    angles = angles[rng.uniform(0.0, MAJOR + MINOR, len(angles)) < MAJOR + MINOR * np.cos(angles[:, 1])][:COMPARED]
+    truth = np.stack([exact_on_torus(source, angles) for source in angles[:SOURCES]])
+    found = []
+    for n, noise, width in TORI:
+        name = f"torus, {n} points, noise {noise:g}, bandwidth {width}"
+        found.append(Cloud(name, sb.datasets.torus(n, noise=noise, seed=0).points, torus_points(angles), truth, width))
+    ball = sb.datasets.sphere(COMPARED, seed=1).points
+    great = np.arccos(np.clip(ball[:SOURCES] @ ball.T, -1.0, 1.0))
+    found.append(Cloud("sphere, 2000 points, noise 0.02, bandwidth 0.2",
+                       sb.datasets.sphere(2000, noise=0.02, seed=0).points, ball, great, 0.2))  # fmt: skip
+    sheet = sb.datasets.s_surface(COMPARED, seed=1)
+    flat = cdist(sheet.coordinates[:SOURCES], sheet.coordinates)
+    noisy = sb.datasets.s_surface(5000, noise=0.03, seed=0).points
+    return [*found, Cloud("S-surface, 5000 points, noise 0.03, bandwidth 0.15", noisy, sheet.points, flat, 0.15)]
 
 
-def _noisy(
-    name: str, clean: FloatArray, normals: FloatArray, width: float, truth: FloatArray, rng: np.random.Generator
-) -> Cloud:
-    noise = NOISE * rng.standard_normal(clean.shape)
-    first = normals[:COMPARED]
-    noise[:COMPARED] = np.einsum("nd,nd->n", noise[:COMPARED], first)[:, None] * first
-    bundle = sb.PrincipalSubbundle(clean + noise, 2, width)
-    return Cloud(name, bundle, sb.ridge_project(bundle, clean + noise).points, truth)
+def exact_on_torus(source: FloatArray, targets: FloatArray) -> FloatArray:
+    """Exact distances from angles [2] to angles [m, 2]: 5000 geodesics of the analytic torus by Runge–Kutta steps.
+
+    Of all nodes near a target the smallest s + ⟨γ̇, y − γ(s)⟩ counts, right to second order in their distance: 2e-4.
+    """
+    rays, step, longest = 5000, 0.02, 4.2
+    turn = 2.0 * np.pi * np.arange(rays) / rays
+    ring = MAJOR + MINOR * np.cos(source[1])
+    state = np.stack([np.full(rays, source[0]), np.full(rays, source[1]), np.cos(turn) / ring, np.sin(turn) / MINOR])
+
+    def slope(s: FloatArray) -> FloatArray:
+        ring = MAJOR + MINOR * np.cos(s[1])
+        return np.stack([s[2], s[3], 2.0 * MINOR * np.sin(s[1]) / ring * s[2] * s[3],
+                         -ring * np.sin(s[1]) / MINOR * s[2] ** 2])  # fmt: skip
+
+    nodes = [torus_points(state[:2].T)]
+    for _ in range(round(longest / step)):
+        a = slope(state)
+        b = slope(state + 0.5 * step * a)
+        c = slope(state + 0.5 * step * b)
+        state = state + step / 6.0 * (a + 2.0 * b + 2.0 * c + slope(state + step * c))
+        nodes.append(torus_points(state[:2].T))
+    rows = np.stack(nodes)
+    ways = np.gradient(rows, step, axis=0).reshape(-1, 3)
+    along, flat = np.repeat(step * np.arange(len(rows)), rays), rows.reshape(-1, 3)
+    goals = torus_points(targets)
+    near = cKDTree(flat).query_ball_point(goals, step)
+    return np.array([np.min(along[i] + np.sum((goal - flat[i]) * ways[i], axis=1), initial=np.inf)
+                     for goal, i in zip(goals, near, strict=True)])  # fmt: skip
 
 
 def run() -> Result:
-    require("pygeodesic")
-    rows, bars = [], []
+    heat = require("potpourri3d")
+    rows, speeds, bars = [], [], []
     for cloud in clouds():
-        upper = np.argwhere(np.triu(cloud.truth > 0.1, 1))
-        some = upper[np.random.default_rng(1).choice(len(upper), SINGLE, replace=False)]
+        bundle = _bundle(cloud)
+        points = sb.ridge_project(bundle, cloud.clean).points
+        far = cloud.truth > bundle.length_scale
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            begin = time.process_time()
-            single = sb.distance(cloud.bundle, cloud.points[some[:, 0]], cloud.points[some[:, 1]])
-            spent = (time.process_time() - begin) / SINGLE * N * (N - 1) / 2
-            found = {"single logs": (np.nan, spent, single, some)}
-            for count in COUNTS:
-                wall, begin = time.perf_counter(), time.process_time()
-                matrix, _ = landmark_distances(cloud.bundle, cloud.points, None, 1e-4, count=count)
-                spent, wall = time.process_time() - begin, time.perf_counter() - wall
-                found[f"{count} landmarks"] = (wall, spent, matrix[upper[:, 0], upper[:, 1]], upper)
-                if count == 160:
-                    bars.append(Bar(f"{cloud.name}: all pairs of {N} points", wall, 20.0, unit="s"))
-                    apart = np.abs(matrix[some[:, 0], some[:, 1]] / single - 1.0)
-                    bars.append(Bar(f"{cloud.name}: median difference from single logs", np.nanmedian(apart), 0.02))
-        for way, (wall, spent, lengths, pairs) in found.items():
-            error = np.abs(lengths / cloud.truth[pairs[:, 0], pairs[:, 1]] - 1.0)
-            rows.append([cloud.name, way, "" if np.isnan(wall) else round(wall, 1), round(spent, 1),
-                         *(f"{100 * np.nanquantile(error, q):.2f} %" for q in (0.5, 0.9, 0.99)),
+            found = {
+                "paths (`distance`)": sb.pairwise_distance(bundle, points[:SOURCES], points),
+                "graph of the ridge (large matrices)": graph_distances(bundle, points[:SOURCES], points, 1e-4),
+                "neighbour graph, 15": _isomap(cloud, 15),
+                "heat method": _heat(cloud, heat),
+            }
+        for way, lengths in found.items():
+            error = np.abs(lengths[far] / cloud.truth[far] - 1.0)
+            rows.append([cloud.name, way, *(f"{100 * np.nanquantile(error, q):.2f} %" for q in (0.5, 0.9, 0.99, 1.0)),
                          f"{100 * np.mean(np.isnan(error)):.1f} %"])  # fmt: skip
+        error = np.abs(found["paths (`distance`)"][far] / cloud.truth[far] - 1.0)
+        bars.append(Bar(f"{cloud.name}: largest error of a distance", float(np.max(error)), 0.05))
+    for name, bundle in _timed():
+        many = bundle.rows[:MANY]
+        for what, call in {
+            f"all pairs of {MANY}": lambda b=bundle, x=many: sb.pairwise_distance(b, x),
+            f"{SEVERAL} × {MANY}": lambda b=bundle, x=many: sb.pairwise_distance(b, x[:SEVERAL], x),
+            "100 distances": lambda b=bundle, x=many: sb.distance(b, x[:100], x[100:200]),
+        }.items():
+            begin = time.process_time()
+            call()
+            speeds.append([name, what, round(time.process_time() - begin, 2)])
+            bars.append(Bar(f"{name}: {what}", speeds[-1][2], 20.0, unit="s"))
     return Result(
         title="All pairs",
         method=(
-            f"{N} points, noise {NOISE}; errors against exact distances (on the torus those of a mesh of 48000 "
-            f"triangles) between {COMPARED} points whose noise is across the surface. Single logs: {SINGLE} pairs, the "
-            "processor time of all pairs extrapolated. `pairwise_distance` takes 160 landmarks for more rows than that."
+            f"Distances from {SOURCES} to {COMPARED} points, projected to the ridge from the clean surface, that are "
+            "further apart than a bandwidth, against exact ones: on the torus by geodesics of the analytic surface. "
+            "For the neighbour graph and the heat method the clean points are among the observations."
         ),
-        tables=[Table(["cloud", "way", "seconds", "processor seconds", "median", "90 %", "99 %", "not found"], rows)],
+        tables=[
+            Table(["cloud", "way", "median", "90 %", "99 %", "largest", "not found"], rows),
+            Table(["cloud", "call", "processor seconds"], speeds),
+        ],
         bars=bars,
     )
+
+
+def _bundle(cloud: Cloud) -> sb.PrincipalSubbundle:
+    width = cloud.bandwidth
+    if isinstance(width, str):
+        width = sb.GeodesicDistance(2).fit(cloud.observations).bandwidth_
+    return sb.PrincipalSubbundle(cloud.observations, 2, width)
+
+
+def _timed() -> list[tuple[str, sb.PrincipalSubbundle]]:
+    return [
+        ("torus", sb.PrincipalSubbundle(sb.datasets.torus(5000, noise=0.03, seed=0).points, 2, 0.12)),
+        ("sphere", sb.PrincipalSubbundle(sb.datasets.sphere(2000, noise=0.02, seed=0).points, 2, 0.2)),
+    ]
+
+
+def _isomap(cloud: Cloud, neighbours: int) -> FloatArray:
+    """Shortest paths in the graph of nearest observations, as in scikit-learn's Isomap; the points are nodes too."""
+    from scipy.sparse.csgraph import dijkstra
+    from sklearn.neighbors import kneighbors_graph
+
+    graph = kneighbors_graph(np.concatenate([cloud.clean, cloud.observations]), neighbours, mode="distance")
+    return np.asarray(dijkstra(graph, directed=False, indices=np.arange(SOURCES))[:, :COMPARED])
+
+
+def _heat(cloud: Cloud, heat: object) -> FloatArray:
+    solver = heat.PointCloudHeatSolver(np.concatenate([cloud.clean, cloud.observations]))  # type: ignore[attr-defined]
+    return np.stack([solver.compute_distance(i)[:COMPARED] for i in range(SOURCES)])

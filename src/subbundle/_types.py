@@ -29,6 +29,7 @@ class Status(IntEnum):
     TOO_MANY_STEPS = 4
     NOT_CONVERGED = 5
     NOT_FINITE = 6
+    STRAIGHTENED = 7
 
     @property
     def message(self) -> str:
@@ -49,6 +50,7 @@ _MESSAGES = {
     Status.TOO_MANY_STEPS: "too many steps",
     Status.NOT_CONVERGED: "the iteration did not converge",
     Status.NOT_FINITE: "the numbers overflowed",
+    Status.STRAIGHTENED: "no geodesic was found, only the straightened path",
 }
 
 

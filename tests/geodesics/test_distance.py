@@ -90,9 +90,15 @@ def test_path_between(two_spheres):
     np.testing.assert_allclose(steps.sum(), path.lengths, rtol=1e-3)
 
 
-def test_a_point_that_cannot_be_reached_is_nan_with_a_warning(two_spheres):
-    with pytest.warns(sb.SubbundleWarning, match="distances are NaN"):
-        lengths = sb.distance(two_spheres, np.array([[0, 0, 1.0]]), np.array([[0, 0, 0.45]]))
+def test_points_beside_the_ridge_count_their_offsets(two_spheres):
+    lengths = sb.distance(two_spheres, [0, 0, 1.0], [[0, 0, 0.45], [0, 0.05, 1.0], [0, 0, 1.3]])
+    # Straight across, and along an arc from offset 0 to offset 0.00125; the ridge lies a²/4 inside at most.
+    np.testing.assert_allclose(lengths, [0.55, np.arctan(0.05), 0.3], atol=0.01)
+
+
+def test_two_points_off_the_data_are_nan_with_a_warning(two_spheres):
+    with pytest.warns(sb.SubbundleWarning, match="distances are NaN: a point lies off the data"):
+        lengths = sb.distance(two_spheres, [[0, 0, 3.0]], [[0, 0, 3.5]])
     assert np.isnan(lengths).all()
 
 

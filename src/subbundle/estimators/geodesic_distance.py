@@ -29,9 +29,9 @@ from subbundle.spaces.base import Space
 class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
-    The distance of x and y is the length of the geodesic of the principal subbundle that joins them, after both have
-    been projected to the ridge, the middle of the cloud. It is infinite between connected components of the cloud at
-    the bandwidth.
+    The distance of x and y is the length of the shortest path that joins them on the ridge, the middle of the cloud,
+    after both have been projected to it (see `subbundle.distance`). It is infinite between connected components of the
+    cloud at the bandwidth.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         """Matrix [n, m] of the distances from ``X`` [n, n_features] to ``Y`` [m, n_features].
 
         Without ``Y`` the distances among ``X``, symmetric; without both, those among the training points.
-        Unconnected pairs are infinite. Where no geodesic was found the entry is NaN, with a warning. For a Dask
+        Unconnected pairs are infinite. Between two rows off the data the entry is NaN, with a warning. For a Dask
         collection ``X`` and landmarks ``Y`` in memory the matrix is one, too, with the partitions of ``X``.
         """
         check_is_fitted(self)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import all_finite
-from subbundle._validation import as_integer, check_room
+from subbundle._types import Status, all_finite
+from subbundle._validation import as_integer, as_positive, check_room
 from subbundle.bundles.base import Subbundle
+from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics.geodesic import Geodesics, geodesic
-from subbundle.geodesics.log import log
+from subbundle.geodesics.log import geodesics_with_paths
+from subbundle.geodesics.straighten import evenly_along
 
 
 def geodesic_between(
@@ -19,7 +21,9 @@ def geodesic_between(
     """Geodesics from ``x`` to ``y``, [dim] or [batch, dim], at ``n_points`` equal steps of time.
 
     The end points need not be observations. The path starts at ``x`` exactly and ends as near to ``y`` as a geodesic
-    of the search comes; `log` gives the residual. Rows without a geodesic are NaN with the status of their search.
+    of the search comes; `log` gives the residual. Where noise leaves no geodesic that is about as short as the shortest
+    path along the data, the row is that path, on the ridge, with NaN covectors and the status STRAIGHTENED. Rows
+    without either are NaN with the status of their search.
 
     Parameters
     ----------
@@ -45,22 +49,23 @@ def geodesic_between(
     """
     n_points = as_integer(n_points, "n_points", low=2)
     check_room(4.0 * n_points, "Geodesics of so many points", "Pass a smaller n_points.")
-    found = log(bundle, x, y, search=search, tol=tol)
-    covectors = np.atleast_2d(found.covectors)
-    single = found.covectors.ndim == 1
-    lost = ~all_finite(covectors)
-    start = np.atleast_2d(np.asarray(x, dtype=np.float64))
-    start = np.broadcast_to(start, covectors.shape)
+    found, paths, single = geodesics_with_paths(bundle, x, y, search, as_positive(tol, "tol"))
+    lost = ~all_finite(found.covectors)
+    start = np.broadcast_to(np.atleast_2d(np.asarray(x, dtype=np.float64)), found.covectors.shape)
     path = geodesic(
-        bundle, start, np.where(lost[:, None], 0.0, covectors), times=np.linspace(0.0, 1.0, n_points), tol=tol
+        bundle, start, np.where(lost[:, None], 0.0, found.covectors), times=np.linspace(0.0, 1.0, n_points), tol=tol
     )
-    status = np.atleast_1d(np.asarray(found.status, dtype=np.int8)).copy()
-    assert isinstance(path.status, np.ndarray)
-    status[status == 0] = path.status[status == 0]
-    points, along = path.points.copy(), path.covectors.copy()
+    assert isinstance(path.lengths, np.ndarray)
+    assert isinstance(path.reached, np.ndarray)
+    status = np.where(found.status == Status.OK, path.status, found.status).astype(np.int8)
+    points, along, lengths, reached = path.points.copy(), path.covectors.copy(), path.lengths.copy(), path.reached
+    ends, end_covectors = path.end_points.copy(), path.end_covectors.copy()
     points[lost], along[lost] = np.nan, np.nan
-    result = Geodesics(
-        points, along, path.times, status, path.reached, path.lengths, path.n_evaluations, path.end_points,
-        path.end_covectors,
-    )  # fmt: skip
+    for row in np.flatnonzero(status == Status.STRAIGHTENED):
+        assert paths is not None
+        points[row] = evenly_along(surroundings_of(bundle), paths[row], n_points - 1)
+        points[row, 0] = start[row]
+        along[row] = np.nan
+        ends[row], end_covectors[row], reached[row], lengths[row] = points[row, -1], np.nan, 1.0, found.lengths[row]
+    result = Geodesics(points, along, path.times, status, reached, lengths, path.n_evaluations, ends, end_covectors)
     return result._without_batch_axis() if single else result

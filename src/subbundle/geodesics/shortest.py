@@ -1,0 +1,133 @@
+"""The one search for shortest paths along data: route, straighten, measure.
+
+Both ends are projected to the ridge, x = x' + o_x with o_x the offset across it. A route through the neighbour graph
+(`paths`) decides between the ways around holes and necks; it is straightened on the ridge (`straighten`) to a curve of
+length L from x' to y'. The distance is that of the product of ridge and offsets,
+
+    d(x, y)² = L² + |o_x − o_y|²,
+
+so that it obeys the triangle inequality for points beside the ridge too, and is the length of the curve for points
+on it. Pairs are taken in lexicographic order: exchanging x and y changes no bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from subbundle._types import BoolArray, FloatArray, Status, all_finite
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.ridge_project import ridge_project
+from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
+from subbundle.geodesics.connected_components import connected_components
+from subbundle.geodesics.paths import path_graph
+from subbundle.geodesics.straighten import straighten
+
+# Pairs that are straightened together, so that their nodes fit in memory.
+_TOGETHER = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Shortest:
+    """Shortest paths from x to y.
+
+    Attributes
+    ----------
+    lengths : [n]
+        Infinite between connected components; NaN where an end lies off the data.
+    nodes : list of [m, dim]
+        On the ridge, from x' to y', evenly spaced; empty where there is no path.
+    departures, arrivals : [n, dim]
+        Unit vectors at x' and y' that lead to the other end.
+    """
+
+    lengths: FloatArray
+    nodes: list[FloatArray]
+    departures: FloatArray
+    arrivals: FloatArray
+
+
+def shortest_paths(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, tol: float) -> Shortest:
+    """Shortest paths from x [n, dim] to y [n, dim], row by row; each a function of the bundle and its two ends."""
+    n = len(x)
+    found = Shortest(np.full(n, np.nan), [x[:0]] * n, *np.full((2, n, bundle.ambient_dim), np.nan))
+    if n == 0:
+        return found
+    feet, known = feet_on_ridge(bundle, np.concatenate([x, y]))
+    known = known[:n] & known[n:]
+    apart = ~joined(bundle, x, y)
+    found.lengths[apart] = np.inf
+    rows = np.flatnonzero(known & ~apart)
+    for start in range(0, len(rows), _TOGETHER):
+        some = rows[start : start + _TOGETHER]
+        _fill(bundle, (x[some], feet[:n][some]), (y[some], feet[n:][some]), some, tol, found)
+    return found
+
+
+def _fill(
+    bundle: LearnedSubbundle,
+    x: tuple[FloatArray, FloatArray],
+    y: tuple[FloatArray, FloatArray],
+    rows: np.ndarray,
+    tol: float,
+    found: Shortest,
+) -> None:
+    """Write the paths between x and y, each with its projections to the ridge, into the ``rows`` of ``found``."""
+    around, graph = surroundings_of(bundle), path_graph(bundle)
+    swap = exchanged(x[1], y[1])
+    first, last = (np.where(way[:, None], y[1], x[1]) for way in (swap, ~swap))
+    routes = graph.routes(first, last)
+    owner = np.repeat(np.arange(len(rows)), [len(ways) for ways in routes])
+    ways = [way for several in routes for way in several]
+    tried = [np.vstack([first[i], graph.points[way], last[i]]) for i, way in zip(owner, ways, strict=True)]
+    curves = straighten(bundle, tried, tol)
+    # Of the ways of each pair the one that is shortest when straight; the first of equals.
+    order = np.lexsort([np.arange(len(ways)), curves.lengths, owner])
+    curves = curves.chosen(order[np.unique(owner, return_index=True)[1]])
+    here, there = around.displacement(x[1], x[0]), around.displacement(y[1], y[0])
+    differ = np.nan_to_num(around.transport(there, y[1], x[1]) - here)
+    across = around.coordinates(x[1], differ)
+    found.lengths[rows] = np.sqrt(curves.lengths**2 + (across * across).sum(axis=1))
+    found.departures[rows] = np.where(swap[:, None], curves.arrivals, curves.departures)
+    found.arrivals[rows] = np.where(swap[:, None], curves.departures, curves.arrivals)
+    for row, curve, back in zip(rows, curves.nodes, swap, strict=True):
+        found.nodes[row] = curve[::-1] if back else curve
+
+
+def feet_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Projections [n, dim] of ``points`` to the ridge, and whether these are near the data.
+
+    Where the ridge takes a point of the support not, its nearest landmark serves.
+    """
+    known, feet = all_finite(points), points.copy()
+    placed = known.copy()
+    if bundle.rank < surrounding_dim(bundle):
+        ridge = ridge_project(bundle, points)
+        placed &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        feet[placed] = ridge.points[placed]
+    placed &= bundle.frame(feet).status == Status.OK
+    rest = np.flatnonzero(known & ~placed)
+    if rest.size:
+        known[rest] = connected_components(bundle).label(points[rest]) >= 0
+        feet[rest] = path_graph(bundle).nearest(points[rest])
+    return feet, known
+
+
+def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:
+    """Whether the points lie in the same connected component; row by row, or ``every`` row of x with every row of y."""
+    shape = (len(x), len(y)) if every else (len(x),)
+    if not isinstance(bundle, LearnedSubbundle):
+        return np.ones(shape, bool)
+    components = connected_components(bundle)
+    here, there = components.label(x), components.label(y)
+    same: BoolArray = here[:, None] == there[None, :] if every else here == there
+    return same
+
+
+def exchanged(x: FloatArray, y: FloatArray) -> BoolArray:
+    """In which rows y comes before x in lexicographic order."""
+    differ = x != y
+    first = np.argmax(differ, axis=1)
+    rows = np.arange(len(x))
+    return np.asarray(x[rows, first] > y[rows, first])
