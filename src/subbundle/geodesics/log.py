@@ -190,11 +190,8 @@ def _as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatAr
         )
     batch = len(goals) if len(bases) == 1 else len(bases)
     shape = (batch, bundle.ambient_dim)
-    return (
-        np.ascontiguousarray(np.broadcast_to(bases, shape)),
-        np.ascontiguousarray(np.broadcast_to(goals, shape)),
-        single,
-    )
+    bases, goals = (np.ascontiguousarray(np.broadcast_to(points, shape)) for points in (bases, goals))
+    return bases, goals, single
 
 
 @dataclass(frozen=True, slots=True)
