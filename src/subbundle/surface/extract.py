@@ -36,12 +36,12 @@ def extract_with_cells(
     """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: its name in the grid."""
     sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
-    first = np.full(field.shape, -1, dtype=np.int32)
+    first = np.empty(field.shape, np.int32)
     vertices = np.zeros((count_loops(field, sides, loops_of, first), 3))
-    place_vertices(field, sides, first, loop_of, vertices)
-    quads = np.empty((join_quads(field, sides, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
-    join_quads(field, sides, first, loop_of, quads)
-    cells = np.argwhere(first >= 0)
+    cells = np.column_stack(np.unravel_index(np.flatnonzero(first.ravel() >= 0), field.shape))
+    place_vertices(field, sides, cells, first, loop_of, vertices)
+    quads = np.empty((join_quads(field, sides, cells, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
+    join_quads(field, sides, cells, first, loop_of, quads)
     begin = first[tuple(cells.T)]
     count = np.diff(np.append(begin, len(vertices)))
     loops = np.arange(len(vertices)) - np.repeat(begin, count)

@@ -23,7 +23,7 @@ from scipy import fft
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.surface._grid_kernels import local_planes, splat
+from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
 from subbundle.surface.seeds import Seeds
 
@@ -104,16 +104,8 @@ def _areas(points: FloatArray, cell: float) -> FloatArray:
 
 def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
     """χ [X, Y, Z] in units of its jump; lengths are cells."""
-    field = np.zeros((3, *grid.shape), np.float32)
-    splat(places, np.ascontiguousarray(vectors), field)
     source = np.zeros(grid.shape, np.float32)
-    for axis in range(3):
-        # ½ (V(x + 1) − V(x − 1)); the pad is empty, so nothing is lost at the ends.
-        out, part = np.moveaxis(source, axis, 0), np.moveaxis(field[axis], axis, 0)
-        part *= np.float32(0.5)
-        out[:-1] += part[1:]
-        out[1:] -= part[:-1]
-    del field
+    splat_divergence(places, np.ascontiguousarray(vectors), source)
     spectrum = fft.rfftn(source, workers=n_jobs, overwrite_x=True)
     k = [2.0 * np.pi * fft.fftfreq(n).astype(np.float32) for n in grid.shape[:2]]
     k.append(2.0 * np.pi * fft.rfftfreq(grid.shape[2]).astype(np.float32))

@@ -1,16 +1,18 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
-At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
-variance known from `variance`.
+At some vertices robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its variance
+known from `variance`. Narrow windows are tried at one vertex in eight; the heights of wide ones hardly differ from one
+vertex to the next, so these are tried at fewer: at a handful in the area 2π a_j² over which their noise is the same.
 
-The bias of a quadric grows like a⁴, so the difference to the height two rungs narrower shows it almost in full, with
-far less noise than the difference to the narrowest would. The risk of a_j is
+The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
+full, with far less noise than the difference to the narrowest would. The risk of a_j is
 
-    R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = max(j − 2, 0),
+    R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = j − 1,
 
-⟨·⟩ an average over the mesh around the vertex. Taking the bandwidth of least risk would follow the noise in R; instead
-log a is averaged with weights exp(−R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but such that
-at the two narrowest windows, where there is hardly any bias, the typical difference is explained.
+⟨·⟩ an average over the mesh around the vertex; halfway between two rungs it is interpolated as what it is, a bias that
+grows like a⁴ and a variance that falls like a power. Taking the bandwidth of least risk would follow the noise in R;
+instead log a is averaged with weights exp(−R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but
+such that at the two narrowest windows, where there is hardly any bias, the typical difference is explained.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 
 ROUNDS = 2
-_RATIO, _RUNGS, _APART = 1.35, 8, 2
+_RATIO, _RUNGS = 1.69, 5
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-_STRIDE = 8
+# Narrow windows are tried at one vertex in so many; wide ones at so many in the area over which their noise is the same.
+_STRIDE, _SAMPLED = 8, 5.0
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
+# Vertices whose edges are measured.
+_EDGES = 1000
 # Fraction of the largest risk below which a risk is rounding.
 _NO_RISK = 1e-12
 # A difference counts at most so many noise levels: one wild height must not decide for all around it.
@@ -85,37 +90,62 @@ def choose(
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), _STRIDE)
     rows = rows[usable[rows]]
-    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot)
-    known = np.isfinite(gains).all(axis=0)
+    strides = _strides(rungs, points, average)
+    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, strides)
+    known = ~np.isinf(gains).any(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
-    if len(rows) == 0:
+    both = np.isfinite(heights[:2]).all(axis=0)
+    if not both.any():
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
-    reach = (average @ average @ average).tocsr()
-    noise_sq = noise_of(heights, gains, rungs)
-    around, terms = _normalised(reach[rows][:, rows]), risk_terms(heights, gains, rungs, noise_sq)
-    both = np.ascontiguousarray(np.concatenate(terms).T)
-    for _ in range(_RISK_ROUNDS):
-        both = around @ both
-    rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
+    noise_sq = noise_of(heights[:, both], gains[:, both], rungs)
+    # What is within three edges of the vertices that were tried.
+    near = (average @ (average @ average[:, rows])).tocsr()
+    bias, spread = _averaged(_normalised(near[rows]), *risk_terms(heights, gains, rungs, noise_sq))
+    rung = least_risk(bias, spread)
     # From the vertices that were tried to all: those out of reach of any take what is typical.
-    near = reach[:, rows]
     total = np.asarray(near.sum(axis=1)).ravel()
-    spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
+    smooth = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
     for _ in range(_RUNG_ROUNDS):
-        spread = average @ spread
-    return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
+        smooth = average @ smooth
+    return Widths(width_of(rungs, smooth), float(np.sqrt(noise_sq)))
+
+
+def _strides(rungs: FloatArray, points: FloatArray, average: Any) -> IntArray:
+    """Of the vertices that are tried, one in so many is for each of the ``rungs``; powers of two, so that they nest."""
+    edges = average[:: max(len(points) // _EDGES, 1)].tocoo()
+    ends = np.arange(0, len(points), max(len(points) // _EDGES, 1))[edges.row], edges.col
+    square = np.sum((points[ends[0]] - points[ends[1]]) ** 2, axis=1)[ends[0] != ends[1]].mean()
+    wanted = 2.0 * np.pi * rungs**2 / (_SAMPLED * _STRIDE * square)
+    return np.asarray(2 ** np.maximum(np.floor(np.log2(wanted)), 0.0).astype(np.int64))
+
+
+def _averaged(around: Any, bias: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``bias`` and ``spread`` [rungs, n] averaged over what is ``around`` [n, n]; NaN does not count."""
+    known = np.isfinite(bias)
+    sums = np.ascontiguousarray(np.concatenate([np.where(known, bias, 0.0), np.where(known, spread, 0.0), known]).T)
+    for _ in range(_RISK_ROUNDS):
+        sums = around @ sums
+    whole = np.concatenate([np.nanmean(np.where(known, part, np.nan), axis=1) for part in (bias, spread)])
+    count = np.concatenate([sums.T[2 * len(bias) :]] * 2)
+    mean = np.where(count > 0.0, sums.T[: 2 * len(bias)] / np.maximum(count, 1e-300), whole[:, None])
+    return mean[: len(bias)], mean[len(bias) :]
 
 
 def heights_at(
-    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
-) -> tuple[FloatArray, FloatArray]:
-    """Heights over the points and their variances for noise 1, [rungs, n] each."""
-    heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot,
+    strides: IntArray | None = None,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """Heights over the points and their variances for noise 1, [rungs, n] each; infinite where there is no quadric.
+
+    With ``strides`` [rungs] only one point in so many is tried; NaN at the others.
+    """
+    heights, gains = np.full((len(rungs), len(points)), np.nan), np.full((len(rungs), len(points)), np.nan)
     for j, width in enumerate(rungs):
-        widths = np.full(len(points), width)
-        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=ROUNDS)
-        heights[j] = np.sum((fit.points - points) * normals, axis=1)
-        gains[j] = variance.of_height(fit.gain)
+        tried = slice(None, None, 1 if strides is None else strides[j])
+        widths = np.full(len(points[tried]), width)
+        fit = cloud.quadric(points[tried], normals[tried], widths, cut(pilot, widths), rounds=ROUNDS)
+        heights[j, tried] = np.sum((fit.points - points[tried]) * normals[tried], axis=1)
+        gains[j, tried] = variance.of_height(fit.gain)
     return heights, gains
 
 
@@ -129,7 +159,7 @@ def risk_terms(
     heights: FloatArray, gains: FloatArray, rungs: FloatArray, noise_sq: float
 ) -> tuple[FloatArray, FloatArray]:
     """Squared bias and variance [rungs, n] before they are averaged, from ``heights`` and ``gains`` [rungs, n]."""
-    before = np.maximum(np.arange(len(rungs)) - _APART, 0)
+    before = np.maximum(np.arange(len(rungs)) - 1, 0)
     agree = np.array([variance.correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance.of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
@@ -141,11 +171,16 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
     """The rung [n], between whole numbers, from averaged squared ``bias`` and variance ``spread`` [rungs, n]."""
     bias = np.maximum(bias, 0.0)
     bias[0] = 0.0
-    risk = bias + spread
+    # The eighth root of the squared bias is linear in a; √ratio is so far on the way from 1 to the ratio.
+    way = (np.sqrt(_RATIO) - 1.0) / (_RATIO - 1.0)
+    root = bias**0.125
+    risk = np.empty((2 * len(bias) - 1, bias.shape[1]))
+    risk[::2] = bias + spread
+    risk[1::2] = ((1.0 - way) * root[:-1] + way * root[1:]) ** 8 + np.sqrt(spread[:-1] * spread[1:])
     # A cloud without noise may have no risk at all: then all rungs are as good.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
     weights = _elementwise.exp(1.0 - risk / least)
-    rung: FloatArray = (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    rung: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
     return rung
 
 
