@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface._grid_kernels import sum_cells
 
 _FINE = 2.0**30
 _WIDEST = 2.0**20
@@ -41,15 +42,11 @@ def voxel_means(
     """
     origin = points.min(axis=0) if origin is None else origin
     keys = voxel_keys(points, origin, side)
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    scaled = (points - origin) / side
-    corner = np.floor(scaled)
-    counts = np.ones(len(points)) if weights is None else weights
-    total: FloatArray = np.bincount(group, counts).astype(np.float64)
-    means = np.empty((len(first), 3))
-    for axis in range(3):
-        offsets = np.rint((scaled[:, axis] - corner[:, axis]) * _FINE) * counts
-        means[:, axis] = corner[first, axis] + np.bincount(group, offsets) / (total * _FINE)
+    order = np.argsort(keys)  # in any order inside a voxel: the sums are exact
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    means, total = np.empty((len(first), 3)), np.empty(len(first))
+    each = np.ones(1) if weights is None else weights
+    sum_cells(points, each, order, np.append(first, len(order)), origin, side, _FINE, means, total)
     return origin + side * means, total
 
 

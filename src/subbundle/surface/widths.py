@@ -1,8 +1,8 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
 At some vertices robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its variance
-known from `variance`. Narrow windows are tried at one vertex in eight; the heights of wide ones hardly differ from one
-vertex to the next, so these are tried at fewer: at a handful in the area 2π a_j² over which their noise is the same.
+known from `variance`. They are tried at one vertex in eight, and at half of these where windows are so wide that many
+of them lie in the area 2π a_j² over which the noise of a height is the same; the bias is not, so no fewer will do.
 
 The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
 full, with far less noise than the difference to the narrowest would. The risk of a_j is
@@ -35,11 +35,9 @@ _RATIO, _RUNGS = 1.69, 5
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-# Narrow windows are tried at one vertex in so many; wide ones at so many in the area over which their noise is the same.
-_STRIDE, _SAMPLED = 8, 5.0
+# One vertex in so many is tried; half of them where so many have the same noise.
+_STRIDE, _CROWDED = 8, 10.0
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
-# Vertices whose edges are measured.
-_EDGES = 1000
 # Fraction of the largest risk below which a risk is rounding.
 _NO_RISK = 1e-12
 # A difference counts at most so many noise levels: one wild height must not decide for all around it.
@@ -111,12 +109,10 @@ def choose(
 
 
 def _strides(rungs: FloatArray, points: FloatArray, average: Any) -> IntArray:
-    """Of the vertices that are tried, one in so many is for each of the ``rungs``; powers of two, so that they nest."""
-    edges = average[:: max(len(points) // _EDGES, 1)].tocoo()
-    ends = np.arange(0, len(points), max(len(points) // _EDGES, 1))[edges.row], edges.col
-    square = np.sum((points[ends[0]] - points[ends[1]]) ** 2, axis=1)[ends[0] != ends[1]].mean()
-    wanted = 2.0 * np.pi * rungs**2 / (_SAMPLED * _STRIDE * square)
-    return np.asarray(2 ** np.maximum(np.floor(np.log2(wanted)), 0.0).astype(np.int64))
+    """Of the vertices that are tried, one in so many is for each of the ``rungs``."""
+    edges = average[::_STRIDE].tocoo()
+    square = np.sum((points[edges.col] - points[_STRIDE * edges.row]) ** 2, axis=1).sum() / (edges.data < 1.0).sum()
+    return np.where(2.0 * np.pi * rungs**2 > _CROWDED * _STRIDE * square, 2, 1)
 
 
 def _averaged(around: Any, bias: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
