@@ -128,6 +128,25 @@ def local_planes(places, normals, weights, width, band, field, gauge):
 
 
 @kernel
+def cell_keys(points, origin, side, low, shape, keys):
+    """The cells of ``points`` [n, 3] as integers; with an empty ``keys`` [0] only their lowest corner and extent."""
+    for n in range(points.shape[0]):
+        i = int(np.floor((points[n, 0] - origin[0]) / side))
+        j = int(np.floor((points[n, 1] - origin[1]) / side))
+        k = int(np.floor((points[n, 2] - origin[2]) / side))
+        if keys.size > 0:
+            keys[n] = ((i - low[0]) * shape[1] + j - low[1]) * shape[2] + k - low[2]
+            continue
+        if n == 0:
+            low[0], low[1], low[2], shape[0], shape[1], shape[2] = i, j, k, i, j, k
+        low[0], low[1], low[2] = min(low[0], i), min(low[1], j), min(low[2], k)
+        shape[0], shape[1], shape[2] = max(shape[0], i), max(shape[1], j), max(shape[2], k)
+    if keys.size == 0:
+        for axis in range(3):
+            shape[axis] += 1 - low[axis]
+
+
+@kernel
 def sum_cells(points, weights, order, first, origin, side, fine, means, total):
     """Mean [c, 3], in cells, and ``total`` weight [c] of the points ``order[first[c]:first[c + 1]]`` of every cell.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface._grid_kernels import sum_cells
+from subbundle.surface._grid_kernels import cell_keys, sum_cells
 
 _FINE = 2.0**30
 _WIDEST = 2.0**20
@@ -21,15 +21,16 @@ def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
 
     Keys follow the cells, first axis first, whatever other cells are there.
     """
-    cells = np.floor((points - origin) / side).astype(np.int64)
-    cells -= cells.min(axis=0)
-    shape = cells.max(axis=0) + 1
+    low, shape = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    place = np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(origin, dtype=np.float64), float(side)
+    cell_keys(*place, low, shape, np.empty(0, np.int64))
     if shape.max() > _WIDEST:
         raise ValueError(
             f"the cloud must be less than {_WIDEST:.0f} cells of {side:.3g} wide; it is {int(shape.max())} wide. "
             "Remove far outliers, or pass a larger bandwidth."
         )
-    keys: IntArray = (cells[:, 0] * shape[1] + cells[:, 1]) * shape[2] + cells[:, 2]
+    keys: IntArray = np.empty(len(points), np.int64)
+    cell_keys(*place, low, shape, keys)
     return keys
 
 

@@ -106,6 +106,21 @@ def _join(root, a, b):
 
 
 @kernel
+def join_faces(faces, labels):
+    """Number the connected components of the vertices by their first ones, into ``labels`` [n]."""
+    root, count = np.arange(labels.size), 0
+    for f in range(faces.shape[0]):
+        _join(root, faces[f, 0], faces[f, 1])
+        _join(root, faces[f, 1], faces[f, 2])
+    for v in range(labels.size):
+        if root[v] == v:
+            labels[v] = count
+            count += 1
+        else:
+            labels[v] = labels[_root(root, v)]
+
+
+@kernel
 def sum_normals(vertices, faces, out):
     """Add to ``out`` [n, 3] at the corners of ``faces`` [m, 3] their normals, as long as twice their areas."""
     for f in range(faces.shape[0]):

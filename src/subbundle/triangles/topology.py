@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles._edge_kernels import number_edges, part_fans
+from subbundle.triangles._edge_kernels import join_faces, number_edges, part_fans
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,8 @@ def border_edges(faces: IntArray, edges: Edges | None = None) -> IntArray:
 
 def parts_of(faces: IntArray, n: int) -> IntArray:
     """The number of the connected component of each of ``n`` vertices; parts are numbered by their first vertex."""
-    ends = np.concatenate([faces[:, :2], faces[:, 1:]])
-    graph = coo_array((np.ones(len(ends), dtype=np.int8), ends.T), shape=(n, n))
-    labels: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
+    labels: IntArray = np.empty(n, np.int64)
+    join_faces(np.ascontiguousarray(faces, dtype=np.int64), labels)
     return labels
 
 
