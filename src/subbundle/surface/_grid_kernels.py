@@ -157,11 +157,19 @@ def sum_cells(points, weights, order, first, origin, side, fine, means, total):
         for place in range(first[c], first[c + 1]):
             n = order[place]
             w = weights[n] if weights.size > 1 else weights[0]
-            x, y, z = (points[n, 0] - origin[0]) / side, (points[n, 1] - origin[1]) / side, (points[n, 2] - origin[2]) / side
+            x, y, z = (
+                (points[n, 0] - origin[0]) / side,
+                (points[n, 1] - origin[1]) / side,
+                (points[n, 2] - origin[2]) / side,
+            )
             c0, c1, c2 = np.floor(x), np.floor(y), np.floor(z)
             all_of += w
             s0 += np.rint((x - c0) * fine) * w
             s1 += np.rint((y - c1) * fine) * w
             s2 += np.rint((z - c2) * fine) * w
         total[c] = all_of
-        means[c, 0], means[c, 1], means[c, 2] = c0 + s0 / (all_of * fine), c1 + s1 / (all_of * fine), c2 + s2 / (all_of * fine)
+        means[c, 0], means[c, 1], means[c, 2] = (
+            c0 + s0 / (all_of * fine),
+            c1 + s1 / (all_of * fine),
+            c2 + s2 / (all_of * fine),
+        )
