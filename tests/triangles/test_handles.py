@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from subbundle.surface.extract import extract, split_quads
+from subbundle.surface.extract import extract
 from subbundle.triangles.handles import cut_short_loops, short_loops
 from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.quads import split_quads
 
 
 def level_set(field, half, cell):

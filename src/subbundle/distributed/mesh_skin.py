@@ -19,8 +19,9 @@ from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_grid import GridMesh, zero_set
 from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.surface import border, extract, repair
+from subbundle.surface import border, repair
 from subbundle.surface.local import WeightedCloud
+from subbundle.triangles.quads import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Rings of edges from the border in which the mesh may reach beyond the cloud.
@@ -89,7 +90,7 @@ def _manifold(
     found: GridMesh, seeds: TileSeeds, tile: Territory, scale: Scale
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """Names, points and faces near the tile, turned as the seeds are, each edge with at most two faces."""
-    faces = extract.split_quads(found.points, found.quads)
+    faces = split_quads(found.points, found.quads)
     near = tile.near(found.points, MESH_MARGIN * scale.cell)
     faces = faces[near[faces].all(axis=1)]
     if len(faces) == 0:

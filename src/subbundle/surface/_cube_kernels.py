@@ -16,12 +16,11 @@ from subbundle._compiled import kernel
 def count_loops(field, gauge, loops_of, first):
     """Number the dual vertices cell by cell: ``first`` [X, Y, Z] is −1, or the number of the cell's first vertex."""
     count = 0
-    last = field.shape[2] - 1
     first[-1], first[:, -1], first[:, :, -1] = -1, -1, -1
     for i in range(field.shape[0] - 1):
         for j in range(field.shape[1] - 1):
             near = _column(field, i, j, 0)
-            for k in range(last):
+            for k in range(field.shape[2] - 1):
                 first[i, j, k] = -1
                 before, near = near, _column(field, i, j, k + 1)
                 # Most cells have one sign: with the four lines along the last axis that is seen at once.

@@ -1,4 +1,4 @@
-"""Numba loops between points and a grid: spreading, interpolating, local planes, means in cells; and its Laplacian."""
+"""Numba loops between seeds and a grid: spreading over it, interpolating, local planes; and its Laplacian."""
 
 from __future__ import annotations
 
@@ -125,51 +125,3 @@ def local_planes(places, normals, weights, width, band, field, gauge):
         for b in range(shape[1]):
             for c in range(shape[2]):
                 field[a, b, c] = field[a, b, c] / norm[a, b, c] if norm[a, b, c] > 0.0 else np.nan
-
-
-@kernel
-def cell_keys(points, origin, side, low, shape, keys):
-    """The cells of ``points`` [n, 3] as integers; with an empty ``keys`` [0] only their lowest corner and extent."""
-    for n in range(points.shape[0]):
-        i = int(np.floor((points[n, 0] - origin[0]) / side))
-        j = int(np.floor((points[n, 1] - origin[1]) / side))
-        k = int(np.floor((points[n, 2] - origin[2]) / side))
-        if keys.size > 0:
-            keys[n] = ((i - low[0]) * shape[1] + j - low[1]) * shape[2] + k - low[2]
-            continue
-        if n == 0:
-            low[0], low[1], low[2], shape[0], shape[1], shape[2] = i, j, k, i, j, k
-        low[0], low[1], low[2] = min(low[0], i), min(low[1], j), min(low[2], k)
-        shape[0], shape[1], shape[2] = max(shape[0], i), max(shape[1], j), max(shape[2], k)
-    if keys.size == 0:
-        for axis in range(3):
-            shape[axis] += 1 - low[axis]
-
-
-@kernel
-def sum_cells(points, weights, order, first, origin, side, fine, means, total):
-    """Mean [c, 3], in cells, and ``total`` weight [c] of the points ``order[first[c]:first[c + 1]]`` of every cell.
-
-    Offsets inside a cell are whole multiples of 1/``fine`` of its side. One weight may stand for all.
-    """
-    for c in range(total.size):
-        all_of, s0, s1, s2, c0, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for place in range(first[c], first[c + 1]):
-            n = order[place]
-            w = weights[n] if weights.size > 1 else weights[0]
-            x, y, z = (
-                (points[n, 0] - origin[0]) / side,
-                (points[n, 1] - origin[1]) / side,
-                (points[n, 2] - origin[2]) / side,
-            )
-            c0, c1, c2 = np.floor(x), np.floor(y), np.floor(z)
-            all_of += w
-            s0 += np.rint((x - c0) * fine) * w
-            s1 += np.rint((y - c1) * fine) * w
-            s2 += np.rint((z - c2) * fine) * w
-        total[c] = all_of
-        means[c, 0], means[c, 1], means[c, 2] = (
-            c0 + s0 / (all_of * fine),
-            c1 + s1 / (all_of * fine),
-            c2 + s2 / (all_of * fine),
-        )

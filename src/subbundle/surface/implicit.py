@@ -20,12 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.seeds import NEIGHBOURS, Seeds, eighth_neighbour
 
 # Empty cells around the seeds: the transform is periodic, and images must not be felt.
 PAD = 10
@@ -36,8 +35,8 @@ MOST_CELLS = 40_000_000
 SMOOTH, SMOOTH_GIVEN = 1.5, 1.0
 # Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
 _WIDE = 8.0
-# Neighbours whose distance gives the area of a seed, and most cells that a seed may stand for.
-_AREA_NEIGHBOURS, _LARGEST_AREA = 8, 16.0
+# Most cells that a seed may stand for.
+_LARGEST_AREA = 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,15 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
         cell *= 1.1
 
 
-def solve(points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
-    """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3]."""
-    places, areas = grid.places(points), _areas(points, grid.cell)
+def solve(
+    points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int, apart: FloatArray | None = None
+) -> NDArray[np.float32]:
+    """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3].
+
+    The distances ``apart`` [n] of the seeds to their eighth neighbours give the areas; found here unless given.
+    """
+    apart, count = eighth_neighbour(points) if apart is None else apart, min(NEIGHBOURS, len(points) - 1)
+    places, areas = grid.places(points), np.minimum(np.pi * (apart / grid.cell) ** 2 / count, _LARGEST_AREA)
     chi = _poisson(places, normals * areas[:, None], grid, smooth, n_jobs)
     screen(chi, places, areas, n_jobs)
     _wall(chi)
@@ -92,14 +97,6 @@ def _wall(chi: NDArray[np.float32]) -> None:
     for axis in range(3):
         ends = np.moveaxis(chi, axis, 0)
         ends[:2], ends[-2:] = top, top
-
-
-def _areas(points: FloatArray, cell: float) -> FloatArray:
-    """The area [n] each seed stands for, in cells, from the distance to its eighth neighbour."""
-    count = min(_AREA_NEIGHBOURS + 1, len(points))
-    far = cKDTree(points).query(points, k=count)[0][:, -1]
-    areas: FloatArray = np.minimum(np.pi * (far / cell) ** 2 / (count - 1), _LARGEST_AREA)
-    return areas
 
 
 def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:

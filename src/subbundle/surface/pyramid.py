@@ -61,12 +61,11 @@ class Pyramid:
         wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
         while wanted < _SIDE * widest:
             means, counts = voxel_means(points, weights, wanted, origin)
-            if origin is None and len(means) > _FEWER * self._clouds[-1].n_points:
-                wanted *= _STEP
-                continue
-            lattice = None if origin is None else (origin, BLOCK * wanted)
-            self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
-            self._sides.append(wanted)
+            # A piece of a scene has the same levels as all others.
+            if origin is not None or len(means) < _FEWER * self._clouds[-1].n_points:
+                lattice = None if origin is None else (origin, BLOCK * wanted)
+                self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
+                self._sides.append(wanted)
             wanted *= _STEP
 
     def quadric(

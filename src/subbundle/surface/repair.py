@@ -6,7 +6,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.finish import SMALLEST_PART
-from subbundle.triangles.measure import normal_sums
+from subbundle.triangles.measure import face_normals, normal_sums
 from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
 
 # Fraction of a part that must count.
@@ -55,13 +55,6 @@ def fill_holes(
     return np.concatenate([vertices, np.array(middles)]), np.concatenate([faces, *fans])
 
 
-def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Normals [m, 3] of the faces, as long as twice their area."""
-    corners = vertices[faces]
-    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
-    return across
-
-
 def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
     """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
 
@@ -71,18 +64,13 @@ def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) ->
     normals = normal_sums(vertices, faces)
     if not sided:
         across = face_normals(vertices, faces)
-        square = np.einsum("mi,mj->mij", across, across).reshape(-1, 9)
-        axes = np.linalg.eigh(_gathered(square, faces, len(vertices)).reshape(-1, 3, 3))[1][:, :, 2]
+        sums = np.zeros((len(vertices), 3, 3))
+        np.add.at(sums, faces.ravel(), np.repeat(np.einsum("mi,mj->mij", across, across), 3, axis=0))
+        axes = np.linalg.eigh(sums)[1][:, :, 2]
         normals = np.where(np.sum(axes * normals, axis=1, keepdims=True) < 0.0, -axes, axes)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
     return unit
-
-
-def _gathered(values: FloatArray, faces: IntArray, n: int) -> FloatArray:
-    """Sums [n, c] of ``values`` [m, c] over the faces around every vertex."""
-    corners = faces.ravel()
-    return np.column_stack([np.bincount(corners, np.repeat(column, 3), minlength=n) for column in values.T])
 
 
 def keep_large_parts(

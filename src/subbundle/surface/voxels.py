@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface._grid_kernels import cell_keys, sum_cells
 
 _FINE = 2.0**30
 _WIDEST = 2.0**20
@@ -21,16 +20,15 @@ def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
 
     Keys follow the cells, first axis first, whatever other cells are there.
     """
-    low, shape = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    place = np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(origin, dtype=np.float64), float(side)
-    cell_keys(*place, low, shape, np.empty(0, np.int64))
+    cells = np.floor((points - origin) / side).astype(np.int64)
+    cells -= cells.min(axis=0)
+    shape = cells.max(axis=0) + 1
     if shape.max() > _WIDEST:
         raise ValueError(
             f"the cloud must be less than {_WIDEST:.0f} cells of {side:.3g} wide; it is {int(shape.max())} wide. "
             "Remove far outliers, or pass a larger bandwidth."
         )
-    keys: IntArray = np.empty(len(points), np.int64)
-    cell_keys(*place, low, shape, keys)
+    keys: IntArray = (cells[:, 0] * shape[1] + cells[:, 1]) * shape[2] + cells[:, 2]
     return keys
 
 
@@ -43,11 +41,15 @@ def voxel_means(
     """
     origin = points.min(axis=0) if origin is None else origin
     keys = voxel_keys(points, origin, side)
-    order = np.argsort(keys)  # in any order inside a voxel: the sums are exact
-    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    means, total = np.empty((len(first), 3)), np.empty(len(first))
-    each = np.ones(1) if weights is None else weights
-    sum_cells(points, each, order, np.append(first, len(order)), origin, side, _FINE, means, total)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    scaled = (points - origin) / side
+    corner = np.floor(scaled)
+    counts = np.ones(len(points)) if weights is None else weights
+    total: FloatArray = np.bincount(group, counts).astype(np.float64)
+    means = np.empty((len(first), 3))
+    for axis in range(3):
+        offsets = np.rint((scaled[:, axis] - corner[:, axis]) * _FINE) * counts
+        means[:, axis] = corner[first, axis] + np.bincount(group, offsets) / (total * _FINE)
     return origin + side * means, total
 
 

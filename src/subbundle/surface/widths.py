@@ -1,8 +1,7 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
-At some vertices robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its variance
-known from `variance`. They are tried at one vertex in eight, and at half of these where windows are so wide that many
-of them lie in the area 2π a_j² over which the noise of a height is the same; the bias is not, so no fewer will do.
+At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
+variance known from `variance`.
 
 The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
 full, with far less noise than the difference to the narrowest would. The risk of a_j is
@@ -35,8 +34,7 @@ _RATIO, _RUNGS = 1.69, 5
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-# One vertex in so many is tried; half of them where so many have the same noise.
-_STRIDE, _CROWDED = 8, 10.0
+_STRIDE = 8
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
 # Fraction of the largest risk below which a risk is rounding.
 _NO_RISK = 1e-12
@@ -88,60 +86,37 @@ def choose(
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), _STRIDE)
     rows = rows[usable[rows]]
-    strides = _strides(rungs, points, average)
-    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, strides)
-    known = ~np.isinf(gains).any(axis=0)
+    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot)
+    known = np.isfinite(gains).all(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
-    both = np.isfinite(heights[:2]).all(axis=0)
-    if not both.any():
+    if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
-    noise_sq = noise_of(heights[:, both], gains[:, both], rungs)
+    noise_sq = noise_of(heights, gains, rungs)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
-    bias, spread = _averaged(_normalised(near[rows]), *risk_terms(heights, gains, rungs, noise_sq))
-    rung = least_risk(bias, spread)
+    around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
+    both = np.ascontiguousarray(np.concatenate(terms).T)
+    for _ in range(_RISK_ROUNDS):
+        both = around @ both
+    rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
     # From the vertices that were tried to all: those out of reach of any take what is typical.
     total = np.asarray(near.sum(axis=1)).ravel()
-    smooth = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
+    spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
     for _ in range(_RUNG_ROUNDS):
-        smooth = average @ smooth
-    return Widths(width_of(rungs, smooth), float(np.sqrt(noise_sq)))
-
-
-def _strides(rungs: FloatArray, points: FloatArray, average: Any) -> IntArray:
-    """Of the vertices that are tried, one in so many is for each of the ``rungs``."""
-    edges = average[::_STRIDE].tocoo()
-    square = np.sum((points[edges.col] - points[_STRIDE * edges.row]) ** 2, axis=1).sum() / (edges.data < 1.0).sum()
-    return np.where(2.0 * np.pi * rungs**2 > _CROWDED * _STRIDE * square, 2, 1)
-
-
-def _averaged(around: Any, bias: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``bias`` and ``spread`` [rungs, n] averaged over what is ``around`` [n, n]; NaN does not count."""
-    known = np.isfinite(bias)
-    sums = np.ascontiguousarray(np.concatenate([np.where(known, bias, 0.0), np.where(known, spread, 0.0), known]).T)
-    for _ in range(_RISK_ROUNDS):
-        sums = around @ sums
-    whole = np.concatenate([np.nanmean(np.where(known, part, np.nan), axis=1) for part in (bias, spread)])
-    count = np.concatenate([sums.T[2 * len(bias) :]] * 2)
-    mean = np.where(count > 0.0, sums.T[: 2 * len(bias)] / np.maximum(count, 1e-300), whole[:, None])
-    return mean[: len(bias)], mean[len(bias) :]
+        spread = average @ spread
+    return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
 
 
 def heights_at(
-    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot,
-    strides: IntArray | None = None,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-    """Heights over the points and their variances for noise 1, [rungs, n] each; infinite where there is no quadric.
-
-    With ``strides`` [rungs] only one point in so many is tried; NaN at the others.
-    """
-    heights, gains = np.full((len(rungs), len(points)), np.nan), np.full((len(rungs), len(points)), np.nan)
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
+) -> tuple[FloatArray, FloatArray]:
+    """Heights over the points and their variances for noise 1, [rungs, n] each."""
+    heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
     for j, width in enumerate(rungs):
-        tried = slice(None, None, 1 if strides is None else strides[j])
-        widths = np.full(len(points[tried]), width)
-        fit = cloud.quadric(points[tried], normals[tried], widths, cut(pilot, widths), rounds=ROUNDS)
-        heights[j, tried] = np.sum((fit.points - points[tried]) * normals[tried], axis=1)
-        gains[j, tried] = variance.of_height(fit.gain)
+        widths = np.full(len(points), width)
+        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=ROUNDS)
+        heights[j] = np.sum((fit.points - points) * normals, axis=1)
+        gains[j] = variance.of_height(fit.gain)
     return heights, gains
 
 

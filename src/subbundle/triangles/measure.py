@@ -16,6 +16,13 @@ def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
     return areas
 
 
+def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Normals [m, 3] of the faces, as long as twice their area."""
+    corners = vertices[faces]
+    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
+    return across
+
+
 def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Sums [n, 3] over the ``faces`` around every vertex of their normals, as long as twice the areas; for d = 3."""
     sums = np.zeros((len(vertices), 3))
