@@ -18,9 +18,9 @@ from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import repair
 from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
+from subbundle.triangles.measure import face_normals
 from subbundle.triangles.topology import border_edges, parts_of
 
 # Distance from a seed up to which a vertex is seen, in windows and in cells.
@@ -88,7 +88,7 @@ def sort_out(
     bridged: list[float] = []
     left: list[float] = []
     if unseen.size:
-        area = 0.5 * np.linalg.norm(repair.face_normals(vertices, faces), axis=1)
+        area = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
         part = parts_of(faces[unseen], len(vertices))[faces[unseen][:, 0]]
         order = np.argsort(part, kind="stable")
         for rows in np.split(unseen[order], np.flatnonzero(np.diff(part[order])) + 1):
