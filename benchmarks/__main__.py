@@ -19,7 +19,7 @@ NAMES = (
     "startup", "force", "kernels", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "scans", "round_trip", "noisy_distances", "all_pairs", "embedding", "atlas_embedding", "r50", "riemannian",
     "sphere_curves", "tables", "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz",
-    "viewer", "small_tables", "scale_out", "mesh_tiles",
+    "viewer", "small_tables", "scale_out", "mesh_tiles", "mesh_speed",
 )  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import trimesh
 
-from subbundle.surface.extract import extract, split_quads
+from subbundle.surface.extract import extract
+from subbundle.triangles.quads import split_quads
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "nefertiti-lowres.obj"
 

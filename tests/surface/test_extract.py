@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from subbundle.surface.extract import extract, split_quads, tables
+from subbundle.surface.extract import extract, tables
 from subbundle.surface.repair import make_manifold, vertex_normals
 from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.quads import split_quads
 from subbundle.triangles.topology import split_umbrellas
 
 
@@ -89,3 +90,56 @@ def test_fans_that_touch_in_a_point_are_parted():
     assert len(parted) == 6
     assert np.array_equal(old[corners], faces)
     assert len(np.intersect1d(corners[0], corners[1])) == 0
+
+
+def test_fans_are_those_that_a_walk_around_their_vertex_finds():
+    rng = np.random.default_rng(0)
+    faces = np.array([rng.choice(30, 3, replace=False) for _ in range(60)])
+    _, corners, old = split_umbrellas(rng.standard_normal((30, 3)), faces)
+    assert np.array_equal(old[corners], faces)
+    assert (np.diff(old) >= 0).all()
+    ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]], axis=2)
+    shared = {}
+    for f, three in enumerate(ends.tolist()):
+        for end in three:
+            shared.setdefault(tuple(end), []).append(f)
+    for v in range(30):
+        left, fans = set(np.flatnonzero((faces == v).any(axis=1))), []
+        while left:
+            fan = walk = {left.pop()}
+            while walk:
+                beside = {
+                    g for ab, both in shared.items() if v in ab and len(both) == 2 and walk & set(both) for g in both
+                }
+                walk = beside & left
+                left, fan = left - walk, fan | walk
+            fans.append(fan)
+        names = [{corners[f][list(faces[f]).index(v)] for f in fan} for fan in fans]
+        assert all(len(name) == 1 for name in names)
+        assert len(set.union(set(), *names)) == len(fans)
+
+
+def test_a_gauge_that_says_nothing_changes_nothing():
+    rng = np.random.default_rng(0)
+    field = rng.standard_normal((12, 13, 14)).astype(np.float32)
+    field[rng.random(field.shape) < 0.02] = np.nan
+    # With a gauge every cell is looked at corner by corner, without one column by column.
+    gauge = np.zeros((*field.shape, 3), np.float32)
+    gauge[..., 0] = 1.0
+    plain, turned = extract(field), extract(field, gauge)
+    assert np.array_equal(plain[0], turned[0])
+    assert np.array_equal(plain[1], turned[1])
+    # A quad per crossed edge inside whose four cells are known all round.
+    known = ~np.isnan(field)
+    whole = np.ones_like(field[1:, 1:, 1:], np.bool_)
+    for x, y, z in np.ndindex(2, 2, 2):
+        whole &= known[x : 11 + x, y : 12 + y, z : 13 + z]
+    crossed = (field > 0.0)[1:-1, 1:-1, 1:-1] != (field > 0.0)[1:-1, 1:-1, 2:]
+    around = whole[:-1, :-1, 1:] & whole[1:, :-1, 1:] & whole[:-1, 1:, 1:] & whole[1:, 1:, 1:]
+    along_last = int((crossed & around).sum())
+    edges = plain[0][plain[1]]
+    # The four vertices of such a quad lie in cells that have the last coordinate in common.
+    same = (np.ptp(np.floor(edges[:, :, 2]), axis=1) == 0) & (np.ptp(np.floor(edges[:, :, :2]), axis=1) == 1).all(
+        axis=1
+    )
+    assert int(same.sum()) == along_last

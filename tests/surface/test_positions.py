@@ -1,5 +1,7 @@
 """How vertices get their places: windows, variances and what is taken back, against closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,36 @@ def test_levels_of_a_pyramid_tell_the_same_heights():
     # Voxels of 0.09 uncorrected would lower the sphere by 0.0081/12 = 0.0007; a thin sheet fills them less than evenly.
     assert abs(apart.mean()) < 0.0003
     assert np.allclose(thinned.mass, whole.mass, rtol=0.05)
+
+
+def test_voxel_means_of_an_exact_plane_give_the_same_plane():
+    # Means of points of a plane lie on it, so every level tells heights without error, as long as it is there.
+    rng = np.random.default_rng(0)
+    flat = rng.uniform(-1.0, 1.0, (20000, 2))
+    points = np.column_stack([flat, 0.3 * flat[:, 0] - 0.2 * flat[:, 1]])
+    levels = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.014, widest=0.3)
+    normal = np.array([-0.3, 0.2, 1.0]) / np.sqrt(1.13)
+    start = points[np.abs(flat).max(axis=1) < 0.3][:40] + 0.01 * normal
+    for width in widths.ladder(Pilot(0.0, 0.014, 0.03)):
+        fit = levels.quadric(start, np.tile(normal, (40, 1)), np.full(40, width), np.full(40, 0.1), rounds=2)
+        assert np.abs(fit.points @ normal).max() < 1e-9
+        assert np.abs(fit.normals @ normal - 1.0).max() < 1e-9
+    held = [cloud.n_points for cloud in levels._clouds]
+    assert len(held) > 2
+    assert all(less < 0.6 * more for more, less in pairwise(held))
+
+
+def test_the_risk_between_two_rungs_is_interpolated():
+    rungs = widths.ladder(Pilot(0.0, 1.0, 1.0))
+    for strength in (1e-4, 1e-3, 1e-2):
+        # A bias that grows like a and a variance that falls like 1/a² are exact between rungs, too.
+        found = widths.least_risk(strength * rungs[:, None] ** 2, rungs[:, None] ** -2.0)
+        steps = np.arange(0.0, len(rungs) - 0.5, 0.5)
+        fine = rungs[0] * (rungs[1] / rungs[0]) ** steps
+        risk = strength * fine**2 + fine**-2.0
+        risk[0] = fine[0] ** -2.0  # the bias of the narrowest is not seen
+        weights = np.exp(1.0 - risk / risk.min())
+        assert found[0] == pytest.approx((steps @ weights) / weights.sum(), rel=1e-9)
 
 
 def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():

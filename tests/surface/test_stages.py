@@ -9,6 +9,7 @@ import subbundle as sb
 from subbundle.local.model import fit_local
 from subbundle.local.tuning import REACH
 from subbundle.surface import border, voxels
+from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import orient
 from subbundle.surface.pilot import look
@@ -51,6 +52,15 @@ def test_projections_are_exact_to_second_order(how):
         # The plain ridge is off by κ a². What is left is of order a⁴, 0.01 and 0.04 of that, and the uneven sampling:
         # 1/√n with n = 200 and 800 effective neighbours, 0.07 and 0.035 of it.
         assert np.abs(np.linalg.norm(found, axis=1) - 1.0).mean() < 0.12 * a**2
+
+
+def test_a_walk_that_stands_is_over():
+    data = sb.datasets.sphere(5000, noise=0.02, seed=0)
+    cloud = WeightedCloud(data.points)
+    found = cloud.fit(data.points[:500], 0.15, rounds=4).points
+    on = fit_local(cloud.cloud, data.points[:500], 0.15, 2, steps=8, errors="none").points
+    # Steps end below 0.01 bandwidths, and each is at most a half of the one before.
+    assert np.linalg.norm(found - on, axis=1).max() < 0.01 * 0.15
 
 
 def test_weights_count_as_repetitions():
@@ -119,6 +129,19 @@ def test_voxel_means_keep_mass_and_centre():
 def test_voxels_too_small_for_the_extent_are_refused():
     with pytest.raises(ValueError, match="Remove far outliers"):
         voxels.voxel_means(np.array([[0.0, 0.0, 0.0], [1e9, 0.0, 0.0]]), None, 1.0)
+
+
+def test_the_divergence_of_what_is_spread():
+    rng = np.random.default_rng(0)
+    places, vectors = rng.uniform(2.0, 9.0, (50, 3)), rng.standard_normal((50, 3))
+    found = np.zeros((12, 12, 12))
+    splat_divergence(places, vectors, found)
+    spread = np.zeros((12, 12, 12, 3))
+    for place, vector in zip(places, vectors, strict=True):
+        hats = [np.maximum(1.0 - np.abs(np.arange(12) - x), 0.0) for x in place]
+        spread += np.einsum("i,j,k,d->ijkd", *hats, vector)
+    central = sum(0.5 * (np.roll(spread[..., a], -1, a) - np.roll(spread[..., a], 1, a)) for a in range(3))
+    assert np.allclose(found, central, atol=1e-13)
 
 
 def test_the_drift_at_a_straight_border():

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from subbundle.surface.extract import extract, split_quads
+from subbundle.surface.extract import extract
 from subbundle.triangles.handles import cut_short_loops, short_loops
 from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.quads import split_quads
 
 
 def level_set(field, half, cell):
@@ -34,6 +35,14 @@ def test_the_tube_of_a_torus_is_cut_where_it_is_thin_enough(torus):
     assert np.hypot(*cut.middles[0, :2]) == pytest.approx(1.0, abs=0.05)
     whole = cut_short_loops(vertices, faces, 1.1, scale)
     assert np.array_equal(whole.faces, faces)
+
+
+def test_a_handle_is_found_beside_a_sphere(torus):
+    ball = level_set(lambda x, y, z: np.sqrt(x * x + y * y + z * z) - 0.5, (0.6, 0.6, 0.6), 0.1)
+    assert len(short_loops(*ball, 10.0, np.ones(len(ball[0])))[0]) == 0
+    vertices = np.concatenate([ball[0] + 5.0, torus[0]])
+    faces = np.concatenate([ball[1], torus[1] + len(ball[0])])
+    assert len(short_loops(vertices, faces, 1.26 * 1.42, np.ones(len(vertices)))[0]) > 0
 
 
 def test_lengths_count_less_where_the_scale_is_small(torus):

@@ -23,10 +23,8 @@ from subbundle.distributed.tiles import TilePlan
 from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.prepare import Prepared, prepare
+from subbundle.surface.prepare import prepare
 
-# Seeds at which narrow windows are compared.
-_COMPARED = 2000
 # Points of a scene up to which all are looked at; of more, places, and points around each and around all.
 _ALL, _PLACES, _AROUND_ONE, _AROUND_ALL = 250_000, 32, 6000, 300_000
 # Windows that the surroundings of a place must be wide, from their middle.
@@ -93,15 +91,5 @@ def scale_of(
         return scale
     names = names_of(scale.cells(seeds.points, planting.KEEP))
     least = planting.valley(mass_fraction(seeds, names, scale, np.arange(len(names))))
-    return replace(scale, least_mass=least, height_noise=_height_noise(cloud, seeds, scan))
-
-
-def _height_noise(cloud: WeightedCloud, seeds: planting.Seeds, scan: Prepared) -> float:
-    """The noise that explains by how much heights at the two narrowest windows differ, as `surface.widths` takes it."""
-    some = seeds.take(np.arange(0, len(seeds.points), max(len(seeds.points) // _COMPARED, 1)))
-    rungs = choosing.ladder(scan.pilot)[:2]
-    heights, gains = choosing.heights_at(cloud, some.points, some.normals, rungs, scan.pilot)
-    known = np.isfinite(gains).all(axis=0)
-    if not known.any():
-        return scan.pilot.noise
-    return float(np.sqrt(choosing.noise_of(heights[:, known], gains[:, known], rungs)))
+    noise = choosing.noise_square(cloud, seeds.points, seeds.normals, scan.pilot)
+    return replace(scale, least_mass=least, height_noise=float(np.sqrt(noise)))

@@ -20,9 +20,10 @@ from subbundle.distributed.mesh_grid import GridMesh, zero_set
 from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.surface import border, extract, openings, repair
+from subbundle.surface import border, openings, repair
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
+from subbundle.triangles.quads import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Kernel mass, in that of the nearest seed, below which a vertex lies outside: there windows see the edge of the cloud
@@ -89,7 +90,7 @@ def skin_of(
 
 def _manifold(found: GridMesh, tile: Territory, scale: Scale) -> tuple[IntArray, FloatArray, IntArray]:
     """Names, points and faces near the tile, each edge with at most two faces."""
-    faces = extract.split_quads(found.points, found.quads)
+    faces = split_quads(found.points, found.quads)
     near = tile.near(found.points, scale.margin * scale.cell)
     faces = faces[near[faces].all(axis=1)]
     if len(faces) == 0:

@@ -8,16 +8,25 @@ from subbundle._compiled import kernel
 
 
 @kernel
-def splat(places, vectors, out):
-    """Add ``vectors`` [n, m] at ``places`` [n, 3] (in cells) to the grid ``out`` [m, X, Y, Z], trilinearly."""
+def splat_divergence(places, vectors, out):
+    """Add ∇·V to ``out`` [X, Y, Z], V the ``vectors`` [n, 3] spread trilinearly from ``places`` [n, 3] (in cells).
+
+    Central differences ½ (V(x + 1) − V(x − 1)): what a grid point has of V enters its two neighbours along each axis.
+    """
     for n in range(places.shape[0]):
         i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
         x, y, z = places[n, 0] - i, places[n, 1] - j, places[n, 2] - k
         for corner in range(8):
             di, dj, dk = corner & 1, (corner >> 1) & 1, corner >> 2
-            w = (x if di else 1.0 - x) * (y if dj else 1.0 - y) * (z if dk else 1.0 - z)
-            for m in range(vectors.shape[1]):
-                out[m, i + di, j + dj, k + dk] += w * vectors[n, m]
+            w = 0.5 * (x if di else 1.0 - x) * (y if dj else 1.0 - y) * (z if dk else 1.0 - z)
+            a, b, c = i + di, j + dj, k + dk
+            v0, v1, v2 = w * vectors[n, 0], w * vectors[n, 1], w * vectors[n, 2]
+            out[a - 1, b, c] += v0
+            out[a + 1, b, c] -= v0
+            out[a, b - 1, c] += v1
+            out[a, b + 1, c] -= v1
+            out[a, b, c - 1] += v2
+            out[a, b, c + 1] -= v2
 
 
 @kernel

@@ -11,7 +11,6 @@ vertex; that is where the mesh ends.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +35,12 @@ def extract_with_cells(
     """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: its name in the grid."""
     sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
-    first = np.full(field.shape, -1, dtype=np.int32)
+    first = np.empty(field.shape, np.int32)
     vertices = np.zeros((count_loops(field, sides, loops_of, first), 3))
-    place_vertices(field, sides, first, loop_of, vertices)
-    quads = np.empty((join_quads(field, sides, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
-    join_quads(field, sides, first, loop_of, quads)
-    cells = np.argwhere(first >= 0)
+    cells = np.column_stack(np.unravel_index(np.flatnonzero(first.ravel() >= 0), field.shape))
+    place_vertices(field, sides, cells, first, loop_of, vertices)
+    quads = np.empty((join_quads(field, sides, cells, first, loop_of, np.empty((0, 4), np.int64)), 4), np.int64)
+    join_quads(field, sides, cells, first, loop_of, quads)
     begin = first[tuple(cells.T)]
     count = np.diff(np.append(begin, len(vertices)))
     loops = np.arange(len(vertices)) - np.repeat(begin, count)
@@ -101,24 +100,3 @@ def _edge(a: int, b: int) -> int:
     low, axis = min(a, b), (a ^ b).bit_length() - 1
     bits = [low >> other & 1 for other in range(3) if other != axis]
     return 4 * axis + bits[0] + 2 * bits[1]
-
-
-def split_quads(vertices: FloatArray, quads: IntArray) -> IntArray:
-    """Triangles [2m, 3]: every quad cut so that its two triangles bend least; of equals, along the shorter diagonal."""
-    a, b, c, d = (vertices[quads[:, i]] for i in range(4))
-    bend_ac = _cosine(a, b, c, a, c, d)
-    bend_bd = _cosine(a, b, d, b, c, d)
-    shorter = np.linalg.norm(a - c, axis=1) <= np.linalg.norm(b - d, axis=1)
-    by_ac = np.where(np.abs(bend_ac - bend_bd) < 0.05, shorter, bend_ac > bend_bd)[:, None]
-    first = np.where(by_ac, quads[:, [0, 1, 2]], quads[:, [0, 1, 3]])
-    second = np.where(by_ac, quads[:, [0, 2, 3]], quads[:, [1, 2, 3]])
-    return np.stack([first, second], axis=1).reshape(-1, 3)
-
-
-def _cosine(*corners: Any) -> FloatArray:
-    """Cosine of the angle between the normals of two triangles."""
-    first = np.cross(corners[1] - corners[0], corners[2] - corners[0])
-    second = np.cross(corners[4] - corners[3], corners[5] - corners[3])
-    size = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    cosine: FloatArray = np.sum(first * second, axis=1) / np.maximum(size, 1e-300)
-    return cosine

@@ -23,9 +23,9 @@ from scipy import fft
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-from subbundle.surface._grid_kernels import local_planes, splat
+from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.seeds import NEIGHBOURS, Seeds
 
 # Empty cells around the seeds: the transform is periodic, and images must not be felt.
 PAD = 10
@@ -36,8 +36,8 @@ MOST_CELLS = 40_000_000
 SMOOTH, SMOOTH_GIVEN = 1.5, 1.0
 # Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
 _WIDE = 8.0
-# Neighbours whose distance gives the area of a seed, and most cells that a seed may stand for.
-_AREA_NEIGHBOURS, _LARGEST_AREA = 8, 16.0
+# Most cells that a seed may stand for.
+_LARGEST_AREA = 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,14 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
         cell *= 1.1
 
 
-def solve(points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
-    """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3]."""
-    places, areas = grid.places(points), areas_of(points, grid.cell)
+def solve(
+    points: FloatArray, normals: FloatArray, grid: Grid, smooth: float, n_jobs: int, apart: FloatArray | None = None
+) -> NDArray[np.float32]:
+    """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3].
+
+    The distances ``apart`` [n] of the seeds to their eighth neighbours give the areas; found here unless given.
+    """
+    places, areas = grid.places(points), areas_of(points, grid.cell, apart)
     chi = _poisson(places, normals * areas[:, None], grid, smooth, n_jobs)
     screen(chi, places, areas, n_jobs)
     _wall(chi)
@@ -94,26 +99,20 @@ def _wall(chi: NDArray[np.float32]) -> None:
         ends[:2], ends[-2:] = top, top
 
 
-def areas_of(points: FloatArray, cell: float) -> FloatArray:
-    """The area [n] each seed stands for, in cells, from the distance to its eighth neighbour."""
-    reach = cell * np.sqrt(_LARGEST_AREA * _AREA_NEIGHBOURS / np.pi)
-    far = cKDTree(points).query(points, k=[_AREA_NEIGHBOURS + 1], distance_upper_bound=reach)[0][:, 0]
-    areas: FloatArray = np.minimum(np.pi * (far / cell) ** 2 / _AREA_NEIGHBOURS, _LARGEST_AREA)
+def areas_of(points: FloatArray, cell: float, apart: FloatArray | None = None) -> FloatArray:
+    """The area [n] each seed stands for, in cells, from its distance ``apart`` [n] to its eighth neighbour."""
+    if apart is None:
+        # Beyond this reach an area is the largest, whatever lies there.
+        reach = cell * np.sqrt(_LARGEST_AREA * NEIGHBOURS / np.pi)
+        apart = cKDTree(points).query(points, k=[NEIGHBOURS + 1], distance_upper_bound=reach)[0][:, 0]
+    areas: FloatArray = np.minimum(np.pi * (apart / cell) ** 2 / NEIGHBOURS, _LARGEST_AREA)
     return areas
 
 
 def _poisson(places: FloatArray, vectors: FloatArray, grid: Grid, smooth: float, n_jobs: int) -> NDArray[np.float32]:
     """χ [X, Y, Z] in units of its jump; lengths are cells."""
-    field = np.zeros((3, *grid.shape), np.float32)
-    splat(places, np.ascontiguousarray(vectors), field)
     source = np.zeros(grid.shape, np.float32)
-    for axis in range(3):
-        # ½ (V(x + 1) − V(x − 1)); the pad is empty, so nothing is lost at the ends.
-        out, part = np.moveaxis(source, axis, 0), np.moveaxis(field[axis], axis, 0)
-        part *= np.float32(0.5)
-        out[:-1] += part[1:]
-        out[1:] -= part[:-1]
-    del field
+    splat_divergence(places, np.ascontiguousarray(vectors), source)
     spectrum = fft.rfftn(source, workers=n_jobs, overwrite_x=True)
     k = [2.0 * np.pi * fft.fftfreq(n).astype(np.float32) for n in grid.shape[:2]]
     k.append(2.0 * np.pi * fft.rfftfreq(grid.shape[2]).astype(np.float32))

@@ -18,14 +18,15 @@ from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import repair
+from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
+from subbundle.triangles.measure import face_normals
 from subbundle.triangles.topology import border_edges, parts_of
 
 # Distance from a seed up to which a vertex is seen, in windows and in cells.
 SEEN, SEEN_CELLS = 1.0, 2.0
 # Part of the distance to its eighth neighbour for which a seed speaks, and how many times the usual reach that may be.
-_NEIGHBOURS, _SPEAKS, _FURTHEST = 8, 0.8, 2.0
+_SPEAKS, _FURTHEST = 0.8, 2.0
 # Cosine of the angle between a seed and a vertex up to which they look opposite ways; seeds that are asked at most.
 _OPPOSITE, _MOST_ASKED = 0.0, 64
 # Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
@@ -44,14 +45,14 @@ class Sight:
     """What ``seeds`` [m, 3] with outward ``normals`` [m, 3] see, up to a distance ``near``.
 
     Where seeds are sparse, each speaks for a wider disc: distances are scaled as the distance to the eighth neighbour
-    of the seed grows beyond what it is on a full sheet. A vertex is seen if a seed that looks its way is nearer than
-    ``near``: where one wall of two was not scanned, the zero set closes along the back of the other, near its seeds,
-    which say nothing about a surface that faces the other way.
+    of the seed (``apart`` [m], if it is known already) grows beyond what it is on a full sheet. A vertex is seen if a
+    seed that looks its way is nearer than ``near``: where one wall of two was not scanned, the zero set closes along
+    the back of the other, near its seeds, which say nothing about a surface that faces the other way.
     """
 
-    def __init__(self, seeds: FloatArray, normals: FloatArray, near: float) -> None:
+    def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
         self._tree, self._normals, self._near = cKDTree(seeds), normals, near
-        apart = self._tree.query(seeds, k=min(_NEIGHBOURS + 1, len(seeds)))[0][:, -1]
+        apart = eighth_neighbour(seeds) if apart is None else apart
         self._scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
 
     def of(self, vertices: FloatArray, normals: FloatArray) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
@@ -87,7 +88,7 @@ def sort_out(
     bridged: list[float] = []
     left: list[float] = []
     if unseen.size:
-        area = 0.5 * np.linalg.norm(repair.face_normals(vertices, faces), axis=1)
+        area = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
         part = parts_of(faces[unseen], len(vertices))[faces[unseen][:, 0]]
         order = np.argsort(part, kind="stable")
         for rows in np.split(unseen[order], np.flatnonzero(np.diff(part[order])) + 1):

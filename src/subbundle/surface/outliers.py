@@ -57,8 +57,8 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     """
     nearest = _nearest(vertices, points)
     away = points - vertices[nearest]
-    height = np.abs(np.sum(away * normals[nearest], axis=1))
-    aside = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))
+    height = np.abs(np.einsum("nd,nd->n", away, normals[nearest]))
+    aside = np.sqrt(np.maximum(np.einsum("nd,nd->n", away, away) - height**2, 0.0))
     # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
     noise = _local_median(vertices[nearest], height, height <= window, _VOXEL * cell) / _MEDIAN
     far = height > _LEVELS * np.maximum(noise, _FLOOR * cell)

@@ -26,7 +26,7 @@ _SIDE, _LEAST_SPACINGS = 0.4, 1.2
 _FILLED = 0.8
 # Side of the blocks of a scene, in voxels: a sheet fills a leaf of the search tree.
 BLOCK = 5.0
-# Ratio of the sides of one level and the next.
+# Ratio of the sides of one level and the next; one that has not so many times fewer points is left out.
 _STEP = 1.8
 
 
@@ -61,9 +61,11 @@ class Pyramid:
         wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
         while wanted < _SIDE * widest:
             means, counts = voxel_means(points, weights, wanted, origin)
-            lattice = None if origin is None else (origin, BLOCK * wanted)
-            self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
-            self._sides.append(wanted)
+            # A piece of a scene has the same levels as all others.
+            if origin is not None or _STEP * len(means) < self._clouds[-1].n_points:
+                lattice = None if origin is None else (origin, BLOCK * wanted)
+                self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
+                self._sides.append(wanted)
             wanted *= _STEP
 
     def quadric(

@@ -6,6 +6,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.finish import SMALLEST_PART
+from subbundle.triangles.measure import face_normals, normal_sums
 from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
 
 # Fraction of a part that must count.
@@ -19,20 +20,24 @@ def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[
     Returns vertices, faces and for the first vertices the row each had before; the rest lie in the middle of filled
     holes.
     """
+    edges = edges_of(faces)
     for _ in range(_ROUNDS):
-        edges = edges_of(faces)
-        crowded = (edges.counts > 2)[edges.of_face].any(axis=1)
-        if not crowded.any():
+        if edges.counts.max(initial=0) <= 2:
             break
-        faces = faces[~crowded]
-    vertices, faces, rows = split_umbrellas(vertices, faces)
-    vertices, faces = fill_holes(vertices, faces, width)
+        faces = faces[~(edges.counts > 2)[edges.of_face].any(axis=1)]
+        edges = edges_of(faces)
+    vertices, faces, rows = split_umbrellas(vertices, faces, edges)
+    # Parting fans leaves every edge of one or two faces as it was, only with other names for its ends.
+    border = border_edges(faces, edges) if edges.counts.max(initial=0) <= 2 else None
+    vertices, faces = fill_holes(vertices, faces, width, border)
     return vertices, faces, rows
 
 
-def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray]:
+def fill_holes(
+    vertices: FloatArray, faces: IntArray, width: float, border: IntArray | None = None
+) -> tuple[FloatArray, IntArray]:
     """Close border loops that fit into a ball of diameter ``width`` by a fan around their middle."""
-    border = border_edges(faces)
+    border = border_edges(faces) if border is None else border
     middles: list[FloatArray] = []
     fans: list[IntArray] = []
     for rows in loops_of(border):
@@ -50,34 +55,22 @@ def fill_holes(vertices: FloatArray, faces: IntArray, width: float) -> tuple[Flo
     return np.concatenate([vertices, np.array(middles)]), np.concatenate([faces, *fans])
 
 
-def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Normals [m, 3] of the faces, as long as twice their area."""
-    corners = vertices[faces]
-    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
-    return across
-
-
 def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
     """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
 
     Unless the mesh is ``sided``, faces may be turned against each other. Then the normal is the axis they share, the
     leading eigenvector of Σ n nᵀ.
     """
-    across = face_normals(vertices, faces)
-    normals = _gathered(across, faces, len(vertices))
+    normals = normal_sums(vertices, faces)
     if not sided:
-        square = np.einsum("mi,mj->mij", across, across).reshape(-1, 9)
-        axes = np.linalg.eigh(_gathered(square, faces, len(vertices)).reshape(-1, 3, 3))[1][:, :, 2]
+        across = face_normals(vertices, faces)
+        sums = np.zeros((len(vertices), 3, 3))
+        np.add.at(sums, faces.ravel(), np.repeat(np.einsum("mi,mj->mij", across, across), 3, axis=0))
+        axes = np.linalg.eigh(sums)[1][:, :, 2]
         normals = np.where(np.sum(axes * normals, axis=1, keepdims=True) < 0.0, -axes, axes)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
     return unit
-
-
-def _gathered(values: FloatArray, faces: IntArray, n: int) -> FloatArray:
-    """Sums [n, c] of ``values`` [m, c] over the faces around every vertex."""
-    corners = faces.ravel()
-    return np.column_stack([np.bincount(corners, np.repeat(column, 3), minlength=n) for column in values.T])
 
 
 def keep_large_parts(

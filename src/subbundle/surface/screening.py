@@ -59,9 +59,10 @@ class _System:
         return out
 
     def precondition(self, field: Field) -> Field:
-        spectrum = fft.rfftn(field, workers=self._n_jobs) * self._inverse
-        solved: Field = fft.irfftn(spectrum, s=self._shape, workers=self._n_jobs).astype(np.float32)
-        return solved
+        spectrum = fft.rfftn(field, workers=self._n_jobs)
+        spectrum *= self._inverse
+        solved: Field = fft.irfftn(spectrum, s=self._shape, workers=self._n_jobs, overwrite_x=True)
+        return solved.astype(np.float32, copy=False)
 
 
 def _conjugate_gradients(system: _System, right: Field, x: Field) -> Field:

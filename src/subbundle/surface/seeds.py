@@ -30,8 +30,8 @@ _LEAST_RELIABLE = 0.01
 # fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
 LEAST_MASS, SURROUNDINGS, SPARSER = 0.08, 16, 4
 _HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
-# Observations whose normals turn a seed.
-_AROUND = 8
+# Observations whose normals turn a seed; seeds whose distance says what area one stands for.
+_AROUND, NEIGHBOURS = 8, 8
 # Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in grid cells.
 START, KEEP = 1.25, 0.94
 
@@ -58,6 +58,11 @@ class Seeds:
     def take(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Seeds:
         """The seeds at ``rows``."""
         return Seeds(self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows])
+
+
+def eighth_neighbour(points: FloatArray) -> FloatArray:
+    """The distance [n] of each of ``points`` [n, 3] to its eighth neighbour."""
+    return np.asarray(cKDTree(points).query(points, k=min(NEIGHBOURS + 1, len(points)))[0][:, -1])
 
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:

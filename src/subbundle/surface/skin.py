@@ -15,9 +15,10 @@ from subbundle.surface.layers import without_layers
 from subbundle.surface.openings import Openings
 from subbundle.surface.orient import Orientation
 from subbundle.surface.prepare import Prepared
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
+from subbundle.triangles.quads import split_quads
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
@@ -64,12 +65,13 @@ def around(
     big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
     points, normals = seeds.points[big], outward[big]
     smooth = implicit.SMOOTH if scan.facing is None else implicit.SMOOTH_GIVEN
-    field = implicit.solve(points, normals, grid, smooth, n_jobs)
+    apart = eighth_neighbour(points)
+    field = implicit.solve(points, normals, grid, smooth, n_jobs, apart)
     stage("extracting triangles")
     vertices, faces = _triangles(field, None, grid, DEFECT * grid.cell)
     del field
     stage("openings and handles")
-    sight = openings.Sight(points, normals, max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell))
+    sight = openings.Sight(points, normals, max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell), apart)
     far, seen, scale = sight.of(vertices, repair.vertex_normals(vertices, faces))
     keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
     faces = repair.keep_large_parts(vertices, faces[keep], seen)
@@ -111,6 +113,6 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
     if len(quads) == 0:
         raise ValueError("points must lie around a surface; no surface was found between the seeds.")
     vertices = grid.origin + grid.cell * places
-    vertices, faces, _ = repair.make_manifold(vertices, extract.split_quads(vertices, quads), width)
+    vertices, faces, _ = repair.make_manifold(vertices, split_quads(vertices, quads), width)
     faces, old = repair.compact(faces, len(vertices))
     return vertices[old], faces

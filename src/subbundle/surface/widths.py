@@ -3,14 +3,16 @@
 At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
 variance known from `variance`.
 
-The bias of a quadric grows like a⁴, so the difference to the height two rungs narrower shows it almost in full, with
-far less noise than the difference to the narrowest would. The risk of a_j is
+The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
+full, with far less noise than the difference to the narrowest would. The risk of a_j is
 
-    R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = max(j − 2, 0),
+    R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = j − 1,
 
-⟨·⟩ an average over the mesh around the vertex. Taking the bandwidth of least risk would follow the noise in R; instead
-log a is averaged with weights exp(−R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but such that
-at the two narrowest windows, where there is hardly any bias, the typical difference is explained.
+⟨·⟩ an average over the mesh around the vertex. Halfway between two rungs the bias is interpolated linearly in a, as it
+grows at edges (where it grows faster the window is taken narrower than it might be), the variance as a power. Taking
+the bandwidth of least risk would follow the noise in R; instead log a is averaged with weights exp(−R_j/min R), and
+smoothed over the mesh. σ² is not taken from the pilot but such that at two narrow windows, where there is hardly any
+bias, the typical difference is explained.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 
 ROUNDS = 2
-_RATIO, _RUNGS, _APART = 1.35, 8, 2
+_RATIO, _RUNGS = 1.69, 5
 # Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
 _LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
-_STRIDE = 8
+# One vertex in so many is tried, and so many are enough for the noise.
+_STRIDE, _COMPARED = 8, 4000
 _RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
 # Fraction of the largest risk below which a risk is rounding.
 _NO_RISK = 1e-12
@@ -90,15 +93,15 @@ def choose(
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
-    reach = (average @ average @ average).tocsr()
-    noise_sq = noise_of(heights, gains, rungs)
-    around, terms = _normalised(reach[rows][:, rows]), risk_terms(heights, gains, rungs, noise_sq)
+    noise_sq = noise_square(cloud, points[rows], normals[rows], pilot)
+    # What is within three edges of the vertices that were tried.
+    near = (average @ (average @ average[:, rows])).tocsr()
+    around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
     both = np.ascontiguousarray(np.concatenate(terms).T)
     for _ in range(_RISK_ROUNDS):
         both = around @ both
     rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
     # From the vertices that were tried to all: those out of reach of any take what is typical.
-    near = reach[:, rows]
     total = np.asarray(near.sum(axis=1)).ravel()
     spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
     for _ in range(_RUNG_ROUNDS):
@@ -119,8 +122,18 @@ def heights_at(
     return heights, gains
 
 
-def noise_of(heights: FloatArray, gains: FloatArray, rungs: FloatArray) -> float:
-    """σ² that explains by how much the ``heights`` [rungs, n] of the two narrowest windows differ."""
+def noise_square(cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot) -> float:
+    """σ² that explains by how much heights over some of ``points`` differ between the narrowest window and the next.
+
+    That is half a rung wider: over a whole one a detailed surface differs by more than noise.
+    """
+    some = slice(None, None, max(len(points) // _COMPARED, 1))
+    rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
+    heights, gains = heights_at(cloud, points[some], normals[some], rungs, pilot)
+    known = np.isfinite(gains).all(axis=0)
+    if not known.any():
+        return pilot.noise**2
+    heights, gains = heights[:, known], gains[:, known]
     agree = variance.correlation(float(rungs[1]), float(rungs[0]))
     return variance.noise_square(heights[1] - heights[0], variance.of_difference(gains[1], gains[0], agree))
 
@@ -129,7 +142,7 @@ def risk_terms(
     heights: FloatArray, gains: FloatArray, rungs: FloatArray, noise_sq: float
 ) -> tuple[FloatArray, FloatArray]:
     """Squared bias and variance [rungs, n] before they are averaged, from ``heights`` and ``gains`` [rungs, n]."""
-    before = np.maximum(np.arange(len(rungs)) - _APART, 0)
+    before = np.maximum(np.arange(len(rungs)) - 1, 0)
     agree = np.array([variance.correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance.of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
@@ -141,11 +154,17 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
     """The rung [n], between whole numbers, from averaged squared ``bias`` and variance ``spread`` [rungs, n]."""
     bias = np.maximum(bias, 0.0)
     bias[0] = 0.0
-    risk = bias + spread
+    # √ratio is so far on the way from 1 to the ratio; below the first two rungs the bias is taken to grow like a.
+    way = (np.sqrt(_RATIO) - 1.0) / (_RATIO - 1.0)
+    off = np.sqrt(bias)
+    off[0] = off[1] / _RATIO
+    risk = np.empty((2 * len(bias) - 1, bias.shape[1]))
+    risk[::2] = bias + spread
+    risk[1::2] = ((1.0 - way) * off[:-1] + way * off[1:]) ** 2 + np.sqrt(spread[:-1] * spread[1:])
     # A cloud without noise may have no risk at all: then all rungs are as good.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
     weights = _elementwise.exp(1.0 - risk / least)
-    rung: FloatArray = (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    rung: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
     return rung
 
 

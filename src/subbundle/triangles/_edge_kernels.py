@@ -1,4 +1,4 @@
-"""Numba loop that numbers the edges of a mesh."""
+"""Numba loops over the faces of a mesh: its edges numbered, its fans parted, the normals at its vertices."""
 
 from __future__ import annotations
 
@@ -50,3 +50,87 @@ def number_edges(faces, n, of_face, ends, counts):
 def _higher(faces, half):
     f, i = half // 3, half % 3
     return max(faces[f, i], faces[f, (i + 1) % 3])
+
+
+@kernel
+def part_fans(faces, n, of_face, counts, parted):
+    """Number the fans of ``faces`` [m, 3] with ``n`` vertices into ``parted`` [m, 3]; return the vertex of each.
+
+    Corners that share a vertex and an edge of exactly two faces belong to one fan. Fans are numbered by their vertices,
+    those of one vertex by their first corners, so that a mesh without shared points comes back as it was.
+    """
+    corner, slots, out = faces.reshape(-1), of_face.reshape(-1), parted.reshape(-1)
+    root, other = np.arange(corner.size), np.full(counts.size, -1, np.int64)
+    for s in range(corner.size):
+        if counts[slots[s]] != 2:
+            continue
+        t = other[slots[s]]
+        if t < 0:
+            other[slots[s]] = s
+            continue
+        # The edges s and t have as ends the corners of these numbers and the next ones of their faces.
+        s_next, t_next = s - 2 if s % 3 == 2 else s + 1, t - 2 if t % 3 == 2 else t + 1
+        if corner[s] != corner[t]:
+            t, t_next = t_next, t
+        _join(root, s, t)
+        _join(root, s_next, t_next)
+    first = np.zeros(n + 1, np.int64)
+    for c in range(corner.size):
+        first[corner[c] + 1] += root[c] == c
+    for v in range(n):
+        first[v + 1] += first[v]
+    owner = np.empty(first[n], np.int64)
+    for c in range(corner.size):
+        if root[c] == c:
+            out[c] = first[corner[c]]
+            owner[out[c]] = corner[c]
+            first[corner[c]] += 1
+        else:
+            # Roots are the first corners of their fans, and have their numbers already.
+            out[c] = out[_root(root, c)]
+    return owner
+
+
+@kernel
+def _root(root, c):
+    while root[c] != c:
+        root[c] = root[root[c]]
+        c = root[c]
+    return c
+
+
+@kernel
+def _join(root, a, b):
+    a, b = _root(root, a), _root(root, b)
+    root[max(a, b)] = min(a, b)
+
+
+@kernel
+def join_faces(faces, labels):
+    """Number the connected components of the vertices by their first ones, into ``labels`` [n]."""
+    root, count = np.arange(labels.size), 0
+    for f in range(faces.shape[0]):
+        _join(root, faces[f, 0], faces[f, 1])
+        _join(root, faces[f, 1], faces[f, 2])
+    for v in range(labels.size):
+        if root[v] == v:
+            labels[v] = count
+            count += 1
+        else:
+            labels[v] = labels[_root(root, v)]
+
+
+@kernel
+def sum_normals(vertices, faces, out):
+    """Add to ``out`` [n, 3] at the corners of ``faces`` [m, 3] their normals, as long as twice their areas."""
+    for f in range(faces.shape[0]):
+        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        x0, x1, x2 = vertices[a, 0], vertices[a, 1], vertices[a, 2]
+        u0, u1, u2 = vertices[b, 0] - x0, vertices[b, 1] - x1, vertices[b, 2] - x2
+        v0, v1, v2 = vertices[c, 0] - x0, vertices[c, 1] - x1, vertices[c, 2] - x2
+        n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
+        for corner in range(3):
+            row = faces[f, corner]
+            out[row, 0] += n0
+            out[row, 1] += n1
+            out[row, 2] += n2

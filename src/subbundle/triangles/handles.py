@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._loop_kernels import leftover, mark_edges, shortest_loops
-from subbundle.triangles.topology import border_edges, edges_of, loops_of
+from subbundle.triangles.topology import Edges, border_edges, edges_of, loops_of, parts_of
 
 # Rounds of finding and cutting: a loop that crosses another has to wait for the next.
 _ROUNDS = 12
@@ -91,16 +91,20 @@ def short_loops(
     vertices: FloatArray, faces: IntArray, longest: float, scale: FloatArray
 ) -> tuple[FloatArray, np.ndarray, list[IntArray]]:
     """Lengths [c], marks [c] and vertices of loops up to ``longest`` that separate nothing, the shortest first."""
-    closed, n = _plugged(faces, len(vertices))
-    edges = edges_of(closed)
+    edges = edges_of(faces)
+    closed, n = _plugged(faces, len(vertices), edges)
+    edges = edges if n == len(vertices) else edges_of(closed)
     if (edges.counts != 2).any():
         raise ValueError(f"faces must form a manifold; {int((edges.counts > 2).sum())} edges have more than two.")
-    marks = _marks(closed, n)
+    nothing: tuple[FloatArray, np.ndarray, list[IntArray]] = (np.empty(0), np.empty(0, np.uint64), [])
+    if _all_spheres(closed, n, edges):
+        return nothing
+    marks = _marks(closed, n, edges)
     marked = np.flatnonzero(marks)
     real = (edges.ends < len(vertices)).all(axis=1)
     ends = edges.ends[real]
     if marked.size == 0 or len(ends) == 0:
-        return np.empty(0), np.empty(0, np.uint64), []
+        return nothing
     roots = np.unique(edges.ends[marked][:, 0])
     roots = roots[roots < len(vertices)]
     length = np.linalg.norm(vertices[ends[:, 0]] - vertices[ends[:, 1]], axis=1) * scale[ends].mean(axis=1)
@@ -119,9 +123,17 @@ def short_loops(
     return found[rows], classes[rows], [members[starts[r] : starts[r + 1]] for r in rows]
 
 
-def _plugged(faces: IntArray, n: int) -> tuple[IntArray, int]:
+def _all_spheres(faces: IntArray, n: int, edges: Edges) -> bool:
+    """Whether all connected components of a closed mesh are spheres: of no other kind is V − E + F as large as 2."""
+    used = np.zeros(n, np.bool_)
+    used[faces.ravel()] = True
+    pieces = len(np.unique(parts_of(faces, n)[used]))
+    return bool(int(used.sum()) - len(edges.ends) + len(faces) == 2 * pieces)
+
+
+def _plugged(faces: IntArray, n: int, edges: Edges) -> tuple[IntArray, int]:
     """Faces with every border closed by a fan around a vertex of its own, and the number of vertices."""
-    border = border_edges(faces)
+    border = border_edges(faces, edges)
     fans = []
     for rows in loops_of(border):
         fans.append(np.column_stack([border[rows][:, ::-1], np.full(len(rows), n)]))
@@ -129,9 +141,8 @@ def _plugged(faces: IntArray, n: int) -> tuple[IntArray, int]:
     return np.concatenate([faces, *fans]), n
 
 
-def _marks(faces: IntArray, n: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """The marks [e] of the edges of a closed mesh with ``n`` vertices, in the order of `edges_of`."""
-    edges = edges_of(faces)
+def _marks(faces: IntArray, n: int, edges: Edges) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """The marks [e] of the edges of a closed mesh with ``n`` vertices and these ``edges``."""
     m, e = len(faces), len(edges.ends)
     slots = np.argsort(edges.of_face.ravel(), kind="stable").reshape(e, 2)
     pairs = np.sort(slots // 3, axis=1).astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.triangles._edge_kernels import sum_normals
 
 
 def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
@@ -13,6 +14,20 @@ def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
     square = np.sum(p * p, axis=1) * np.sum(q * q, axis=1) - np.sum(p * q, axis=1) ** 2
     areas: FloatArray = 0.5 * np.sqrt(np.maximum(square, 0.0))
     return areas
+
+
+def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Normals [m, 3] of the faces, as long as twice their area."""
+    corners = vertices[faces]
+    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
+    return across
+
+
+def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Sums [n, 3] over the ``faces`` around every vertex of their normals, as long as twice the areas; for d = 3."""
+    sums = np.zeros((len(vertices), 3))
+    sum_normals(np.ascontiguousarray(vertices, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int64), sums)
+    return sums
 
 
 def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles._edge_kernels import number_edges
+from subbundle.triangles._edge_kernels import join_faces, number_edges, part_fans
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ def edges_of(faces: IntArray) -> Edges:
     return Edges(ends[:count].copy(), counts[:count].copy(), of_face)
 
 
-def border_edges(faces: IntArray) -> IntArray:
-    """Edges [b, 2] that belong to one face only, directed as in that face."""
-    edges = edges_of(faces)
+def border_edges(faces: IntArray, edges: Edges | None = None) -> IntArray:
+    """Edges [b, 2] that belong to one face only, directed as in that face; ``edges`` if they are known already."""
+    edges = edges_of(faces) if edges is None else edges
     alone = edges.counts[edges.of_face] == 1
     directed: IntArray = faces[:, [[0, 1], [1, 2], [2, 0]]][alone]
     return directed
@@ -53,9 +53,8 @@ def border_edges(faces: IntArray) -> IntArray:
 
 def parts_of(faces: IntArray, n: int) -> IntArray:
     """The number of the connected component of each of ``n`` vertices; parts are numbered by their first vertex."""
-    ends = np.concatenate([faces[:, :2], faces[:, 1:]])
-    graph = coo_array((np.ones(len(ends), dtype=np.int8), ends.T), shape=(n, n))
-    labels: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
+    labels: IntArray = np.empty(n, np.int64)
+    join_faces(np.ascontiguousarray(faces, dtype=np.int64), labels)
     return labels
 
 
@@ -71,32 +70,15 @@ def loops_of(border: IntArray) -> list[IntArray]:
     return list(np.split(order, np.flatnonzero(np.diff(label[order])) + 1))
 
 
-def split_umbrellas(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+def split_umbrellas(
+    vertices: FloatArray, faces: IntArray, edges: Edges | None = None
+) -> tuple[FloatArray, IntArray, IntArray]:
     """Give every fan of faces its own vertex, so that no two fans touch in a point only.
 
     Corners of faces that share a vertex and an edge of exactly two faces belong to one fan. Returns vertices, faces
-    and the old row [n] of every vertex.
+    and the old row [n] of every vertex. ``edges`` are those of the faces, if they are known already.
     """
-    edges = edges_of(faces)
-    m = len(faces)
-    slots = edges.of_face.ravel()
-    order = np.argsort(slots, kind="stable")
-    paired = order[edges.counts[slots[order]] == 2].reshape(-1, 2)
-    # Slot s of the list is edge s % 3 of face s // 3; its ends are the corners s and the next one of the face.
-    follower = np.arange(3 * m).reshape(m, 3)[:, [1, 2, 0]].ravel()
-    corner_vertex = faces.ravel()
-    links = []
-    for first in (np.arange(3 * m), follower):
-        left = first[paired[:, 0]]
-        same = corner_vertex[paired[:, 1]] == corner_vertex[left]
-        links.append(np.column_stack([left, np.where(same, paired[:, 1], follower[paired[:, 1]])]))
-    joined = np.concatenate(links)
-    graph = coo_array((np.ones(len(joined), dtype=np.int8), joined.T), shape=(3 * m, 3 * m))
-    fan = connected_components(graph, directed=False)[1]
-    _, first_corner, place = np.unique(fan, return_index=True, return_inverse=True)
-    # Fans in the order of their vertices, so that a mesh without shared points comes back as it was.
-    rank = np.argsort(corner_vertex[first_corner], kind="stable")
-    back = np.empty(len(rank), dtype=np.int64)
-    back[rank] = np.arange(len(rank))
-    old = corner_vertex[first_corner[rank]]
-    return vertices[old], back[place].reshape(m, 3), old
+    edges = edges_of(faces) if edges is None else edges
+    parted = np.empty((len(faces), 3), np.int64)
+    old = part_fans(np.ascontiguousarray(faces, dtype=np.int64), len(vertices), edges.of_face, edges.counts, parted)
+    return vertices[old], parted, old
