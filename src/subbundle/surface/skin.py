@@ -18,6 +18,8 @@ from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
+from subbundle.triangles.split import split_edges
+from subbundle.triangles.topology import edges_of
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
@@ -26,6 +28,8 @@ _LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
 # resolved. Those around tunnels of up to four windows are closed if observations fill them.
 _LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 4.0 * np.pi
+# Turn of the normals along an edge, in radians, from which on it is split.
+_BEND = 0.25
 # Holes narrower than so many cells are defects of the triangles.
 DEFECT = 2.0
 
@@ -82,7 +86,22 @@ def around(
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
-    return Skin(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, ~seen, found, cut.lengths, cut.middles)
+    vertices, faces, seen = _finer(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, seen)
+    return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
+
+
+def _finer(
+    vertices: FloatArray, faces: IntArray, seen: NDArray[np.bool_]
+) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
+    """The mesh with edges split whose chord would cut a bend: by |e·Δn|/8, a quarter of the turn of the normals."""
+    edges, normals = edges_of(faces), repair.vertex_normals(vertices, faces)
+    start, end = edges.ends.T
+    along = vertices[end] - vertices[start]
+    turned = np.abs(np.sum(along * (normals[end] - normals[start]), axis=1))
+    bent = turned > _BEND * np.linalg.norm(along, axis=1)
+    faces, ends = split_edges(faces, len(vertices), edges, bent & seen[start] & seen[end])
+    vertices = np.concatenate([vertices, vertices[ends].mean(axis=1)])
+    return vertices, faces, np.concatenate([seen, seen[ends].all(axis=1)])
 
 
 def _with_new(

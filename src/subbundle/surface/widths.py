@@ -9,7 +9,7 @@ far less noise than the difference to the narrowest would. The risk of a_j is
     R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = max(j − 2, 0),
 
 ⟨·⟩ an average over the mesh around the vertex. Taking the bandwidth of least risk would follow the noise in R; instead
-log a is averaged with weights exp(−R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but such that
+log a is averaged with weights exp(−2 R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but such that
 at the two narrowest windows, where there is hardly any bias, the typical difference is explained.
 """
 
@@ -91,7 +91,8 @@ def choose(
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     reach = (average @ average @ average).tocsr()
-    noise_sq = noise_of(heights, gains, rungs)
+    # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
+    noise_sq = min(noise_of(heights, gains, rungs), pilot.noise**2)
     around, terms = _normalised(reach[rows][:, rows]), risk_terms(heights, gains, rungs, noise_sq)
     both = np.ascontiguousarray(np.concatenate(terms).T)
     for _ in range(_RISK_ROUNDS):
@@ -144,7 +145,7 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
     risk = bias + spread
     # A cloud without noise may have no risk at all: then all rungs are as good.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
-    weights = _elementwise.exp(1.0 - risk / least)
+    weights = _elementwise.exp(2.0 * (1.0 - risk / least))
     rung: FloatArray = (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
     return rung
 
