@@ -27,7 +27,7 @@ _LEAST_BAND = 2.5
 _LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
 # resolved. Those around tunnels of up to four windows are closed if observations fill them.
-_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 4.0 * np.pi
+_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 5.0 * np.pi
 # Turn of the normals along an edge, in radians, from which on it is split.
 _BEND = 0.25
 # Holes narrower than so many cells are defects of the triangles.
