@@ -10,7 +10,9 @@ largest in absolute value, turned over where the sum is negative (Borůvka's alg
 borders is what makes it robust: one wrong normal is outvoted. The last word has every seed itself, by the votes of its
 neighbours. What then still contradicts, with strong votes, is counted: on a Möbius band a whole seam does.
 
-Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull.
+Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull. One that lies
+inside of another is the wall of a cavity and looks inward, one inside of that outward again: with areas A_i, the sum
+Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) over a component is 1 inside of it and 0 outside.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from scipy.spatial import cKDTree
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.seeds import Seeds
+from subbundle.triangles.finish import SMALLEST_PART
 
 _NEIGHBOURS = 10
 _WEAK, _LEAN = 0.3, 0.25
@@ -32,6 +35,8 @@ _POLISH = 5
 # A vote is strong when the normals agree to 35 degrees and the pair lies flat; a seam has many within one reach.
 _STRONG = 0.8
 _SEAM_LENGTH = 5.0
+# Seeds of a part that are asked whether they lie inside of another.
+_ASKED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
     seam = pairs[(_strength(seeds, pairs) > _STRONG) & (votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0)]
     turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts)
+    turned = turned * _nested(seeds.points, seeds.normals * turned[:, None], parts, cell)
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 
 
@@ -193,4 +199,22 @@ def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatA
     for rows in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
         furthest = rows[np.argmax(points[rows] @ directions.T, axis=0)]
         sign[parts[rows[0]]] = 1.0 if np.sum(normals[furthest] * directions) >= 0.0 else -1.0
+    return sign[parts]
+
+
+def _nested(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
+    """−1 for the seeds [n] of parts inside of an odd number of others, else 1; ``normals`` are outward of each part."""
+    count = np.bincount(parts)
+    large = np.flatnonzero(count >= SMALLEST_PART * len(points))
+    sign = np.ones(len(count))
+    members = [np.flatnonzero(parts == part) for part in large] if len(large) > 1 else []
+    for part, own in zip(large, members, strict=False):
+        places = points[own[:: max(len(own) // _ASKED, 1)]]
+        for other in members:
+            if other is own or (np.median(places, axis=0) > points[other].max(axis=0)).any():
+                continue
+            away = points[other] - places[:, None]
+            solid = np.einsum("knd,nd->kn", away, normals[other]) / np.linalg.norm(away, axis=2) ** 3
+            if np.median(solid.sum(axis=1)) * cell**2 > 2.0 * np.pi:
+                sign[part] *= -1.0
     return sign[parts]
