@@ -13,7 +13,7 @@ wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,17 +42,25 @@ _THIN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths)."""
+    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
+
+    ``both`` is the bandwidth at which two sides of a wall look like one sheet, where all windows see both (`sheets`).
+    """
 
     noise: float
     spacing: float
     bandwidth: float
+    both: float = 0.0
 
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
         spacing = float(self.spacing / np.sqrt(ratio))
-        wanted = max(_NOISE_WIDTHS * self.noise, _SPACINGS * spacing)
-        return Pilot(self.noise, spacing, wanted if rescale else self.bandwidth)
+        return replace(self, spacing=spacing, bandwidth=bandwidth_of(self.noise, spacing) if rescale else self.bandwidth)
+
+
+def bandwidth_of(noise: float, spacing: float) -> float:
+    """The bandwidth that suits noise and spacing."""
+    return max(_NOISE_WIDTHS * noise, _SPACINGS * spacing)
 
 
 def look(cloud: WeightedCloud) -> Pilot:
@@ -79,7 +87,7 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
             return seen
         variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - _FREEDOM)
         noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
-    return Pilot(noise, seen.spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * seen.spacing))
+    return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 
 
 def _first_width(cloud: WeightedCloud) -> float:
@@ -126,7 +134,7 @@ def estimate(fit: LocalFit, width: float) -> Pilot:
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
     density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
     spacing = float(density**-0.5)
-    return Pilot(noise, spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * spacing))
+    return Pilot(noise, spacing, bandwidth_of(noise, spacing))
 
 
 def _bending(fit: LocalFit) -> FloatArray:
