@@ -39,7 +39,7 @@ BUDGET = {
     "plot": (540, 4),
     "selection": (1800, 69),
     "spaces": (2440, 11),
-    "surface": (3680, 170),
+    "surface": (3720, 168),
     "testing": (420, 2),
     "the top": (3760, 43),
     "triangles": (1720, 13),

@@ -21,6 +21,7 @@ from subbundle.distributed.mesh_scale import MESH_MARGIN, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.surface import border, extract, repair
 from subbundle.surface.local import WeightedCloud
+from subbundle.triangles import clip
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Rings of edges from the border in which the mesh may reach beyond the cloud.
@@ -122,7 +123,7 @@ def _trimmed(
     # Where the surroundings of the tile end, there is no border.
     ends = ends[tile.near(points[ends], (MESH_MARGIN - 2) * scale.cell)]
     beyond, outer = _beyond(points, faces, ends, seeds, cloud, scale)
-    faces, edges, t = border.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
+    faces, edges, t = clip.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
     names = np.concatenate([names, names[edges, 0]])
@@ -133,7 +134,7 @@ def _trimmed(
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]
         names[row, 0] = names[around[around != row], 0].min()
-    return names, border.smoothed(points, faces), faces
+    return names, clip.smoothed(points, faces), faces
 
 
 def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:

@@ -18,6 +18,7 @@ inside of another is the wall of a cavity and looks inward, one inside of that o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -35,8 +36,6 @@ _POLISH = 5
 # A vote is strong when the normals agree to 35 degrees and the pair lies flat; a seam has many within one reach.
 _STRONG = 0.8
 _SEAM_LENGTH = 5.0
-# Seeds of a part that are asked whether they lie inside of another.
-_ASKED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
     seam = pairs[(_strength(seeds, pairs) > _STRONG) & (votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0)]
-    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts)
-    turned = turned * _nested(seeds.points, seeds.normals * turned[:, None], parts, cell)
+    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts, cell)
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 
 
@@ -191,30 +189,22 @@ def hull_directions() -> FloatArray:
     return unit
 
 
-def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatArray:
-    """The sign [n] that turns each part outward."""
+def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
+    """The sign [n] that turns each part outward, or inward if it lies inside of an odd number of others."""
     directions = hull_directions()
-    sign = np.ones(parts.max() + 1)
     order = np.argsort(parts, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
-        furthest = rows[np.argmax(points[rows] @ directions.T, axis=0)]
-        sign[parts[rows[0]]] = 1.0 if np.sum(normals[furthest] * directions) >= 0.0 else -1.0
-    return sign[parts]
-
-
-def _nested(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
-    """−1 for the seeds [n] of parts inside of an odd number of others, else 1; ``normals`` are outward of each part."""
-    count = np.bincount(parts)
-    large = np.flatnonzero(count >= SMALLEST_PART * len(points))
-    sign = np.ones(len(count))
-    members = [np.flatnonzero(parts == part) for part in large] if len(large) > 1 else []
-    for part, own in zip(large, members, strict=False):
-        places = points[own[:: max(len(own) // _ASKED, 1)]]
-        for other in members:
-            if other is own or (np.median(places, axis=0) > points[other].max(axis=0)).any():
-                continue
-            away = points[other] - places[:, None]
-            solid = np.einsum("knd,nd->kn", away, normals[other]) / np.linalg.norm(away, axis=2) ** 3
-            if np.median(solid.sum(axis=1)) * cell**2 > 2.0 * np.pi:
-                sign[part] *= -1.0
-    return sign[parts]
+    members = np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)
+    hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
+    sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
+    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
+    turned = sign.copy()
+    for i, j in permutations(large, 2):
+        places, other = points[hulls[i]], members[j]
+        # Most of the hull of a part inside lies within the box of the other.
+        if (np.median(np.abs(places - points[other].mean(axis=0)), axis=0) > np.ptp(points[other], axis=0)).any():
+            continue
+        away = points[other] - places[:, None]
+        solid = np.einsum("knd,nd->kn", away, sign[j] * normals[other]) / np.linalg.norm(away, axis=2) ** 3
+        if np.median(solid.sum(axis=1)) * cell**2 > 2.0 * np.pi:
+            turned[i] *= -1.0
+    return turned[parts]

@@ -21,8 +21,6 @@ _COARSE = 0.1
 # More distinct points than this are replaced by voxel means, this fraction of a bandwidth wide.
 _DENSE, _VOXEL = 400_000, 0.4
 _PILOT_POINTS = 200_000
-# Pilot bandwidths at which the sides of a thin wall look like one sheet.
-_BOTH = 1.3
 # The window of seeds and topology, in pilot bandwidths; the cells of the grid in those windows and in spacings. With
 # normals two walls may share a window, and cells need only be as wide as points are apart.
 _WINDOW, _CELL, _CELL_SPACINGS, _CELL_SPACINGS_FACING = 1.1, 0.5, 1.3, 0.75
@@ -82,7 +80,8 @@ def prepare(
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
         seen = pilot.look(few)
-        seen = sheets.look(few, seen, _BOTH * seen.bandwidth)
+        # Pieces of a scene plant their own seeds, one side at a time.
+        seen = sheets.look(few, seen) if dense is None else seen
     else:
         seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")

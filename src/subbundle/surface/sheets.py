@@ -16,21 +16,22 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.pilot import Pilot, bandwidth_of
+from subbundle.surface.pilot import FEW, WIDER, Pilot, bandwidth_of
 from subbundle.surface.seeds import Seeds, plant
 
-# Neighbourhoods that are looked at; observations that make one; how far they reach, in noise levels.
-_ASKED, _LEAST, _REACH = 300, 8, 3.2
+# Observations that make a neighbourhood.
+_LEAST = 8
 # Observations in the middle, as a fraction of those around ±p, below which there are two sheets: at 4 noise levels .35.
 _VALLEY = 0.6
 
 
-def look(cloud: WeightedCloud, seen: Pilot, width: float) -> Pilot:
-    """``seen`` with the noise of each of two sheets, if it is that of both seen as one with a window of ``width``."""
+def look(cloud: WeightedCloud, seen: Pilot) -> Pilot:
+    """``seen`` with the noise of each of two sheets, if it is that of both seen as one."""
     if np.pi * (seen.noise / seen.spacing) ** 2 < _LEAST:
         return seen
-    fit, observations = cloud.fit(cloud.sample(_ASKED), width, rounds=3), cloud.cloud.points
-    near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), _REACH * seen.noise)
+    width = WIDER * seen.bandwidth
+    fit, observations = cloud.fit(cloud.sample(FEW), width, rounds=3), cloud.cloud.points
+    near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), 3.0 * seen.noise)
     found = []
     for place, normal, rows in zip(fit.points, fit.normals, near, strict=True):
         away = observations[rows] - place
@@ -52,9 +53,7 @@ def look(cloud: WeightedCloud, seen: Pilot, width: float) -> Pilot:
     return Pilot(noise, spacing, bandwidth_of(noise, spacing), width)
 
 
-def plant_both(
-    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float
-) -> Seeds:
+def plant_both(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float) -> Seeds:
     """Seeds on both sides of walls that windows of ``seen.both`` see as one; single ones where a sheet is alone."""
     middle = plant(cloud, points, weights, seen.both, cell)
     variance = cloud.fit(middle.points, seen.both).eigenvalues[:, 2]

@@ -18,8 +18,7 @@ from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
-from subbundle.triangles.split import split_edges
-from subbundle.triangles.topology import edges_of
+from subbundle.triangles.split import split_bent
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
@@ -86,22 +85,10 @@ def around(
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
-    vertices, faces, seen = _finer(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, seen)
+    vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
+    faces, ends = split_bent(vertices, cut.faces, normals, seen, _BEND)
+    vertices, seen = np.concatenate([vertices, vertices[ends].mean(axis=1)]), np.append(seen, seen[ends].all(axis=1))
     return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
-
-
-def _finer(
-    vertices: FloatArray, faces: IntArray, seen: NDArray[np.bool_]
-) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
-    """The mesh with edges split whose chord would cut a bend: by |e·Δn|/8, a quarter of the turn of the normals."""
-    edges, normals = edges_of(faces), repair.vertex_normals(vertices, faces)
-    start, end = edges.ends.T
-    along = vertices[end] - vertices[start]
-    turned = np.abs(np.sum(along * (normals[end] - normals[start]), axis=1))
-    bent = turned > _BEND * np.linalg.norm(along, axis=1)
-    faces, ends = split_edges(faces, len(vertices), edges, bent & seen[start] & seen[end])
-    vertices = np.concatenate([vertices, vertices[ends].mean(axis=1)])
-    return vertices, faces, np.concatenate([seen, seen[ends].all(axis=1)])
 
 
 def _with_new(

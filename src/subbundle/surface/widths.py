@@ -9,8 +9,8 @@ far less noise than the difference to the narrowest would. The risk of a_j is
     R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = max(j − 2, 0),
 
 ⟨·⟩ an average over the mesh around the vertex. Taking the bandwidth of least risk would follow the noise in R; instead
-log a is averaged with weights exp(−2 R_j/min R), and smoothed over the mesh. σ² is not taken from the pilot but such that
-at the two narrowest windows, where there is hardly any bias, the typical difference is explained.
+log a is averaged with weights exp(−2 R_j/min R), and smoothed over the mesh. σ² is such that at the two narrowest
+windows, where there is hardly any bias, the typical difference is explained, and at most that of the pilot.
 """
 
 from __future__ import annotations

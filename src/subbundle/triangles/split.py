@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import IntArray
-from subbundle.triangles.topology import Edges
+from subbundle._types import FloatArray, IntArray
+from subbundle.triangles.topology import Edges, edges_of
 
 
 def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
@@ -33,3 +33,18 @@ def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]
     uv, vw, wu = middle[edges.of_face[four]].T
     pieces = [(a, m, c), (m, b, c), (u, uv, wu), (uv, v, vw), (wu, vw, w), (uv, vw, wu)]
     return np.concatenate([whole, *(np.column_stack(piece) for piece in pieces)]), edges.ends[chosen]
+
+
+def split_bent(
+    vertices: FloatArray, faces: IntArray, normals: FloatArray, free: NDArray[np.bool_], turn: float
+) -> tuple[IntArray, IntArray]:
+    """`split_edges` between ``free`` [n] vertices along which the ``normals`` [n, 3] turn by more than ``turn``.
+
+    The chord of an edge e cuts a bend by |e·Δn|/8, and those of its halves by a quarter of that.
+    """
+    edges = edges_of(faces)
+    start, end = edges.ends.T
+    along = vertices[end] - vertices[start]
+    turned = np.abs(np.sum(along * (normals[end] - normals[start]), axis=1))
+    bent = turned > turn * np.linalg.norm(along, axis=1)
+    return split_edges(faces, len(vertices), edges, bent & free[start] & free[end])
