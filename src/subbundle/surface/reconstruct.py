@@ -1,10 +1,10 @@
 """`reconstruct`: from an unoriented, noisy scan to a triangle mesh.
 
-    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `voxels`
+    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `sheets`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
     orient     signs by summed votes between clusters; layers go                      `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
-    skin       dual marching cubes; openings sorted out, handles and tunnels cut      `skin`, `openings`, `tunnels`
+    skin       dual marching cubes; openings, handles and tunnels; bent edges split   `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
                around thin walls each side onto its own observations              `sides`
     trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`

@@ -25,7 +25,7 @@ _LEAST_BAND = 2.5
 # Seeds that hang together, below which they are a clump of outliers and no sheet.
 _LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
-# resolved. Those around tunnels of up to four windows are closed if observations fill them.
+# resolved. Those around tunnels of up to five windows are closed if observations fill them.
 _LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 5.0 * np.pi
 # Turn of the normals along an edge, in radians, from which on it is split.
 _BEND = 0.25
