@@ -16,7 +16,7 @@ import trimesh
 from scipy.spatial import cKDTree
 
 from benchmarks._mesh_truth import Truth
-from subbundle.surface.border import cut
+from subbundle.triangles.clip import cut
 from subbundle.triangles.mesh import Mesh
 
 SAMPLES_POINTS, SAMPLES_MESH = 200_000, 50_000

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.surface import implicit, openings, outliers
+from subbundle.surface import implicit, openings, outliers, sheets
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, directions
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.pilot import Pilot
+from subbundle.surface.pilot import Pilot, look
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.sides import SidedPyramid, in_thin_walls
@@ -284,3 +284,53 @@ def test_blended_quadrics_are_the_surface_between_their_centres():
     outward = fit.points / np.linalg.norm(fit.points, axis=1, keepdims=True)
     assert np.sum(fit.normals * outward, axis=1)[usable].min() > np.cos(0.02)
     assert fit.bend[usable] == pytest.approx(-2.0, abs=0.1)
+
+
+def on_sphere(n, rng):
+    x = rng.standard_normal((n, 3))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def test_walls_of_four_noise_levels_are_two_sheets():
+    rng = np.random.default_rng(3)
+    way = on_sphere(20_000, rng)
+    noise, half = 0.015, 0.03
+    cloud = (0.5 + half * rng.choice([-1.0, 1.0], 20_000))[:, None] * way + noise * rng.standard_normal(way.shape)
+    found = sheets.look(WeightedCloud(cloud), look(WeightedCloud(cloud)))
+    # Neighbourhoods are centred at their own means, of some 30 heights, which takes or adds a few per cent.
+    assert found.both > 0.0
+    assert found.noise == pytest.approx(noise, rel=0.15)
+    mesh = sb.reconstruct(cloud, n_jobs=1)
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.is_closed) == (4, 2, True)
+    radius = np.linalg.norm(mesh.vertices, axis=1)
+    outer = radius > 0.5
+    assert np.mean(radius[outer]) == pytest.approx(0.5 + half, abs=0.25 * noise)
+    assert np.mean(radius[~outer]) == pytest.approx(0.5 - half, abs=0.25 * noise)
+    # The inner wall bounds a cavity: the material lies between, and normals point away from it.
+    lean = np.sum(mesh.normals * mesh.vertices, axis=1)
+    assert (np.sign(lean) == np.where(outer, 1.0, -1.0)).mean() > 0.99
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform", "heavy"])
+def test_noise_of_any_kind_around_one_sheet_is_no_wall(kind):
+    rng = np.random.default_rng(4)
+    way = on_sphere(20_000, rng)
+    draw = {
+        "normal": lambda: 0.03 * rng.standard_normal(way.shape),
+        "uniform": lambda: rng.uniform(-0.05, 0.05, (len(way), 1)) * way,
+        "heavy": lambda: 0.02 * rng.standard_t(3, way.shape),
+    }
+    cloud = WeightedCloud(0.5 * way + draw[kind]())
+    seen = look(cloud)
+    assert sheets.look(cloud, seen) == seen
+
+
+def test_a_sphere_inside_of_a_sphere_is_a_cavity():
+    rng = np.random.default_rng(0)
+    way = on_sphere(8000, rng)
+    cloud = np.where(rng.random(8000) < 0.5, 1.0, 1.4)[:, None] * way + 0.01 * rng.standard_normal(way.shape)
+    mesh = sb.reconstruct(cloud, n_jobs=1)
+    assert (mesh.euler_characteristic, mesh.n_components, mesh.is_closed) == (4, 2, True)
+    assert mesh.summary.bandwidth > 0.4 / 6.0  # not more than six windows apart: each sees the other
+    lean = np.sum(mesh.normals * mesh.vertices, axis=1)
+    assert (np.sign(lean) == np.where(np.linalg.norm(mesh.vertices, axis=1) > 1.2, 1.0, -1.0)).all()

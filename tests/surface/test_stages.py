@@ -14,6 +14,7 @@ from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import orient
 from subbundle.surface.pilot import look
 from subbundle.surface.seeds import plant
+from subbundle.triangles import clip
 from subbundle.triangles.mesh import Mesh
 
 
@@ -166,7 +167,7 @@ def test_a_cut_follows_the_zero_line():
     a, b, c, d = (part.ravel() for part in (rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]))
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     flat = np.column_stack([x, y, np.zeros(n * n)])
-    kept, edges, t = border.cut(faces, np.hypot(x, y) - 0.7)
+    kept, edges, t = clip.cut(faces, np.hypot(x, y) - 0.7)
     new = flat[edges[:, 0]] + t[:, None] * (flat[edges[:, 1]] - flat[edges[:, 0]])
     mesh = Mesh(np.concatenate([flat, new]), kept, np.zeros((n * n + len(new), 3)))
     assert mesh.euler_characteristic == 1
@@ -178,9 +179,9 @@ def test_a_cut_follows_the_zero_line():
 
 def test_only_outer_regions_are_cut():
     faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]])
-    inner = border.outer_region(faces, np.array([1.0, -1.0, -1.0, -1.0, -1.0]))
+    inner = clip.outer_region(faces, np.array([1.0, -1.0, -1.0, -1.0, -1.0]))
     assert (inner < 0.0).all()
-    outer = border.outer_region(faces, np.array([-1.0, 1.0, -1.0, -1.0, -1.0]))
+    outer = clip.outer_region(faces, np.array([-1.0, 1.0, -1.0, -1.0, -1.0]))
     assert outer[1] == 1.0
 
 

@@ -84,3 +84,22 @@ def test_many_handles_are_cut_at_once_and_borders_are_no_handles():
     assert len(cut.lengths) == 5
     assert (mesh.euler_characteristic, mesh.n_border_loops, mesh.n_components) == (1, 1, 1)
     assert mesh.n_nonmanifold_edges == 0
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_loop_beside_a_border_is_cut_on_whichever_side_the_border_is(side):
+    # A torus, thinnest at one meridian, with a hole in the faces before or behind that.
+    n, m = 24, 12
+    around, across = np.meshgrid(2 * np.pi * np.arange(n) / n, 2 * np.pi * np.arange(m) / m, indexing="ij")
+    tube = 0.3 + 0.05 * (1.0 - np.cos(around))
+    ring = 1.0 + tube * np.cos(across)
+    places = np.stack([ring * np.cos(around), ring * np.sin(around), tube * np.sin(across)], axis=-1).reshape(-1, 3)
+    i, j = (part.ravel() for part in np.meshgrid(np.arange(n), np.arange(m), indexing="ij"))
+    a, b, c, d = (((i + p) % n) * m + (j + q) % m for p, q in ((0, 0), (1, 0), (1, 1), (0, 1)))
+    hole = (i == (0 if side else n - 1)) & (j < 4)
+    faces = np.concatenate([np.column_stack([a, b, c])[~hole], np.column_stack([a, c, d])[~hole]])
+    assert Mesh(places, faces).euler_characteristic == -1
+    cut = cut_short_loops(places, faces, 2.0, np.ones(len(places)))
+    # Without its handle it is a sphere with a hole.
+    mesh = Mesh(cut.vertices, cut.faces)
+    assert (len(cut.lengths), mesh.euler_characteristic, mesh.n_border_loops) == (1, 1, 1)

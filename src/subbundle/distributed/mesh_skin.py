@@ -23,6 +23,7 @@ from subbundle.distributed.mesh_sides import Nodes
 from subbundle.surface import border, openings, repair
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
+from subbundle.triangles import clip
 from subbundle.triangles.quads import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
@@ -140,7 +141,7 @@ def _trimmed(
     # Where the surroundings of the tile end, there is no border.
     ends = ends[tile.near(points[ends], (scale.margin - 2) * scale.cell)]
     beyond, outer = _beyond(points, faces, ends, seeds, cloud, scale)
-    faces, edges, t = border.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
+    faces, edges, t = clip.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
     names = np.concatenate([names, names[edges, 0]])
@@ -151,7 +152,7 @@ def _trimmed(
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]
         names[row, 0] = names[around[around != row], 0].min()
-    return names, border.smoothed(points, faces), faces
+    return names, clip.smoothed(points, faces), faces
 
 
 def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:

@@ -27,8 +27,8 @@ from subbundle.triangles.topology import border_edges, parts_of
 SEEN, SEEN_CELLS = 1.0, 2.0
 # Part of the distance to its eighth neighbour for which a seed speaks, and how many times the usual reach that may be.
 _SPEAKS, _FURTHEST = 0.8, 2.0
-# Cosine of the angle between a seed and a vertex up to which they look opposite ways; seeds that are asked at most.
-_OPPOSITE, _MOST_ASKED = 0.0, 64
+# Seeds that are asked at most whether one looks the way of a vertex.
+_MOST_ASKED = 64
 # Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
 _BALLOON, _LARGEST = 2.0, 0.2
 
@@ -61,13 +61,13 @@ class Sight:
         far, nearest = self._tree.query(vertices)
         scale = self._scales[nearest]
         distance = far * scale
-        alike = np.sum(self._normals[nearest] * normals, axis=1) > _OPPOSITE
+        alike = np.sum(self._normals[nearest] * normals, axis=1) > 0.0
         seen = alike & (distance < near)
         rows, count = np.flatnonzero(~alike & (distance < near)), 8
         while rows.size:
             asked = min(count, n_seeds)
             far, found = self._tree.query(vertices[rows], k=[*range(1, asked + 1)])
-            turned = np.einsum("nkd,nd->nk", self._normals[found], normals[rows]) > _OPPOSITE
+            turned = np.einsum("nkd,nd->nk", self._normals[found], normals[rows]) > 0.0
             seen[rows] = (turned & (far * self._scales[found] < near)).any(axis=1)
             if asked >= min(_MOST_ASKED, n_seeds):
                 break

@@ -10,12 +10,15 @@ largest in absolute value, turned over where the sum is negative (Borůvka's alg
 borders is what makes it robust: one wrong normal is outvoted. The last word has every seed itself, by the votes of its
 neighbours. What then still contradicts, with strong votes, is counted: on a Möbius band a whole seam does.
 
-Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull.
+Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull. One that lies
+inside of another is the wall of a cavity and looks inward, one inside of that outward again: with areas A_i, the sum
+Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) over a component is 1 inside of it and 0 outside.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -25,6 +28,7 @@ from scipy.spatial import cKDTree
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.seeds import Seeds
+from subbundle.triangles.finish import SMALLEST_PART
 
 _NEIGHBOURS = 10
 _WEAK, _LEAN = 0.3, 0.25
@@ -65,7 +69,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
     seam = pairs[(_strength(seeds, pairs) > _STRONG) & (votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0)]
-    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts)
+    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts, cell)
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 
 
@@ -185,12 +189,22 @@ def hull_directions() -> FloatArray:
     return unit
 
 
-def _outward(points: FloatArray, normals: FloatArray, parts: IntArray) -> FloatArray:
-    """The sign [n] that turns each part outward."""
+def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
+    """The sign [n] that turns each part outward, or inward if it lies inside of an odd number of others."""
     directions = hull_directions()
-    sign = np.ones(parts.max() + 1)
     order = np.argsort(parts, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
-        furthest = rows[np.argmax(points[rows] @ directions.T, axis=0)]
-        sign[parts[rows[0]]] = 1.0 if np.sum(normals[furthest] * directions) >= 0.0 else -1.0
-    return sign[parts]
+    members = np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)
+    hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
+    sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
+    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
+    turned = sign.copy()
+    for i, j in permutations(large, 2):
+        places, other = points[hulls[i]], members[j]
+        # Most of the hull of a part inside lies within the box of the other.
+        if (np.median(np.abs(places - points[other].mean(axis=0)), axis=0) > np.ptp(points[other], axis=0)).any():
+            continue
+        away = points[other] - places[:, None]
+        solid = np.einsum("knd,nd->kn", away, sign[j] * normals[other]) / np.linalg.norm(away, axis=2) ** 3
+        if np.median(solid.sum(axis=1)) * cell**2 > 2.0 * np.pi:
+            turned[i] *= -1.0
+    return turned[parts]

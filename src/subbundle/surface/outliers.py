@@ -44,7 +44,8 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
         return faces
     used = np.unique(faces)
     nearest = used[_nearest(vertices[used], points)]
-    depth = np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1)
+    # A piece inside of another is turned inward, so the side does not count.
+    depth = np.abs(np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1))
     beside = np.bincount(piece[nearest], minlength=len(count))
     deep = np.bincount(piece[nearest], depth > window, minlength=len(count))
     return faces[~(doubtful & (deep > _BODY * beside))[piece[faces[:, 0]]]]

@@ -13,14 +13,14 @@ wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle.surface.local import LocalFit, WeightedCloud
 
-_FEW, _MANY = 300, 2000
+FEW, _MANY = 300, 2000
 _GROWTH = 1.25
 # Effective neighbours from which on eigenvalues say something, and λ_3/λ_2 at which a surface is seen.
 _LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
@@ -29,7 +29,7 @@ _LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
 _MANY_NEIGHBOURS, _ALMOST_FLAT, _RISEN = 30.0, 0.45, 1.15
 _WIDEST = 0.15
 _NOISE_WIDTHS, _SPACINGS = 1.8, 1.5
-_WIDER, _DOUBTFUL = 1.3, 1.6
+WIDER, _DOUBTFUL = 1.3, 1.6
 # Quadrics: narrowest window and cut in noise levels, how often the cut follows the noise, the weight that six terms
 # take from Σ w in a Gaussian window, and the part of the variance that the biweight leaves of Gaussian noise.
 _NARROW, _CUT, _CUTS, _FREEDOM = 1.2, 4.0, 3, 1.5
@@ -42,17 +42,26 @@ _THIN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths)."""
+    """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
+
+    ``both`` is the bandwidth at which two sides of a wall look like one sheet, where all windows see both (`sheets`).
+    """
 
     noise: float
     spacing: float
     bandwidth: float
+    both: float = 0.0
 
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
         spacing = float(self.spacing / np.sqrt(ratio))
-        wanted = max(_NOISE_WIDTHS * self.noise, _SPACINGS * spacing)
-        return Pilot(self.noise, spacing, wanted if rescale else self.bandwidth)
+        wanted = bandwidth_of(self.noise, spacing) if rescale else self.bandwidth
+        return replace(self, spacing=spacing, bandwidth=wanted)
+
+
+def bandwidth_of(noise: float, spacing: float) -> float:
+    """The bandwidth that suits noise and spacing."""
+    return max(_NOISE_WIDTHS * noise, _SPACINGS * spacing)
 
 
 def look(cloud: WeightedCloud) -> Pilot:
@@ -60,7 +69,7 @@ def look(cloud: WeightedCloud) -> Pilot:
     width = _first_width(cloud)
     sample = cloud.sample(_MANY)
     near = estimate(cloud.fit(sample, width, rounds=3), width)
-    width = _WIDER * near.bandwidth
+    width = WIDER * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=3), width)
     # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
     doubtful = wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2)
@@ -72,14 +81,14 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
     noise = seen.noise
     for _ in range(_CUTS):
         width = max(_SPACINGS * seen.spacing, _NARROW * noise)
-        start = cloud.fit(sample, _WIDER * width, rounds=3)
+        start = cloud.fit(sample, WIDER * width, rounds=3)
         fit = cloud.quadric(start.points, start.normals, width, _CUT * noise, rounds=3)
         known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * _FREEDOM)
         if known.sum() < 0.5 * len(sample):
             return seen
         variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - _FREEDOM)
         noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
-    return Pilot(noise, seen.spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * seen.spacing))
+    return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 
 
 def _first_width(cloud: WeightedCloud) -> float:
@@ -87,7 +96,7 @@ def _first_width(cloud: WeightedCloud) -> float:
 
     Near a second sheet λ_3/λ_2 falls and rises again without ever being small; then its lowest value counts.
     """
-    sample = cloud.sample(_FEW)
+    sample = cloud.sample(FEW)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
     lowest, lowest_at = _ALMOST_FLAT, 0.0
     while True:
@@ -126,7 +135,7 @@ def estimate(fit: LocalFit, width: float) -> Pilot:
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
     density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
     spacing = float(density**-0.5)
-    return Pilot(noise, spacing, max(_NOISE_WIDTHS * noise, _SPACINGS * spacing))
+    return Pilot(noise, spacing, bandwidth_of(noise, spacing))
 
 
 def _bending(fit: LocalFit) -> FloatArray:

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
-from subbundle.surface import ambient, pilot, voxels
+from subbundle.surface import ambient, pilot, sheets, voxels
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import WeightedCloud
 
@@ -80,6 +80,8 @@ def prepare(
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
         seen = pilot.look(few)
+        # Pieces of a scene plant their own seeds, one side at a time.
+        seen = sheets.look(few, seen) if dense is None else seen
     else:
         seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")

@@ -29,11 +29,9 @@ from subbundle.surface.soften import soften
 FURTHEST = 1.5
 # Weight that the six terms of a quadric take from Σ w of a Gaussian window, and the least that is left.
 _FREEDOM, _LEAST_FREEDOM = 1.5, 0.3
-_SMOOTHING, _BEND_ROUNDS = 5, 12
+_SMOOTHING, _BEND_ROUNDS = 5, 4
 # Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
 _BETWEEN = 0.4
-# Most that is taken back, in noise levels.
-_MOST_BACK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,8 @@ def refine(
 
 
 def taken_back(noise: float, bend: FloatArray) -> FloatArray:
-    """½ σ² (II_11 + II_22) [n], for ``bend`` [n] = II_11 + II_22: at most half a noise level."""
-    return np.asarray(np.clip(0.5 * noise * bend, -_MOST_BACK, _MOST_BACK) * noise)
+    """½ σ² (II_11 + II_22) [n], for ``bend`` [n] = II_11 + II_22: at most a noise level."""
+    return np.asarray(np.clip(0.5 * noise * bend, -1.0, 1.0) * noise)
 
 
 def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:

@@ -1,10 +1,10 @@
 """`reconstruct`: from an unoriented, noisy scan to a triangle mesh.
 
-    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `voxels`
+    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `sheets`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
     orient     signs by summed votes between clusters; layers go                      `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
-    skin       dual marching cubes; openings sorted out, handles and tunnels cut      `skin`, `openings`, `tunnels`
+    skin       dual marching cubes; openings, handles and tunnels; bent edges split   `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
                around thin walls each side onto its own observations              `sides`
     trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
@@ -33,6 +33,7 @@ from subbundle.surface.orient import Orientation, orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
 from subbundle.surface.seeds import Seeds, plant, plant_facing
+from subbundle.surface.sheets import plant_both
 from subbundle.surface.sides import SidedPyramid
 from subbundle.surface.timing import Clock
 from subbundle.surface.trim import trim
@@ -178,10 +179,12 @@ def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
     """Seeds of the scan, and the grid around them."""
     # Where the grid is too large for cells as fine as they should be, seeds need be no finer; outliers do not count.
     cell = implicit.grid_around(np.quantile(scan.points, _BULK, axis=0), scan.cell).cell
-    if scan.facing is None:
-        seeds = plant(cloud, scan.points, scan.weights, scan.window, cell)
-    else:
+    if scan.facing is not None:
         seeds = plant_facing(scan.facing, scan.window, cell)
+    elif scan.pilot.both > 0.0:
+        seeds = plant_both(cloud, scan.points, scan.weights, scan.pilot, cell)
+    else:
+        seeds = plant(cloud, scan.points, scan.weights, scan.window, cell)
     concerns.seeds_found(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     grid = implicit.grid_around(seeds.points, scan.cell)
     if grid.cell > _WIDENED * scan.cell:

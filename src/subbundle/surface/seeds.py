@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
 from subbundle.surface.voxels import voxel_keys, voxel_means
@@ -174,21 +174,22 @@ def valley(fraction: FloatArray) -> float:
 def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:
     """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
-    if len(seen) == 0:
-        return np.empty((0, 3))
     # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
-    begin = fit.points[seen].min(axis=0) if origin is None else origin + 0.5 * KEEP * cell
-    keys = voxel_keys(fit.points[seen], begin, KEEP * cell)
-    order = np.lexsort((-fit.mass[seen], keys))
-    chosen: FloatArray = fit.points[seen[order[np.flatnonzero(np.diff(keys[order], prepend=-1))]]]
+    begin = None if origin is None else origin + 0.5 * KEEP * cell
+    chosen: FloatArray = fit.points[seen[_best_per_voxel(fit.points[seen], fit.mass[seen], KEEP * cell, begin)]]
     return chosen
 
 
 def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:
     """The most reliable seed of every voxel; among equals the one that comes first."""
-    if len(seeds.points) == 0:
-        return seeds
-    keys = voxel_keys(seeds.points, seeds.points.min(axis=0) if origin is None else origin, side)
-    order = np.lexsort((-seeds.reliability, keys))
-    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    return seeds.take(order[first])
+    return seeds.take(_best_per_voxel(seeds.points, seeds.reliability, side, origin))
+
+
+def _best_per_voxel(points: FloatArray, values: FloatArray, side: float, origin: FloatArray | None) -> IntArray:
+    """Rows of the ``points`` [n, 3] with the largest of the ``values`` [n] in their voxels; the first among equals."""
+    if len(points) == 0:
+        return np.empty(0, np.int64)
+    keys = voxel_keys(points, points.min(axis=0) if origin is None else origin, side)
+    order = np.lexsort((-values, keys))
+    best: IntArray = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
+    return best

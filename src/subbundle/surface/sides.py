@@ -21,8 +21,8 @@ from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.widths import cut, ladder
 
-# Noise levels of the far side that reach into a window; cosine below which two normals are those of two sides.
-_TAIL, _AWAY = 3.0, 0.0
+# Noise levels of the far side that reach into a window.
+_TAIL = 3.0
 # How far windows are filled, in the widest bandwidths; one vertex in so many is asked, for all within so many cells.
 _REACH, _STRIDE, _BESIDE = 1.5, 4, 5.0
 
@@ -72,5 +72,5 @@ def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> 
     """
     tree = cKDTree(points)
     everyone = np.arange(len(points))
-    before, behind = (across_gap(tree, normals, everyone, way * thickness, _AWAY)[1] for way in (1.0, -1.0))
+    before, behind = (across_gap(tree, normals, everyone, way * thickness, 0.0)[1] for way in (1.0, -1.0))
     return before | behind

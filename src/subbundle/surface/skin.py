@@ -19,14 +19,17 @@ from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
 from subbundle.triangles.quads import split_quads
+from subbundle.triangles.split import split_bent
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
 # Seeds that hang together, below which they are a clump of outliers and no sheet.
 _LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
-# resolved. Those around tunnels of up to four windows are closed if observations fill them.
-_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 4.0 * np.pi
+# resolved. Those around tunnels of up to five windows are closed if observations fill them.
+_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 5.0 * np.pi
+# Turn of the normals along an edge, in radians, from which on it is split.
+_BEND = 0.25
 # Holes narrower than so many cells are defects of the triangles.
 DEFECT = 2.0
 
@@ -84,7 +87,10 @@ def around(
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
-    return Skin(openings.membrane(cut.vertices, cut.faces, seen), cut.faces, ~seen, found, cut.lengths, cut.middles)
+    vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
+    faces, ends = split_bent(vertices, cut.faces, normals, seen, _BEND)
+    vertices, seen = np.concatenate([vertices, vertices[ends].mean(axis=1)]), np.append(seen, seen[ends].all(axis=1))
+    return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
 
 
 def _with_new(

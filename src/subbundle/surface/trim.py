@@ -9,6 +9,7 @@ from subbundle.surface import border, outliers, repair
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import Settled
+from subbundle.triangles import clip
 
 # Fraction of the typical density from which on a vertex counts as seen by the scan.
 SUPPORT = 0.1
@@ -24,8 +25,8 @@ def trim(
     supported = settled.support > SUPPORT
     if not closed:
         beyond = border.excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
-        outside = border.outer_region(faces, beyond)
-        faces, edges, t = border.cut(faces, outside)
+        outside = clip.outer_region(faces, beyond)
+        faces, edges, t = clip.cut(faces, outside)
         start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
         vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
         supported = np.concatenate([supported, supported[edges[:, 0]]])
@@ -39,4 +40,4 @@ def trim(
     faces = repair.keep_large_parts(vertices, faces, supported)
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
-    return border.smoothed(vertices[old], faces), faces, error[old]
+    return clip.smoothed(vertices[old], faces), faces, error[old]

@@ -19,10 +19,8 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface.repair import vertex_normals
 
 # The half of the disc that is looked at, in steps of equal area; how much of it may be empty, so that a few outliers do
-# not fill a tunnel; distance, in windows, within which observations count.
-_STEPS, _LEAST, _NEAR = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.75
-# Fraction of the observations at the rim from which on a place is not empty: half way between a sheet and nothing.
-_HALF = 0.5
+# not fill a tunnel; distance, in windows, within which observations count, and how many there must be at the rim.
+_STEPS, _LEAST, _NEAR, _FEW = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.75, 4
 # Fraction of the normals along the loop that point to its middle.
 _INWARD = 0.7
 
@@ -44,11 +42,15 @@ class Filled:
             middle = rim.mean(axis=0)
             if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) > _INWARD:
                 disc = middle + _STEPS[:, None, None] * (rim - middle)
-                inside, beside = self._near(disc.reshape(-1, 3)), self._near(rim)
-                filled[i] = np.quantile(inside, _LEAST) >= max(_HALF * float(np.median(beside)), 1.0)
+                # Where the scan is so sparse that a few observations are further away, that far.
+                far = self._tree.query(rim, k=[min(_FEW, len(self._observations))])[0]
+                radius = max(_NEAR * self._window, float(np.median(far)))
+                inside, beside = self._near(disc.reshape(-1, 3), radius), self._near(rim, radius)
+                # Half way between a sheet and nothing.
+                filled[i] = np.quantile(inside, _LEAST) >= max(0.5 * float(np.median(beside)), 1.0)
         return filled
 
-    def _near(self, places: FloatArray) -> IntArray:
-        """Number of observations around each of ``places`` [n, 3]."""
+    def _near(self, places: FloatArray, radius: float) -> IntArray:
+        """Number of observations within ``radius`` of each of ``places`` [n, 3]."""
         assert self._tree is not None
-        return np.asarray(self._tree.query_ball_point(places, _NEAR * self._window, return_length=True))
+        return np.asarray(self._tree.query_ball_point(places, radius, return_length=True))

@@ -10,9 +10,9 @@ full, with far less noise than the difference to the narrowest would. The risk o
 
 ⟨·⟩ an average over the mesh around the vertex. Halfway between two rungs the bias is interpolated linearly in a, as it
 grows at edges (where it grows faster the window is taken narrower than it might be), the variance as a power. Taking
-the bandwidth of least risk would follow the noise in R; instead log a is averaged with weights exp(−R_j/min R), and
-smoothed over the mesh. σ² is not taken from the pilot but such that at two narrow windows, where there is hardly any
-bias, the typical difference is explained.
+the bandwidth of least risk would follow the noise in R; instead log a is averaged with weights exp(−2 R_j/min R), and
+smoothed over the mesh. σ² is such that at two narrow windows, where there is hardly any bias, the typical difference is
+explained, and at most that of the pilot.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def choose(
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
-    noise_sq = noise_square(cloud, points[rows], normals[rows], pilot)
+    # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
+    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot), pilot.noise**2)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
@@ -163,7 +164,7 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
     risk[1::2] = ((1.0 - way) * off[:-1] + way * off[1:]) ** 2 + np.sqrt(spread[:-1] * spread[1:])
     # A cloud without noise may have no risk at all: then all rungs are as good.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
-    weights = _elementwise.exp(1.0 - risk / least)
+    weights = _elementwise.exp(2.0 * (1.0 - risk / least))
     rung: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
     return rung
 

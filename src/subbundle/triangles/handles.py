@@ -76,7 +76,8 @@ def cut_short_loops(
             break
         before = len(lengths)
         for length, loop in chosen:
-            opened = _cut(vertices, faces, loop)
+            # A loop may meet a border on one of its sides; then the other is taken off.
+            opened = _cut(vertices, faces, loop) or _cut(vertices, faces, loop[::-1])
             if opened is not None:
                 lengths.append(length)
                 middles.append(vertices[loop].mean(axis=0))
@@ -190,7 +191,7 @@ def _independent(
 
 
 def _cut(vertices: FloatArray, faces: IntArray, loop: IntArray) -> tuple[FloatArray, IntArray] | None:
-    """Cut along ``loop`` and close both sides by a fan; None where the loop meets a border."""
+    """Cut along ``loop`` and close both sides by a fan; None where a border meets the loop on its left."""
     on = np.zeros(len(vertices), np.bool_)
     on[loop] = True
     near = np.flatnonzero(on[faces].any(axis=1))
