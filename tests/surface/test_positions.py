@@ -99,7 +99,7 @@ def test_the_risk_between_two_rungs_is_interpolated():
         fine = rungs[0] * (rungs[1] / rungs[0]) ** steps
         risk = strength * fine**2 + fine**-2.0
         risk[0] = fine[0] ** -2.0  # the bias of the narrowest is not seen
-        weights = np.exp(1.0 - risk / risk.min())
+        weights = np.exp(2.0 * (1.0 - risk / risk.min()))
         assert found[0] == pytest.approx((steps @ weights) / weights.sum(), rel=1e-9)
 
 
