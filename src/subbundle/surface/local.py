@@ -13,9 +13,6 @@ from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
 
-# A step shorter than this, in bandwidths, is the last one: the next would be a hundredth of it.
-_STANDS = 0.01
-
 
 @dataclass(frozen=True, slots=True)
 class LocalFit:
@@ -127,10 +124,8 @@ class WeightedCloud:
         return self.cloud.at(self.cloud.sample(count)) + self.centre
 
     def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0) -> LocalFit:
-        """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; carry them up to ``rounds`` steps."""
-        model = fit_local(
-            self.cloud, points, bandwidth, 2, steps=rounds, tol=_STANDS, errors="none", n_jobs=self.n_jobs
-        )
+        """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; project them by ``rounds`` steps."""
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors="none", n_jobs=self.n_jobs)
         normals = model.normals[:, :, 0]
         across = np.einsum("nd,nd->n", model.mean - model.points, normals)
         drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
