@@ -25,7 +25,7 @@ from subbundle.geodesics.shortest import feet_on_ridge, joined, shortest_paths
 from subbundle.geodesics.straighten import arcs_between
 
 # Pairs up to which each has a path of its own.
-_FEW = 25_600
+_FEW = 2_500
 # Length scales up to which an arc joins two points: about as far as landmarks have neighbours on sparse data.
 # Largest sine of its angle to the subspaces at both: one of 45° is wrong by per cents where it is no circle, but on
 # sparse data zigzags through landmarks are longer.

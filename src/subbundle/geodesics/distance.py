@@ -85,7 +85,7 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
 def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol: float = 1e-4) -> FloatArray:
     """Matrix [n, m] of the distances from ``points`` [n, dim] to ``others`` [m, dim] (``points`` again if left out).
 
-    Entries are those of `distance`, each pair with a path of its own, in matrices of up to 25600 entries and on
+    Entries are those of `distance`, each pair with a path of its own, in matrices of up to 2500 entries and on
     manifolds. In larger ones along data in R^d they are lengths of paths through a graph of up to 4000 landmarks on the
     ridge that are not straightened further. The two differ by 0.13 % in the median and 1.2 % in 99 of 100 pairs on a
     noisy torus of 5000 observations; with 1000 observations, and fewer landmarks, by 0.4 % and 7 %. All pairs of 2000
@@ -93,7 +93,7 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
 
     Without ``others`` the matrix is symmetric; with them ``pairwise_distance(bundle, x, y)`` is the transpose of
     ``pairwise_distance(bundle, y, x)``, to rounding. An entry is a function of the bundle, of its two points and of
-    whether there are more than 25600 entries: it does not depend on the other points of the call.
+    whether there are more than 2500 entries: it does not depend on the other points of the call.
 
     Parameters
     ----------

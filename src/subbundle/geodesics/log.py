@@ -18,14 +18,15 @@ import numpy as np
 
 from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
-from subbundle._validation import as_bundle, as_choice, as_integer, as_nonnegative, as_points, as_positive
+from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles.base import LearnedSubbundle, Subbundle, sparing
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
+from subbundle.geodesics.geodesic import geodesic
 from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, aim, shoot
-from subbundle.geodesics.shortest import shortest_paths
-from subbundle.geodesics.start import covectors_from_coordinates, defined_frame, frame_at
+from subbundle.geodesics.shortest import length_on_ridge, shortest_paths
+from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame, frame_at
 from subbundle.geodesics.tuning import COARSE_TOL
 
 # Residual, in length scales, above which a search has ended in a local minimum.
@@ -139,7 +140,7 @@ def log(
     method = as_choice(method, "method", ("lm", "bfgs"))
     tol = as_positive(tol, "tol")
     penalty = as_nonnegative(penalty, "penalty", hint="Use 0 for the true logarithm.")
-    bases, goals, single = _as_pairs(bundle, base_point, targets)
+    bases, goals, single = as_pairs(bundle, base_point, targets)
     frames = frame_at(bundle, bases)
     most = as_integer(max_iterations, "max_iterations", low=1)
     problem = _Problem(bundle, bases, frames, goals, search, method, penalty, tol, most)
@@ -150,7 +151,7 @@ def geodesics_with_paths(
     bundle: Subbundle, x: Any, y: Any, search: str, tol: float
 ) -> tuple[Log, list[FloatArray] | None, bool]:
     """`log` from x to y, the nodes of the shortest paths of a bundle learned from data, and whether both are single."""
-    bases, goals, single = _as_pairs(bundle, x, y)
+    bases, goals, single = as_pairs(bundle, x, y)
     frames = frame_at(bundle, bases)
     problem = _Problem(bundle, bases, frames, goals, as_choice(search, "search", ("dual", "full")), "lm", 0.0, tol, 50)
     return *_search(problem, None), single
@@ -165,8 +166,13 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     along = problem.towards(paths.departures, np.where(known, paths.lengths, 0.0))
     found = problem.solve(np.where(known[:, None], along, problem.chords()))
     result = _record(problem, found)
+    missed = known & ~(result.residuals <= _DOUBTFUL * bundle.length_scale)
     longest = (1.0 + _LONGER) * paths.lengths + _DOUBTFUL * problem.tol * bundle.length_scale
-    missed = known & ~((result.residuals <= _DOUBTFUL * bundle.length_scale) & (result.lengths <= longest))
+    for row in np.flatnonzero(known & ~missed & (result.lengths > longest)):
+        # A geodesic keeps its offset from the ridge, and at the outer side of a bend it is longer for that alone.
+        times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)
+        way = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
+        missed[row] = length_on_ridge(bundle, way.points) > longest[row]
     for row in np.flatnonzero(missed):
         result.coordinates[row], result.lengths[row] = along[row, : bundle.rank], paths.lengths[row]
         result.points[row] = paths.nodes[row][-1]
@@ -175,23 +181,6 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     result.residuals[missed] = around.distance(result.points[missed], problem.targets[missed])
     result.status[missed] = Status.STRAIGHTENED
     return result, paths.nodes
-
-
-def _as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatArray, FloatArray, bool]:
-    around = surroundings_of(as_bundle(bundle))
-    bases = around.validate(as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=None), "base_point")
-    goals = around.validate(as_points(targets, "targets", dim=bundle.ambient_dim, ndim=None), "targets")
-    single = bases.ndim == 1 and goals.ndim == 1
-    bases, goals = np.atleast_2d(bases), np.atleast_2d(goals)
-    if bases.ndim != 2 or goals.ndim != 2 or (len(bases) != len(goals) and 1 not in (len(bases), len(goals))):
-        raise ValueError(
-            "base_point and targets must be single points or 2-D arrays with as many rows as each other; got shapes "
-            f"{bases.shape} and {goals.shape}. For all pairs use sb.pairwise_distance, or np.repeat and np.tile."
-        )
-    batch = len(goals) if len(bases) == 1 else len(bases)
-    shape = (batch, bundle.ambient_dim)
-    bases, goals = (np.ascontiguousarray(np.broadcast_to(points, shape)) for points in (bases, goals))
-    return bases, goals, single
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.geodesics.straighten import arcs_between
+from subbundle.geodesics.straighten import JUMP, arcs_between, jumps_between
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -33,6 +33,8 @@ _TURNING = 0.5
 _ONE_WAY = 4.0
 # Steps of the landmarks towards the ridge, from their local means.
 _RIDGE_STEPS = 3
+# Dimension up to which these are compiled, and the fewest landmarks above it.
+_LOW, _FEWEST = 16, 400
 # Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, the width of
 # the middle, and how far apart there two ways count as different: further than half of that width.
 _WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.25, 0.15
@@ -43,7 +45,7 @@ class PathGraph:
 
     def __init__(self, bundle: Subbundle) -> None:
         assert isinstance(bundle, HasLandmarks)
-        points = bundle.landmarks(MOST_LANDMARKS)
+        points = bundle.landmarks(_count(bundle.ambient_dim))
         self.picture = surroundings_of(bundle).picture(points[0])
         points, cells = _known(points, self.picture.enter(points))
         # Mean shifts gather landmarks in clusters, whose neighbours would all be their own.
@@ -62,11 +64,14 @@ class PathGraph:
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
         """Arcs between the landmarks: short ones along the tangent spaces, long ones if they turn little."""
         frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
-        few = min(self.neighbors, frame_size(rank))
-        near = nearest_rows(pictures, self.neighbors)
+        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
         turning = edges.across > _TURNING
         turning[:, :few] = False
+        if self.flat:
+            for row, ends in enumerate(near):
+                jumps = jumps_between(self.points[row], self.frames[row], self.points[ends], self.frames[ends])
+                turning[row] |= jumps > JUMP
         return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
@@ -133,6 +138,11 @@ class PathGraph:
             offsets = self.tree.data - self.tree.data[middles[-1]]
             total[np.sqrt((offsets * offsets).sum(axis=1)) < _ELSEWHERE * best] = np.inf
         return middles or [int(np.argmin(near + far))]
+
+
+def _count(dim: int) -> int:
+    """Landmarks of a graph: above `_LOW` dimensions one costs so much more, 30 ms in R^50, that fewer must do."""
+    return max(int(MOST_LANDMARKS * min(1.0, _LOW / dim) ** 2), _FEWEST)
 
 
 def path_graph(bundle: Subbundle) -> PathGraph:

@@ -114,6 +114,12 @@ def feet_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatAr
     return feet, known
 
 
+def length_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> float:
+    """Length of the projection to the ridge of a curve ``points`` [m, dim]; infinite where it has none."""
+    feet, known = feet_on_ridge(bundle, points)
+    return float(surroundings_of(bundle).distance(feet[:-1], feet[1:]).sum()) if known.all() else float("inf")
+
+
 def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:
     """Whether the points lie in the same connected component; row by row, or ``every`` row of x with every row of y."""
     shape = (len(x), len(y)) if every else (len(x),)

@@ -111,3 +111,21 @@ def _at_most_2d(array: FloatArray, name: str) -> FloatArray:
             f"Write {name}.reshape(-1, {array.shape[-1]})."
         )
     return array
+
+
+def as_pairs(bundle: Subbundle, base_point: Any, targets: Any) -> tuple[FloatArray, FloatArray, bool]:
+    """Base points and targets [batch, dim], broadcast against each other, and whether both are single."""
+    around = surroundings_of(as_bundle(bundle))
+    bases = around.validate(as_points(base_point, "base_point", dim=bundle.ambient_dim, ndim=None), "base_point")
+    goals = around.validate(as_points(targets, "targets", dim=bundle.ambient_dim, ndim=None), "targets")
+    single = bases.ndim == 1 and goals.ndim == 1
+    bases, goals = np.atleast_2d(bases), np.atleast_2d(goals)
+    if bases.ndim != 2 or goals.ndim != 2 or (len(bases) != len(goals) and 1 not in (len(bases), len(goals))):
+        raise ValueError(
+            "base_point and targets must be single points or 2-D arrays with as many rows as each other; got shapes "
+            f"{bases.shape} and {goals.shape}. For all pairs use sb.pairwise_distance, or np.repeat and np.tile."
+        )
+    batch = len(goals) if len(bases) == 1 else len(bases)
+    shape = (batch, bundle.ambient_dim)
+    bases, goals = (np.ascontiguousarray(np.broadcast_to(points, shape)) for points in (bases, goals))
+    return bases, goals, single

@@ -34,6 +34,8 @@ _MOST_STEPS = 30
 _RIDGE_STEPS = 3
 # Largest sine for which an arc is made.
 _STEEPEST = 0.95
+# Largest jump of an arc (`jumps_between`): bends that change along it make a few hundredths, the next sheet nearly one.
+JUMP = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +225,28 @@ def arcs_between(
 ) -> FloatArray:
     """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
 
-    Infinite where the sine to either is larger than ``most``. Exchanging the ends of an arc changes no bit.
+    Infinite where the sine to either is larger than ``most``, or the arc jumps. Exchanging its ends changes no bit.
     """
     edges = ends - x
     squared = (edges * edges).sum(axis=1)
     here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
     along = (np.minimum(here, there) >= (1.0 - most**2) * squared) | (squared == 0)
+    along &= jumps_between(x, frame, ends, frames) <= JUMP
     return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
+
+
+def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
+    """|½ ((I − P_x) e + (I − P_y) e)| / |e| [m] for the edges e from x to ``ends`` [m, dim].
+
+    The chord of a circle leaves one end and meets the other at the same angle: its components across the subspaces are
+    opposite, and there is no jump. Between parallel sheets they are equal, and the jump is the sine of the edge.
+    """
+    edges = ends - x
+    here = (edges[:, :, None] * frame).sum(axis=1)
+    there = (edges[:, :, None] * frames).sum(axis=1)
+    along = (here[:, None, :] * frame).sum(axis=2) + (there[:, None, :] * frames).sum(axis=2)
+    left = edges - 0.5 * along
+    return np.sqrt((left * left).sum(axis=1) / np.maximum((edges * edges).sum(axis=1), 1e-300))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -193,15 +193,16 @@ def factorise(gram, penalty, first_penalised):
         diagonal = gram[f, f]
         if f >= first_penalised:
             gram[f, f] += penalty
+        left = gram[f, f]
         for g in range(f):
-            gram[f, f] -= gram[f, g] * gram[f, g]
-        if gram[f, f] <= SINGULAR * diagonal:
-            gram[f, f] = np.inf
-        gram[f, f] = np.sqrt(gram[f, f])
+            left -= gram[f, g] * gram[f, g]
+        pivot = np.inf if left <= SINGULAR * diagonal else np.sqrt(left)
+        gram[f, f] = pivot
         for h in range(f + 1, size):
+            left = gram[h, f]
             for g in range(f):
-                gram[h, f] -= gram[h, g] * gram[f, g]
-            gram[h, f] /= gram[f, f]
+                left -= gram[h, g] * gram[f, g]
+            gram[h, f] = left / pivot
 
 
 @kernel
@@ -210,13 +211,16 @@ def solve(factor, columns):
     size, count = columns.shape
     for c in range(count):
         for f in range(size):
+            left = columns[f, c]
             for g in range(f):
-                columns[f, c] -= factor[f, g] * columns[g, c]
-            columns[f, c] /= factor[f, f]
+                left -= factor[f, g] * columns[g, c]
+            columns[f, c] = left / factor[f, f]
+        # Row by row, as the factor lies in memory.
         for f in range(size - 1, -1, -1):
-            for g in range(f + 1, size):
-                columns[f, c] -= factor[g, f] * columns[g, c]
-            columns[f, c] /= factor[f, f]
+            found = columns[f, c] / factor[f, f]
+            columns[f, c] = found
+            for g in range(f):
+                columns[g, c] -= factor[f, g] * found
 
 
 @kernel
