@@ -33,7 +33,7 @@ BUDGET = {
     "experiments": (1620, 39),
     "flow": (920, 12),
     "formats": (980, 15),
-    "geodesics": (2420, 36),
+    "geodesics": (2400, 36),
     "graph": (320, 6),
     "local": (3560, 24),
     "plot": (540, 4),

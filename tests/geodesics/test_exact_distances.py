@@ -4,9 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 import subbundle as sb
 from subbundle.geodesics._matrix import graph_distances
+from subbundle.geodesics.straighten import jumps_between
 
 MAJOR, MINOR = 1.0, 0.4
 
@@ -123,3 +125,25 @@ def test_a_noisy_s_surface_is_as_long_as_the_sheet():
         found = sb.distance(bundle, data.points[rows[0]], data.points[rows[1]])
     # Noise along the sheet moves either end by 0.02, three times that in the worst of 24.
     np.testing.assert_allclose(found, exact, rtol=0.005, atol=0.08)
+
+
+def test_paths_do_not_jump_between_the_turns_of_a_roll():
+    # Turns 0.3 to 0.4 apart, a tenth of the way along; noise along the sheet leaves single distances off by 0.03.
+    roll = sb.datasets.swiss_roll(2000, noise=0.02, seed=3)
+    bundle = sb.PrincipalSubbundle(roll.points, 2, 0.12)
+    rows = np.arange(0, 2000, 110)
+    truth = cdist(roll.coordinates[rows], roll.coordinates[rows])
+    found = sb.pairwise_distance(bundle, roll.points[rows])
+    far = truth > 1.0
+    assert np.abs(found[far] / truth[far] - 1.0).max() < 0.1
+
+
+def test_a_chord_of_a_circle_hardly_jumps_and_one_between_sheets_does():
+    angle = 0.4
+    ends = np.array([[np.sin(angle), 1.0 - np.cos(angle), 0.0], [0.3, 0.4, 0.0]])
+    ahead = np.array([[np.cos(angle), np.sin(angle), 0.0], [1.0, 0.0, 0.0]])
+    up = np.array([0.0, 0.0, 1.0])
+    frames = np.stack([np.column_stack([way, up]) for way in ahead])
+    # The first end lies on a circle that begins at 0 along x; the second on a sheet parallel to that at 0.
+    jumps = jumps_between(np.zeros(3), np.column_stack([[1.0, 0.0, 0.0], up]), ends, frames)
+    assert jumps == pytest.approx([np.sin(0.5 * angle) ** 2, 0.8], abs=1e-12)

@@ -34,7 +34,7 @@ _MOST_STEPS = 30
 _RIDGE_STEPS = 3
 # Largest sine for which an arc is made.
 _STEEPEST = 0.95
-# Largest jump of an arc (`jumps_between`): bends that change along it make a few hundredths, the next sheet nearly one.
+# Largest jump of an arc (`jumps_between`): that of a circle at the angle of 33°; to the next sheet it is nearly one.
 JUMP = 0.3
 
 
@@ -238,15 +238,15 @@ def arcs_between(
 def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
     """|½ ((I − P_x) e + (I − P_y) e)| / |e| [m] for the edges e from x to ``ends`` [m, dim].
 
-    The chord of a circle leaves one end and meets the other at the same angle: its components across the subspaces are
-    opposite, and there is no jump. Between parallel sheets they are equal, and the jump is the sine of the edge.
+    The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
+    are nearly opposite, and the jump is sin² α. Between parallel sheets they are equal, and the jump is sin α.
     """
     edges = ends - x
     here = (edges[:, :, None] * frame).sum(axis=1)
     there = (edges[:, :, None] * frames).sum(axis=1)
     along = (here[:, None, :] * frame).sum(axis=2) + (there[:, None, :] * frames).sum(axis=2)
     left = edges - 0.5 * along
-    return np.sqrt((left * left).sum(axis=1) / np.maximum((edges * edges).sum(axis=1), 1e-300))
+    return np.asarray(np.sqrt((left * left).sum(axis=1) / np.maximum((edges * edges).sum(axis=1), 1e-300)))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
