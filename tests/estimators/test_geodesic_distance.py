@@ -48,8 +48,8 @@ def test_the_training_points_are_the_default():
     some = np.arange(0, 80, 16)
     whole = metric.pairwise()
     assert whole.shape == (80, 80)
-    # Fans are as long as the farthest target, so the two need not agree to the bit.
-    np.testing.assert_allclose(metric.pairwise(bowl[some]), whole[np.ix_(some, some)], atol=1e-2 * 0.4)
+    # The large matrix is read off the graph, the small one has straightened paths: 80 sparse points leave per cents.
+    np.testing.assert_allclose(metric.pairwise(bowl[some]), whole[np.ix_(some, some)], rtol=0.02)
 
 
 def test_unconnected_parts_are_infinitely_far():
