@@ -11,7 +11,7 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_data import ChartData
-from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
+from subbundle.charts.fan import Fan, end_where_the_picture_does, most_steps, pictured
 from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
@@ -65,7 +65,8 @@ def _together(
     duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
-    run = integrate(bundle, np.repeat(bases, len(every), axis=0), covectors, times, unit_speed=True, tol=0.01 * TOL)
+    starts, most = np.repeat(bases, len(every), axis=0), most_steps(bundle, longest)
+    run = integrate(bundle, starts, covectors, times, unit_speed=True, tol=0.01 * TOL, max_steps=most)
     max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []
     for j, base in enumerate(bases):

@@ -22,8 +22,8 @@ from subbundle.geodesics.start import covectors_from_coordinates
 
 # Steps of the integrator per length scale, on average over a stage, after which a geodesic is given up: most take 5 to
 # 15. One that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its
-# fields, and has long ceased to be the shortest. Where steps are expensive, 20.
-_MOST_STEPS = 50
+# fields, and has long ceased to be the shortest. And where steps are expensive.
+_MOST_STEPS, _SPARED_STEPS = 50, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,11 @@ def trace(
     velocity, reached, status = np.full(ends.shape, np.nan), np.zeros(n), np.zeros(n, np.int8)
     nodes = np.empty((2, n, 0, ends.shape[1]))
     going = np.arange(n)
-    rate = _MOST_STEPS if sparing(bundle, 10) == 10 else 20
     stage = n_steps if stage is None else stage
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
-        most = max(int(rate * times[-1] / bundle.length_scale), rate)
+        most = most_steps(bundle, times[-1])
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
@@ -147,6 +146,12 @@ def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors:
     result = np.full((2, *points.shape[:2], seen.shape[2]), np.nan)
     result[:, known] = seen
     return result
+
+
+def most_steps(bundle: Subbundle, length: float) -> int:
+    """Steps of the integrator after which a geodesic of this ``length`` is given up."""
+    rate = _MOST_STEPS if sparing(bundle, 10) == 10 else _SPARED_STEPS
+    return max(int(rate * length / bundle.length_scale), rate)
 
 
 def end_where_the_picture_does(
