@@ -156,6 +156,13 @@ def _as_number(value: Any, name: str, wanted: tuple[str, str], hint: str, *, zer
     return number
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """True or False, or 1 or 0."""
+    if not isinstance(value, bool | np.bool_ | int):
+        raise TypeError(f"{name} must be True or False; got {value!r:.80}.")
+    return bool(value)
+
+
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise with the list."""
     if not isinstance(value, str) or value not in choices:

@@ -7,6 +7,7 @@ import argparse
 from subbundle._progress import Progress
 from subbundle.commands._scale_out import on_workers, refuse, worker_count
 from subbundle.distributed import TiledMesh, reconstruct
+from subbundle.distributed.mesh_job import as_opening
 
 _WHOLE = ("transform", "units", "no-normals", "save-outliers", "report", "jobs", "closed", "faces", "dim")
 
@@ -19,6 +20,7 @@ def run_pieces(options: argparse.Namespace) -> None:
             f"a mesh of pieces is written to a .ply file or a folder; got {options.output}. Write -o mesh.ply, or "
             "-o folder/ for one .ply per tile."
         )
+    as_opening(options.opening)
     progress = Progress()
     progress.stage("starting workers")
     with on_workers(options) as client:

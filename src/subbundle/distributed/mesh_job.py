@@ -74,6 +74,17 @@ class TiledMesh:
     cell: float
 
 
+def as_opening(opening: float) -> float:
+    """``opening``, which tiles can tell."""
+    opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
+    if opening > _WIDEST_OPENING:
+        raise ValueError(
+            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, which see no further around; got "
+            f"{opening:g}. Mesh what has so wide gaps with subbundle.reconstruct."
+        )
+    return opening
+
+
 def reconstruct(
     data: Any, out: str | Path, *, bandwidth: float | str = "auto", opening: float = 3.0, bounds: Any = None,
     client: Any = None, workers: int = 1, memory: float | str | None = None, points_per_tile: int | None = None,
@@ -105,12 +116,7 @@ def reconstruct(
     >>> with sb.distributed.cluster(workers=2, memory="4GB") as client:  # doctest: +SKIP
     ...     sb.distributed.reconstruct("big/*.laz", "scene.ply", client=client, workers=2, memory="4GB")
     """
-    opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
-    if opening > _WIDEST_OPENING:
-        raise ValueError(
-            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, which see no further around; got "
-            f"{opening:g}. Mesh what has so wide gaps with subbundle.reconstruct."
-        )
+    opening = as_opening(opening)
     target = Path(out).absolute()
     one = target.suffix.lower() == ".ply"
     bandwidth = bandwidth if str(bandwidth) == "auto" else as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")

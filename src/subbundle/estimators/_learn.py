@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
-from subbundle._validation import tabular
+from subbundle._validation import as_flag, tabular
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._on_manifold import prepare_on_manifold
 from subbundle.estimators._prepare import Prepared, prepare
@@ -28,14 +28,14 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
 
 def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
     """The bundle of ``X`` [n, n_features] with the settings of ``estimator``, whose ``name`` for the rank is given."""
-    e = estimator
+    e, denoise = estimator, as_flag(estimator.denoise, "denoise")
     if e.space is not None:
         return prepare_on_manifold(
-            X, rank, space=e.space, bandwidth=e.bandwidth, denoise=e.denoise, centering=e.centering or "recentred",
+            X, rank, space=e.space, bandwidth=e.bandwidth, denoise=denoise, centering=e.centering or "recentred",
             n_jobs=e.n_jobs,
         )  # fmt: skip
     check_rank(rank, name, X)
     return prepare(
-        X, rank, bandwidth=e.bandwidth, denoise=e.denoise, reduce_dim=e.reduce_dim, kernel=e.kernel,
+        X, rank, bandwidth=e.bandwidth, denoise=denoise, reduce_dim=e.reduce_dim, kernel=e.kernel,
         centering=e.centering or "local", n_jobs=e.n_jobs,
     )  # fmt: skip

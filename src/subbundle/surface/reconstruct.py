@@ -23,7 +23,7 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
-from subbundle._validation import as_points, as_positive
+from subbundle._validation import as_flag, as_points, as_positive
 from subbundle.atlas.atlas import Atlas
 from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin
 from subbundle.surface import attributes as carrying
@@ -120,8 +120,7 @@ def reconstruct(
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
     given = carrying.check(attributes, len(rows))
-    if not isinstance(closed, bool | np.bool_ | int):
-        raise TypeError(f"closed must be True or False; got {closed!r:.80}.")
+    closed = as_flag(closed, "closed")
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     clock = Clock(progress)
     jobs = resolve_jobs(n_jobs)
