@@ -138,12 +138,13 @@ def test_paths_do_not_jump_between_the_turns_of_a_roll():
     assert np.abs(found[far] / truth[far] - 1.0).max() < 0.1
 
 
-def test_a_chord_of_a_circle_hardly_jumps_and_one_between_sheets_does():
-    angle = 0.4
-    ends = np.array([[np.sin(angle), 1.0 - np.cos(angle), 0.0], [0.3, 0.4, 0.0]])
-    ahead = np.array([[np.cos(angle), np.sin(angle), 0.0], [1.0, 0.0, 0.0]])
+@pytest.mark.parametrize("angle", [0.2, 0.6, 1.0])
+def test_a_chord_of_a_circle_does_not_jump_and_one_between_sheets_does(angle):
+    # The chord of an arc of 2 α makes the angle α with the tangents at both ends; the other edge does so with sheets that
+    # are parallel. Up to sin α = 0.3 both count as arcs.
+    chord = np.array([np.cos(angle), np.sin(angle), 0.0])
     up = np.array([0.0, 0.0, 1.0])
+    ahead = np.array([[np.cos(2.0 * angle), np.sin(2.0 * angle), 0.0], [1.0, 0.0, 0.0]])
     frames = np.stack([np.column_stack([way, up]) for way in ahead])
-    # The first end lies on a circle that begins at 0 along x; the second on a sheet parallel to that at 0.
-    jumps = jumps_between(np.zeros(3), np.column_stack([[1.0, 0.0, 0.0], up]), ends, frames)
-    assert jumps == pytest.approx([np.sin(0.5 * angle) ** 2, 0.8], abs=1e-12)
+    jumps = jumps_between(np.zeros(3), np.column_stack([[1.0, 0.0, 0.0], up]), np.stack([chord, chord]), frames)
+    assert list(jumps) == [False, np.sin(angle) > 0.3]

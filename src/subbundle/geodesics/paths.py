@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.geodesics.straighten import JUMP, arcs_between, jumps_between
+from subbundle.geodesics.straighten import arcs_between, jumps_between
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -70,8 +70,7 @@ class PathGraph:
         turning[:, :few] = False
         if self.flat:
             for row, ends in enumerate(near):
-                jumps = jumps_between(self.points[row], self.frames[row], self.points[ends], self.frames[ends])
-                turning[row] |= jumps > JUMP
+                turning[row] |= jumps_between(self.points[row], self.frames[row], self.points[ends], self.frames[ends])
         return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:

@@ -34,8 +34,8 @@ _MOST_STEPS = 30
 _RIDGE_STEPS = 3
 # Largest sine for which an arc is made.
 _STEEPEST = 0.95
-# Largest jump of an arc (`jumps_between`): that of a circle at the angle of 33°; to the next sheet it is nearly one.
-JUMP = 0.3
+# Up to this an edge is none between sheets (`jumps_between`): noise in the subspaces makes as much.
+_JUMP = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,22 +231,26 @@ def arcs_between(
     squared = (edges * edges).sum(axis=1)
     here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
     along = (np.minimum(here, there) >= (1.0 - most**2) * squared) | (squared == 0)
-    along &= jumps_between(x, frame, ends, frames) <= JUMP
+    along &= ~jumps_between(x, frame, ends, frames)
     return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
 
 
-def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
-    """|½ ((I − P_x) e + (I − P_y) e)| / |e| [m] for the edges e from x to ``ends`` [m, dim].
+def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> BoolArray:
+    """Which edges e from x to ``ends`` [m, dim] lead to another sheet: j = |½ ((I − P_x) e + (I − P_y) e)| / |e| tells.
 
     The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
-    are nearly opposite, and the jump is sin² α. Between parallel sheets they are equal, and the jump is sin α.
+    are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. Half-way between the two
+    is the limit; below `_JUMP` noise in the subspaces would decide.
     """
     edges = ends - x
     here = (edges[:, :, None] * frame).sum(axis=1)
     there = (edges[:, :, None] * frames).sum(axis=1)
     along = (here[:, None, :] * frame).sum(axis=2) + (there[:, None, :] * frames).sum(axis=2)
-    left = edges - 0.5 * along
-    return np.asarray(np.sqrt((left * left).sum(axis=1) / np.maximum((edges * edges).sum(axis=1), 1e-300)))
+    left, squared = edges - 0.5 * along, np.maximum((edges * edges).sum(axis=1), 1e-300)
+    jump = np.sqrt((left * left).sum(axis=1) / squared)
+    inside = 0.5 * ((here * here).sum(axis=1) + (there * there).sum(axis=1)) / squared
+    sine = np.sqrt(np.maximum(1.0 - inside, 0.0))
+    return np.asarray((jump > _JUMP) & (jump > 0.5 * sine * (1.0 + sine)))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
