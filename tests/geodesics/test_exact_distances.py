@@ -140,8 +140,8 @@ def test_paths_do_not_jump_between_the_turns_of_a_roll():
 
 @pytest.mark.parametrize("angle", [0.2, 0.6, 1.0])
 def test_a_chord_of_a_circle_does_not_jump_and_one_between_sheets_does(angle):
-    # The chord of an arc of 2 α makes the angle α with the tangents at both ends; the other edge does so with sheets that
-    # are parallel. Up to sin α = 0.3 both count as arcs.
+    # The chord of an arc of 2 α makes the angle α with the tangents at both ends; the other edge does so with two
+    # parallel sheets. Up to sin α = 0.3 both count as arcs.
     chord = np.array([np.cos(angle), np.sin(angle), 0.0])
     up = np.array([0.0, 0.0, 1.0])
     ahead = np.array([[np.cos(2.0 * angle), np.sin(2.0 * angle), 0.0], [1.0, 0.0, 0.0]])
