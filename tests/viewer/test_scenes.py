@@ -41,6 +41,13 @@ def test_faces_come_back_from_their_differences():
     assert np.cumsum(differences, dtype=np.uint32).reshape(-1, 3).tolist() == faces.tolist()
 
 
+def test_what_is_hidden_has_its_layers_but_does_not_show():
+    layers = sb.view({"first": TORUS, "second": TORUS}, hidden=["first"]).scene.layers
+    assert [(layer.name, layer.visible) for layer in layers] == [("first", False), ("second", True)]
+    with pytest.raises(ValueError, match="hidden must name what is viewed"):
+        sb.view(TORUS, hidden=["mesh"])
+
+
 def test_the_same_view_gives_the_same_bytes():
     pytest.importorskip("k3d")
     assert sb.view(TORUS).html() == sb.view(TORUS).html()

@@ -28,12 +28,13 @@ _COORDINATES = (
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Named objects, the rows for a model among them, columns that colour the first, and the scans among them."""
+    """Named objects, rows for a model, columns that colour the first, scans, and what would hide the rest."""
 
     named: dict[str, Any]
     rows: FloatArray | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     scans: Mapping[str, Scan] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
 
 def objects_in(files: Sequence[Path]) -> Objects:
@@ -86,7 +87,7 @@ def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None)
         made = diagnose(points, n_jobs=n_jobs)
     else:
         made = _denoised(points, n_jobs)
-    return replace(objects, named={**objects.named, job: made})
+    return replace(objects, named={**objects.named, job: made}, hidden=() if job == "diagnose" else (found,))
 
 
 def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:

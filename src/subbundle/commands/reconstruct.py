@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
         shown = {"mesh": mesh, "scan": given.scan.points}
         if mesh.summary is not None and len(mesh.summary.outliers):
             shown["outliers"] = given.scan.points[mesh.summary.outliers]
-        write_report(options, account, shown)
+        write_report(options, account, shown, hidden=["scan"])
 
 
 def _made(options: argparse.Namespace, given: Given, progress: Progress) -> tuple[Mesh, list[str]]:

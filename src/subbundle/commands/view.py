@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     progress.stage("preparing the page")
     shown = view(
         objects.named, objects.rows, columns=objects.columns, color=options.color, image_shape=options.image_shape,
-        title=", ".join(path.name for path in options.files),
+        title=", ".join(path.name for path in options.files), hidden=objects.hidden,
     )  # fmt: skip
     for note in shown.scene.notes:
         print(f"note: {note}")

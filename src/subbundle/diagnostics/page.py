@@ -28,7 +28,7 @@ def page(report: Report) -> str:
     if report.warnings:
         said = "<h2>What to know</h2><ul>" + "".join(f"<li>{escape(words)}</li>" for words in report.warnings) + "</ul>"
     else:
-        said = '<p class="fine">Nothing stands in the way.</p>'
+        said = '<p class="fine">No warnings.</p>'
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Diagnosis of a point cloud</title>'
         f"<style>{_STYLE}</style></head><body><h1>Diagnosis of a point cloud</h1><table>{rows}</table>{said}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ def view(
     color: str | None = None,
     image_shape: tuple[int, int] | None = None,
     title: str | None = None,
+    hidden: Collection[str] = (),
 ) -> View:
     """Look at ``obj`` in a browser, a notebook or a file.
 
@@ -49,6 +50,8 @@ def view(
         When features are the pixels of grey pictures: hovering shows them.
     title : str, optional
         Heading of the page.
+    hidden : names of ``obj``, optional
+        What is not shown until its box is ticked: the points of a scan hide the mesh that was made from them.
 
     Returns
     -------
@@ -62,11 +65,13 @@ def view(
     >>> page
     View('a torus': 500 points)
     """
-    named = dict(obj) if isinstance(obj, Mapping) else {"points" if _is_array(obj) else _name(obj): obj}
+    named = dict(obj) if isinstance(obj, Mapping) else {"points" if _is_array(obj) else type(obj).__name__: obj}
     if not named:
         raise ValueError("view needs something to look at; got an empty dict.")
+    if unknown := [name for name in hidden if name not in named]:
+        raise ValueError(f"hidden must name what is viewed ({', '.join(map(str, named))}); got {', '.join(unknown)}.")
     extras = Extras(rows, _columns(columns), color, image_shape)
-    gathered = gather(named, extras)
+    gathered = gather(named, extras, hidden)
     gathered.scene.title = title if title is not None else ", ".join(map(str, named))
     return View(gathered)
 
@@ -159,10 +164,6 @@ class View:
 
 def _is_array(obj: Any) -> bool:
     return isinstance(obj, list | tuple) or hasattr(obj, "__array__")
-
-
-def _name(obj: Any) -> str:
-    return type(obj).__name__
 
 
 def _columns(columns: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,12 +44,15 @@ class Extras:
     image_shape: tuple[int, int] | None = None
 
 
-def gather(named: Mapping[str, Any], extras: Extras) -> Gathered:
-    """Everything in ``named``; ``extras`` go with the first object that has rows of points."""
+def gather(named: Mapping[str, Any], extras: Extras, hidden: Collection[str] = ()) -> Gathered:
+    """Everything in ``named``; what is ``hidden`` does not show at first. ``extras`` go with the first points."""
     gathered = Gathered()
+    layers = gathered.scene.layers
     for name, thing in named.items():
-        add = _adder(thing)
+        add, before = _adder(thing), len(layers)
         add(gathered, str(name), thing, extras)
+        if name in hidden:
+            layers[before:] = [replace(layer, visible=False) for layer in layers[before:]]
         if gathered.scene.tables:
             extras = Extras(color=extras.color)
     _choose_colours(gathered.scene, extras.color)

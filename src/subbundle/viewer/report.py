@@ -105,7 +105,7 @@ def _rows(rows: Sequence[Sequence[str]]) -> str:
 
 def _warnings(warnings: Sequence[str]) -> str:
     if not warnings:
-        return '<p class="fine">Nothing stands in the way.</p>'
+        return '<p class="fine">No warnings.</p>'
     listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings))
     return f'<div class="careful"><strong>What to know</strong><ul>{listed}</ul></div>'
 
