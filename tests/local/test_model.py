@@ -43,6 +43,22 @@ def test_a_paraboloid_is_found_exactly(robust, dim):
     np.testing.assert_allclose(found.second_form[0], expected, atol=0.04)
 
 
+@pytest.mark.parametrize("dim", [3, 4])
+def test_a_stretched_window_is_a_window_on_a_stretched_cloud(dim):
+    # Weights and the fit are the same in affine coordinates; arcs, which are not, come in with the second round.
+    points, factor = plane(3000, 0.05, 0, dim), 2.5
+    start = np.zeros((20, dim))
+    start[:, :2] = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 2))
+    tangents = np.tile(np.eye(dim)[:, :2], (20, 1, 1))
+    long = np.append(factor, np.ones(dim - 1))
+    options = {"robust": 0.3, "tangents": tangents, "errors": "noise"}
+    plain = fit_local(sb.Cloud(points), start, 0.1, 2, **options)
+    stretched = fit_local(sb.Cloud(points * long), start * long, 0.1, 2, stretch=factor, **options)
+    np.testing.assert_allclose(stretched.points, plain.points * long, atol=1e-12)
+    np.testing.assert_allclose(stretched.mass, plain.mass, rtol=1e-10)
+    np.testing.assert_allclose(stretched.height_gain, plain.height_gain, rtol=1e-8)
+
+
 def test_the_error_on_a_sphere_falls_with_the_fourth_power():
     points = sb.datasets.sphere(20000).points
     cloud, widths = sb.Cloud(points), np.array([0.14, 0.185, 0.28])

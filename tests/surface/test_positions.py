@@ -4,12 +4,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import trimesh
 
 import subbundle as sb
 from subbundle.surface import variance, widths
+from subbundle.surface.elongation import elongation
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot, look
 from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.repair import vertex_normals
 
 
 def plane(n, noise, seed):
@@ -123,6 +126,44 @@ def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
     assert chosen.noise == pytest.approx(0.01, rel=0.15)
     # Waves of length 0.25 allow windows of about a tenth of that, a plane any.
     assert np.median(chosen.widths[x < -0.2]) > 2.0 * np.median(chosen.widths[x > 0.2])
+
+
+def test_windows_are_long_along_what_bends_to_one_side():
+    turn, up = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False), 0.02 * np.arange(40))
+    tube = np.column_stack([0.1 * np.cos(turn.ravel()), 0.1 * np.sin(turn.ravel()), up.ravel()])
+    rows = np.arange(40 * 32).reshape(40, 32)
+    a, b = rows[:-1].ravel(), np.roll(rows, -1, axis=1)[:-1].ravel()
+    sides = np.concatenate([np.column_stack([a, b, b + 32]), np.column_stack([a, b + 32, a + 32])])
+    along = elongation(vertex_normals(tube, sides), widths.neighbour_average(sides, len(tube)))
+    stretch = np.linalg.norm(along, axis=1)
+    # Normals turn by κℓ = 0.3 or so around the tube, and by nothing that matters along its axis.
+    assert stretch.min() > 2.0
+    assert np.all(np.abs(along[:, 2]) > np.cos(0.02) * stretch)
+    ball = trimesh.creation.icosphere(4)
+    same = elongation(np.asarray(ball.vertices), widths.neighbour_average(np.asarray(ball.faces), len(ball.vertices)))
+    # On a sphere both turns are the same, as far as its edges are.
+    assert np.linalg.norm(same, axis=1).max() < 1.1
+
+
+def test_long_windows_average_more_of_a_groove():
+    # Waves of amplitude 4 and length 16 noise levels; along them a window may be as long as one likes.
+    rng = np.random.default_rng(0)
+    noise, x = 0.01, rng.uniform([-0.4, -1.0], [0.4, 1.0], (40_000, 2))
+
+    def height(u):
+        return 0.04 * np.cos(2.0 * np.pi * u / 0.16)
+
+    cloud = WeightedCloud(np.column_stack([x, height(x[:, 0])]) + noise * rng.standard_normal((40_000, 3)))
+    start = np.column_stack([0.16 * rng.integers(-1, 2, 400), rng.uniform(-0.6, 0.6, 400), np.full(400, 0.04)])
+    up = np.tile([0.0, 0.0, 1.0], (400, 1))
+    # Noise sideways leaves exp(−k²σ²/2) of the amplitude, whatever the window.
+    crest = 0.04 * np.exp(-0.5 * (2.0 * np.pi / 0.16 * noise) ** 2)
+    wide, long = (cloud.quadric(start, up, 0.03, 0.06, rounds=2, along=r * up[:, [0, 2, 1]]) for r in (1.0, 4.0))
+    off = [np.mean(fit.points[:, 2] - crest) for fit in (wide, long)]
+    # The same area has the same noise, but half the width across a sixteenth of the bias to leading order; noise moves
+    # observations sideways, out of narrow windows and into them, which leaves more.
+    assert np.std(long.points[:, 2]) < 1.3 * np.std(wide.points[:, 2])
+    assert abs(off[1]) < abs(off[0]) / 3.0
 
 
 def test_noise_on_a_thin_tube():

@@ -82,14 +82,9 @@ def walk_many(
 
 
 def walk_robust(
-    cloud: Cloud,
-    points: FloatArray,
-    widths: FloatArray,
-    cuts: FloatArray,
-    basis: FloatArray,
-    plan: Plan,
-    n_jobs: int,
-) -> LocalModel:
+    cloud: Cloud, points: FloatArray, widths: FloatArray, cuts: FloatArray, stretches: FloatArray, basis: FloatArray,
+    plan: Plan, n_jobs: int,
+) -> LocalModel:  # fmt: skip
     """The local model by robust windows over the tangent spaces that ``basis`` [n, d, d] begins with."""
     out = _Written(points, plan)
     out.basis[:] = basis
@@ -98,8 +93,9 @@ def walk_robust(
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], plan.rank, rounds, plan.errors, general, out.points[i:j],
-            out.basis[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, general,
+            out.points[i:j], out.basis[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j],
+            out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)

@@ -125,6 +125,7 @@ def fit_local(
     order: int = 2,
     robust: float | FloatArray | None = None,
     tangents: FloatArray | None = None,
+    stretch: float | FloatArray = 1.0,
     steps: int = 0,
     tol: float = 0.0,
     without_self: bool = False,
@@ -152,6 +153,8 @@ def fit_local(
         tangential coordinates only. None for the ball.
     tangents : [n, d, k], optional
         Tangent spaces to begin a robust fit with; by default those of a look with the ball.
+    stretch : float or [n]
+        How many times as wide a robust window is along its first tangent.
     steps : int
         Steps towards the ridge; 0 fits around the points as they are.
     tol : float
@@ -194,7 +197,7 @@ def fit_local(
         if tangents is None:
             first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)
             tangents = first.tangents
-        found = walk_robust(cloud, start, widths, cuts, completed(tangents), plan, jobs)
+        found = walk_robust(cloud, start, widths, cuts, np.ones(len(start)) * stretch, completed(tangents), plan, jobs)
     else:
         walk = walk_few if cloud.dim <= BLOCK_DIM else walk_many
         found = walk(cloud, start, everywhere, widths, plan, jobs)

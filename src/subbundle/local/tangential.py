@@ -3,11 +3,11 @@
 Around p with the orthonormal basis E, tangents first, the observations have tangential coordinates τ, in bandwidths,
 and normal ones z. The quadric is fitted with the weights
 
-    w = v_n exp(−|τ|²/2) (1 − |e|²/cut²)²₊,       e the residual from the quadric of the round before.
+    w = v_n exp(−|τ|²/2) (1 − |e|²/cut²)²₊,       e the residual from the quadric of the round before,
 
-A window that looks at τ alone wastes no observation for being noisy, which a ball does; the biweight keeps out other
-sheets and outliers. Over its tangent space an arc is no parabola: with A the shape operators, a manifold whose
-curvature does not change has the height
+where τ_1 is divided by a stretch first, along what hardly bends. A window that looks at τ alone wastes no observation
+for being noisy, which a ball does; the biweight keeps out other sheets and outliers. Over its tangent space an arc is
+no parabola: with A the shape operators, a manifold whose curvature does not change has the height
 
     ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)),
 
@@ -49,12 +49,14 @@ _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 
 @kernel
-def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis, means, forms, numbers, steps, status):
+def robust_rows(
+    tree, widths, cuts, stretches, rank, rounds, errors, general, points, basis, means, forms, numbers, steps, status
+):  # fmt: skip
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
-    ``widths``, ``cuts`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
-    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``general`` is None
-    for a surface in R³, and only that is compiled then; else True.
+    ``widths``, ``cuts``, ``stretches`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in
+    `walk_rows`. Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
+    ``general`` is None for a surface in R³, and only that is compiled then; else True.
     """
     blocks, _, boxes, corners, _ = tree
     dim = points.shape[1]
@@ -64,7 +66,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis
     gram, cross, fit, tile, _, _, _ = room
     p, frame, step = np.empty(dim), np.empty((dim, dim)), np.empty(dim)
     for b in range(points.shape[0]):
-        a, cut = widths[b], cuts[b]
+        a, cut, stretch = widths[b], cuts[b], stretches[b]
         for i in range(dim):
             p[i] = points[b, i]
             for j in range(dim):
@@ -79,14 +81,14 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis
         status[b], steps[b] = _OK, 0
         for turn in range(rounds):
             wide = cut + FIRST_CUT * a if turn == 0 else cut
-            radius = TANGENTIAL_REACH * a
+            radius = TANGENTIAL_REACH * a * stretch
             sag = min(a * _bent(fit, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
             count = leaves_within(boxes, corners, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
             if count * LEAF > near.shape[1]:
                 near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
-            squares = _window(tree, found, count, p, frame, rank, a, wide, fit, shrink, general, near)
+            squares = _window(tree, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near)
             count = squeeze(near, count * LEAF)
             spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
@@ -101,7 +103,7 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis
             if errors > 0 and turn == rounds - 1:
                 deviate(near, count, rank, room, a, squares, general, numbers[b])
             if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, rank, a, cut, general, room, spare, near, numbers[b])
+                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers[b])
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -127,10 +129,10 @@ def robust_rows(tree, widths, cuts, rank, rounds, errors, general, points, basis
 
 
 @kernel
-def _narrower(tree, found, p, frame, rank, a, cut, general, room, spare, near, numbers):
+def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers):
     """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
     width = NARROWER * a
-    radius = TANGENTIAL_REACH * width
+    radius = TANGENTIAL_REACH * width * stretch
     bent = spare[2]
     for f in range(bent.shape[0]):
         for j in range(bent.shape[1]):
@@ -139,13 +141,13 @@ def _narrower(tree, found, p, frame, rank, a, cut, general, room, spare, near, n
     count = leaves_within(tree[2], tree[3], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
-    squares = _window(tree, found, count, p, frame, rank, width, cut, bent, 1.0, general, near)
+    squares = _window(tree, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near)
     compare(near, squeeze(near, count * LEAF), rank, room, spare, a, 0.0, squares, general, numbers)
 
 
 @kernel
 def _bent(fit, rank):
-    """Σ |q| of the quadratic coefficients, in bandwidths."""
+    """Σ |q| of the quadratic coefficients, in bandwidths; windows are stretched along what hardly bends."""
     total = 0.0
     for f in range(1 + rank, fit.shape[0]):
         for j in range(fit.shape[1]):
@@ -187,30 +189,30 @@ def _shrink(fit, rank):
 
 
 @kernel
-def _window(tree, found, count, p, frame, rank, a, cut, fit, shrink, general, near):
+def _window(tree, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; return Σ w²/v."""
     blocks, weights, _, _, _ = tree
     if general is None or (rank == 2 and p.size == 3):
-        return _window3(blocks, weights, found, count, p, frame, a, cut / a, fit, shrink, near)
-    return _window_any(blocks, weights, found, count, p, frame, rank, a, cut / a, fit, shrink, near)
+        return _window3(blocks, weights, found, count, p, frame, a, stretch, cut / a, fit, shrink, near)
+    return _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut / a, fit, shrink, near)
 
 
 @kernel(fastmath=FAST)
-def _window3(blocks, weights, found, count, p, frame, a, cut, fit, shrink, near):
+def _window3(blocks, weights, found, count, p, frame, a, stretch, cut, fit, shrink, near):
     p0, p1, p2 = p[0], p[1], p[2]
     e0, e1, e2 = frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a
     f0, f1, f2 = frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a
     n0, n1, n2 = frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a
     c3, c4, c5 = fit[3, 0], fit[4, 0], fit[5, 0]
     reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
-    squares = 0.0
+    squares, along = 0.0, 1.0 / (stretch * stretch)
     for k in range(count):
         leaf, base = found[k], k * LEAF
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
             z = y0 * n0 + y1 * n1 + y2 * n2
-            t = 0.5 * (u * u + v * v)
+            t = 0.5 * (along * u * u + v * v)
             q2 = c3 * u * u + c4 * u * v + c5 * v * v
             g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
             level = np.sqrt(1.0 - min((g0 * g0 + g1 * g1) * steep, STEEPEST))
@@ -228,11 +230,11 @@ def _window3(blocks, weights, found, count, p, frame, a, cut, fit, shrink, near)
 
 
 @kernel(fastmath=FAST)
-def _window_any(blocks, weights, found, count, p, frame, rank, a, cut, fit, shrink, near):
+def _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, near):
     dim, columns = p.size, fit.shape[1]
     reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
     level, squared, bent, slope = np.empty(LEAF), np.empty(LEAF), np.empty((columns, LEAF)), np.empty(LEAF)
-    squares = 0.0
+    squares, along = 0.0, 1.0 / (stretch * stretch)
     for k in range(count):
         leaf, base = found[k], k * LEAF
         for m in range(dim):
@@ -258,7 +260,7 @@ def _window_any(blocks, weights, found, count, p, frame, rank, a, cut, fit, shri
         for i in range(LEAF):
             t = 0.0
             for m in range(rank):
-                t += 0.5 * near[m, base + i] ** 2
+                t += 0.5 * (along if m == 0 else 1.0) * near[m, base + i] ** 2
             q = max(1.0 - squared[i] * scale, 0.0)
             w = exp_minus(min(t, reach)) * q * q
             w = w if t < reach else 0.0

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface._blend_kernels import blend, blend_near, spread_centres
-from subbundle.surface.local import QuadricFit
+from subbundle.surface.local import QuadricFit, some, stretches
 from subbundle.surface.pyramid import Levels
 
 # Radius that a centre covers, and in which its quadric counts, in bandwidths.
@@ -37,21 +37,24 @@ def blended_quadrics(
     widths: FloatArray,
     cuts: FloatArray,
     rounds: int,
+    along: FloatArray | None = None,
 ) -> QuadricFit:
     """As `Pyramid.quadric` at all ``usable`` [n] vertices; ``graph`` is a sparse matrix of the mesh's edges."""
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
-    spread_centres(*mesh, _COVERED * widths, ALONG, chosen)
+    across = widths / np.sqrt(stretches(along, len(points)))
+    spread_centres(*mesh, _COVERED * across, ALONG, chosen)
     rows = np.flatnonzero(chosen)
     out = np.zeros((len(points), 11))
     while rows.size:
-        fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
+        which = points[rows], normals[rows], widths[rows], cuts[rows]
+        fit = cloud.quadric(*which, rounds=rounds, along=some(along, rows))
         solved = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0))
         centres, fit = rows[solved], fit.take(solved)
         # Mass over a², so that centres of different bandwidths can be compared.
         values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.bend, fit.residual])
         blend(
-            *mesh, centres, COUNTS * widths[centres], ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
+            *mesh, centres, COUNTS * across[centres], ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
             values, out,
         )  # fmt: skip
         # Where all centres around failed, vertices are tried on their own, once.

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.local import QuadricFit, WeightedCloud, some
 from subbundle.surface.pyramid import Pyramid
 
 _WIDE = np.cos(np.deg2rad(75.0))
@@ -67,14 +67,15 @@ class FacingPyramid:
         ]  # fmt: skip
 
     def quadric(
-        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
-    ) -> QuadricFit:
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
+        along: FloatArray | None = None,
+    ) -> QuadricFit:  # fmt: skip
         """As `Pyramid.quadric`; where a side has no observations the gain is infinite."""
         side = self._facing.side_of(normals)
         parts = []
         for number, levels in enumerate(self._levels):
             rows = np.flatnonzero(side == number)
             if rows.size and levels is not None:
-                fit = levels.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
-                parts.append((rows, fit))
+                which = points[rows], normals[rows], widths[rows], cuts[rows]
+                parts.append((rows, levels.quadric(*which, rounds=rounds, along=some(along, rows))))
         return QuadricFit.gather(len(points), parts, points, normals)

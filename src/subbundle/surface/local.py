@@ -93,6 +93,16 @@ class QuadricFit:
         return whole
 
 
+def stretches(along: FloatArray | None, n: int) -> FloatArray:
+    """How many times as wide as across windows are along t = ``along`` [n, 3]: |t|; 1 for None."""
+    return np.ones(n) if along is None else np.linalg.norm(along, axis=1)
+
+
+def some(along: FloatArray | None, rows: IntArray | slice) -> FloatArray | None:
+    """The ``rows`` of ``along`` [n, 3], or None."""
+    return None if along is None else along[rows]
+
+
 class WeightedCloud:
     """Observations with weights, and their search tree; coordinates are taken relative to ``centre``.
 
@@ -149,14 +159,21 @@ class WeightedCloud:
         cut: float | FloatArray,
         *,
         rounds: int = 3,
+        along: FloatArray | None = None,
     ) -> QuadricFit:
         """Carry ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
 
-        Observations whose height differs by more than ``cut`` from the quadric have no weight.
+        Observations whose height differs by more than ``cut`` from the quadric have no weight. Windows are |t| times as
+        wide along tangents t = ``along`` [n, 3] as across, |t| ≥ 1, with the area that they have by their bandwidth.
         """
+        stretch = stretches(along, len(points))
+        tangents = beside(normals)
+        if along is not None:
+            first = along / stretch[:, None]
+            tangents = np.stack([first, np.cross(normals, first)], axis=2)
         model = fit_local(
-            self.cloud, points, bandwidth, 2, robust=cut, tangents=beside(normals), steps=rounds, errors="noise",
-            n_jobs=self.n_jobs,
+            self.cloud, points, bandwidth / np.sqrt(stretch), 2, robust=cut, tangents=tangents, stretch=stretch,
+            steps=rounds, errors="noise", n_jobs=self.n_jobs,
         )  # fmt: skip
         solved = model.status == 0
         across = model.normals[:, :, 0]

@@ -20,6 +20,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
 from subbundle.surface import widths as choosing
 from subbundle.surface.blend import blended_quadrics
+from subbundle.surface.elongation import elongation
 from subbundle.surface.local import QuadricFit
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
@@ -72,9 +73,10 @@ def refine(
     for all would only blur narrow things. Vertices ``unseen`` [n] stay.
     """
     average = choosing.neighbour_average(faces, len(vertices))
-    chosen = choosing.choose(cloud, vertices, normals, ~unseen, average, pilot)
+    along = elongation(normals, average)
+    chosen = choosing.choose(cloud, vertices, normals, ~unseen, average, pilot, along)
     cuts = choosing.cut(pilot, chosen.widths)
-    fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, choosing.ROUNDS)
+    fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, choosing.ROUNDS, along)
     way = np.linalg.norm(fit.points - vertices, axis=1)
     stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | unseen
     bend = fit.bend

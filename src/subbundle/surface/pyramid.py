@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.local import QuadricFit, WeightedCloud, some, stretches
 from subbundle.surface.voxels import voxel_means
 
 # Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
@@ -34,9 +34,10 @@ class Levels(Protocol):
     """Observations, seen with windows of any bandwidth."""
 
     def quadric(
-        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
-    ) -> QuadricFit:
-        """Robust quadrics at ``points`` [n, 3] with unit ``normals`` [n, 3]; one bandwidth and cut each [n]."""
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
+        along: FloatArray | None = None,
+    ) -> QuadricFit:  # fmt: skip
+        """`WeightedCloud.quadric` at ``points`` [n, 3] with unit ``normals`` [n, 3]; one bandwidth and cut each [n]."""
 
 
 class Pyramid:
@@ -69,16 +70,19 @@ class Pyramid:
             wanted *= _STEP
 
     def quadric(
-        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
-    ) -> QuadricFit:
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
+        along: FloatArray | None = None,
+    ) -> QuadricFit:  # fmt: skip
         """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
-        level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, widths, side="right")
+        across = widths / np.sqrt(stretches(along, len(points)))
+        level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, across, side="right")
         parts = []
         for i, (cloud, side) in enumerate(zip(self._clouds, self._sides, strict=True)):
             rows = np.flatnonzero(level == i)
             if rows.size == 0:
                 continue
-            fit = cloud.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds)
+            which = points[rows], normals[rows], widths[rows], cuts[rows]
+            fit = cloud.quadric(*which, rounds=rounds, along=some(along, rows))
             off = (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
             parts.append((rows, replace(fit, points=fit.points - off)))
         return parts[0][1] if len(parts) == 1 else QuadricFit.gather(len(points), parts, points, normals)

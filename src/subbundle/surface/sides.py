@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray
 from subbundle.surface.facing import Facing, FacingPyramid
 from subbundle.surface.layers import across_gap
-from subbundle.surface.local import QuadricFit
+from subbundle.surface.local import QuadricFit, some
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.widths import cut, ladder
@@ -49,19 +49,19 @@ class SidedPyramid:
         self._sided = FacingPyramid(facing, side=scan.side, spacing=scan.pilot.spacing, widest=float(rungs[-1]))
 
     def quadric(
-        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int
-    ) -> QuadricFit:
+        self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
+        along: FloatArray | None = None,
+    ) -> QuadricFit:  # fmt: skip
         """As `Pyramid.quadric`."""
         if self._sided is None:
-            return self._levels.quadric(points, normals, widths, cuts, rounds=rounds)
+            return self._levels.quadric(points, normals, widths, cuts, rounds=rounds, along=along)
         thin = np.isfinite(self._walls.query(points, distance_upper_bound=self._beside)[0])
         parts = []
         for levels, chosen in ((self._levels, ~thin), (self._sided, thin)):
             rows = np.flatnonzero(chosen)
             if rows.size:
-                parts.append(
-                    (rows, levels.quadric(points[rows], normals[rows], widths[rows], cuts[rows], rounds=rounds))
-                )
+                which = points[rows], normals[rows], widths[rows], cuts[rows]
+                parts.append((rows, levels.quadric(*which, rounds=rounds, along=some(along, rows))))
         return QuadricFit.gather(len(points), parts, points, normals)
 
 

@@ -26,7 +26,7 @@ from scipy.sparse import coo_array, diags_array
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface.local import WeightedCloud, some
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 
@@ -80,21 +80,22 @@ def choose(
     usable: np.ndarray,
     average: Any,
     pilot: Pilot,
+    along: FloatArray | None = None,
 ) -> Widths:
     """Bandwidths for the vertices ``points``, ``normals`` [n, 3] of a mesh with the given `neighbour_average`.
 
-    Vertices that are not ``usable`` [n] say nothing.
+    Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] say nothing.
     """
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), _STRIDE)
     rows = rows[usable[rows]]
-    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot)
+    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, some(along, rows))
     known = np.isfinite(gains).all(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
-    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot), pilot.noise**2)
+    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows)), pilot.noise**2)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
@@ -111,26 +112,30 @@ def choose(
 
 
 def heights_at(
-    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot
-) -> tuple[FloatArray, FloatArray]:
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot,
+    along: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
     for j, width in enumerate(rungs):
         widths = np.full(len(points), width)
-        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=ROUNDS)
+        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=ROUNDS, along=along)
         heights[j] = np.sum((fit.points - points) * normals, axis=1)
         gains[j] = variance.of_height(fit.gain)
     return heights, gains
 
 
-def noise_square(cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot) -> float:
+def noise_square(
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot,
+    along: FloatArray | None = None,
+) -> float:  # fmt: skip
     """σ² that explains by how much heights over some of ``points`` differ between the narrowest window and the next.
 
     That is half a rung wider: over a whole one a detailed surface differs by more than noise.
     """
-    some = slice(None, None, max(len(points) // _COMPARED, 1))
+    few = slice(None, None, max(len(points) // _COMPARED, 1))
     rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
-    heights, gains = heights_at(cloud, points[some], normals[some], rungs, pilot)
+    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, some(along, few))
     known = np.isfinite(gains).all(axis=0)
     if not known.any():
         return pilot.noise**2
