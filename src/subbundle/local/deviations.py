@@ -175,7 +175,7 @@ def _squares3(near, count, ends, inner, out):
     a0, a1, a2, a3, a4, a5 = ends[0, 1], ends[1, 1], ends[2, 1], ends[3, 1], ends[4, 1], ends[5, 1]
     b0, b1, b2, b3, b4, b5 = ends[0, 2], ends[1, 2], ends[2, 2], ends[3, 2], ends[4, 2], ends[5, 2]
     height = slopes = beyond = own = 0.0
-    for n in range(count):
+    for n in range(np.uint64(count)):
         u, v, w = near[0, n], near[1, n], near[3, n]
         uu, uv, vv = u * u, u * v, v * v
         h = (uu + vv) * (uu + vv) - x0 - x1 * u - x2 * v - x3 * uu - x4 * uv - x5 * vv

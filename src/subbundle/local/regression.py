@@ -105,7 +105,7 @@ def _high3(near, count, axes, scale, gram, cross):
     e10, e11, e12 = scale * axes[1, 0], scale * axes[1, 1], scale * axes[1, 2]
     e20, e21, e22 = scale * axes[2, 0], scale * axes[2, 1], scale * axes[2, 2]
     squares = suuu = suuv = suvv = svvv = s40 = s31 = s22 = s13 = s04 = snuu = snuv = snvv = 0.0
-    for n in range(count):
+    for n in range(np.uint64(count)):
         y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
         u = e00 * y0 + e10 * y1 + e20 * y2
         v = e01 * y0 + e11 * y1 + e21 * y2

@@ -88,8 +88,7 @@ def robust_rows(
                 near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
-            squares = _window(tree, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near)
-            count = squeeze(near, count * LEAF)
+            count, squares = _window(tree, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near)
             spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
@@ -141,8 +140,8 @@ def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare
     count = leaves_within(tree[2], tree[3], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
-    squares = _window(tree, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near)
-    compare(near, squeeze(near, count * LEAF), rank, room, spare, a, 0.0, squares, general, numbers)
+    count, squares = _window(tree, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near)
+    compare(near, count, rank, room, spare, a, 0.0, squares, general, numbers)
 
 
 @kernel
@@ -190,42 +189,57 @@ def _shrink(fit, rank):
 
 @kernel
 def _window(tree, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
-    """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; return Σ w²/v."""
+    """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights.
+
+    Returns how many columns there are, and Σ w²/v.
+    """
     blocks, weights, _, _, _ = tree
     if general is None or (rank == 2 and p.size == 3):
-        return _window3(blocks, weights, found, count, p, frame, a, stretch, cut / a, fit, shrink, near)
-    return _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut / a, fit, shrink, near)
+        _turned3(blocks, weights, found, count, p, frame, a, stretch, near)
+        count = squeeze(near, count * LEAF)
+        return count, _weigh3(near, count, stretch, cut / a, fit, shrink)
+    squares = _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut / a, fit, shrink, near)
+    return squeeze(near, count * LEAF), squares
 
 
 @kernel(fastmath=FAST)
-def _window3(blocks, weights, found, count, p, frame, a, stretch, cut, fit, shrink, near):
+def _turned3(blocks, weights, found, count, p, frame, a, stretch, near):
+    """Coordinates in the frame, and v_n within reach along the tangent space, else zero."""
     p0, p1, p2 = p[0], p[1], p[2]
     e0, e1, e2 = frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a
     f0, f1, f2 = frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a
     n0, n1, n2 = frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a
-    c3, c4, c5 = fit[3, 0], fit[4, 0], fit[5, 0]
-    reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
-    squares, along = 0.0, 1.0 / (stretch * stretch)
+    along = 1.0 / (stretch * stretch)
     for k in range(count):
         leaf, base = found[k], k * LEAF
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
-            z = y0 * n0 + y1 * n1 + y2 * n2
-            t = 0.5 * (along * u * u + v * v)
+            near[0, base + i] = u
+            near[1, base + i] = v
+            near[2, base + i] = y0 * n0 + y1 * n1 + y2 * n2
+            near[3, base + i] = weights[leaf, i] if along * u * u + v * v < TANGENTIAL_REACH * TANGENTIAL_REACH else 0.0
+
+
+@kernel(fastmath=FAST)
+def _weigh3(near, count, stretch, cut, fit, shrink):
+    """Make the heights those of parabolas and v_n the weights, in place; return Σ w²/v."""
+    c3, c4, c5 = fit[3, 0], fit[4, 0], fit[5, 0]
+    flat = c3 == 0.0 and c4 == 0.0 and c5 == 0.0
+    along, scale, steep, squares = 1.0 / (stretch * stretch), 1.0 / (cut * cut), shrink * shrink, 0.0
+    for n in range(np.uint64(count)):
+        u, v, e = near[0, n], near[1, n], near[2, n]
+        if not flat:
             q2 = c3 * u * u + c4 * u * v + c5 * v * v
             g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
             level = np.sqrt(1.0 - min((g0 * g0 + g1 * g1) * steep, STEEPEST))
-            z -= shrink * q2 * (1.0 - level) / (1.0 + level)
+            z = e - shrink * q2 * (1.0 - level) / (1.0 + level)
+            near[2, n] = z
             e = z - q2
-            q = max(1.0 - e * e * scale, 0.0)
-            w = exp_minus(min(t, reach)) * q * q
-            w = w if t < reach else 0.0
-            near[0, base + i] = u
-            near[1, base + i] = v
-            near[2, base + i] = z
-            near[3, base + i] = w * weights[leaf, i]
-            squares += w * w * weights[leaf, i]
+        q = max(1.0 - e * e * scale, 0.0)
+        w = exp_minus(0.5 * (along * u * u + v * v)) * q * q
+        squares += w * w * near[3, n]
+        near[3, n] *= w
     return squares
 
 
