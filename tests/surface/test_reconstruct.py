@@ -7,6 +7,9 @@ from shapes import bumpy_patch, double_torus, height, moebius_band, patch_border
 
 import subbundle as sb
 
+# Observations of the torus.
+N = 5000
+
 
 def assert_sound(mesh, euler, parts=1):
     assert mesh.euler_characteristic == euler
@@ -23,7 +26,7 @@ def assert_sound(mesh, euler, parts=1):
 
 @pytest.fixture(scope="module")
 def torus():
-    data = sb.datasets.torus(8000, noise=0.02, seed=0)
+    data = sb.datasets.torus(N, noise=0.02, seed=0)
     return data, sb.reconstruct(data.points)
 
 
@@ -48,7 +51,7 @@ def test_a_torus(torus):
 
 
 def test_a_surface_of_genus_two():
-    mesh = sb.reconstruct(double_torus(15000, noise=0.005))
+    mesh = sb.reconstruct(double_torus(9000, noise=0.005))
     assert_sound(mesh, -2)
     assert mesh.is_closed
     assert mesh.volume > 0.0
@@ -69,7 +72,7 @@ def test_an_open_patch_keeps_its_border():
 
 
 def test_a_hole_stays_open_and_is_bridged_on_request():
-    points = bumpy_patch(12000, noise=0.01, hole=0.3)
+    points = bumpy_patch(8000, noise=0.01, hole=0.3)
     ring = sb.reconstruct(points)
     assert_sound(ring, 0)
     assert ring.n_border_loops == 2
@@ -148,7 +151,7 @@ def test_repeated_points_count_once(torus):
 
 def test_density_may_vary_tenfold(torus):
     data, _ = torus
-    keep = np.random.default_rng(0).uniform(size=8000) < np.interp(data.points[:, 0], [-1.4, 1.4], [0.1, 1.0])
+    keep = np.random.default_rng(0).uniform(size=N) < np.interp(data.points[:, 0], [-1.4, 1.4], [0.1, 1.0])
     assert_sound(sb.reconstruct(data.points[keep]), 0)
 
 
@@ -170,10 +173,10 @@ def test_far_from_the_origin_and_in_other_units(torus):
 
 
 def test_dense_clouds_are_thinned_out_first(monkeypatch):
-    data = sb.datasets.sphere(40000, noise=0.05, seed=0)
+    data = sb.datasets.sphere(20000, noise=0.05, seed=0)
     mesh = sb.reconstruct(data.points)
     monkeypatch.setattr("subbundle.surface.prepare._DENSE", 1000)
-    monkeypatch.setattr("subbundle.surface.prepare._PILOT_POINTS", 10000)
+    monkeypatch.setattr("subbundle.surface.prepare._PILOT_POINTS", 5000)
     thinned = sb.reconstruct(data.points)
     assert thinned.summary.n_used < 0.8 * len(data.points)
     assert_sound(thinned, 2)
@@ -204,14 +207,14 @@ def test_progress_names_the_stages(torus):
 def test_noise_and_spacing_are_estimated(torus):
     _, mesh = torus
     assert mesh.summary.noise == pytest.approx(0.02, rel=0.1)
-    # 8000 points on an area of 4π²·0.4.
-    assert mesh.summary.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / 8000), rel=0.1)
+    # N points on an area of 4π²·0.4.
+    assert mesh.summary.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / N), rel=0.1)
 
 
 def test_the_report_says_what_came_out(torus):
     _, mesh = torus
     text = "\n".join(mesh.report())
-    for words in ("8000 given", "noise 0.0", "Euler characteristic 0", "closed", "1 connected component"):
+    for words in (f"{N} given", "noise 0.0", "Euler characteristic 0", "closed", "1 connected component"):
         assert words in text
 
 
@@ -240,7 +243,7 @@ def test_wrong_parameters_are_refused_in_words(torus):
         sb.reconstruct(points, bandwidth=1e-4)
     with pytest.raises(ValueError, match="opening must be positive"):
         sb.reconstruct(points, opening=0.0)
-    with pytest.raises(ValueError, match=r"attributes\['colors'\] must be numbers with one row per point, 8000"):
+    with pytest.raises(ValueError, match=rf"attributes\['colors'\] must be numbers with one row per point, {N}"):
         sb.reconstruct(points, attributes={"colors": np.zeros((3, 3))})
 
 
