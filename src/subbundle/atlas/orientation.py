@@ -20,8 +20,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.atlas._blended import Blended
-from subbundle.charts.base import InvertibleChart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
@@ -77,16 +75,6 @@ class Votes:
         against = np.where(expected > 0, self.opposed, self.alike)
         shared = self.alike + self.opposed
         return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_FRACTION * shared)).any())
-
-
-def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:
-    """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that contribute to ``blended`` points."""
-    jacobians = np.empty((*blended.projections.shape, blended.coordinates.shape[1]))
-    for j, chart in enumerate(charts):
-        here = np.flatnonzero(blended.charts == j)
-        if here.size:
-            jacobians[here] = chart.jacobian(blended.coordinates[here])
-    return jacobians
 
 
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
