@@ -22,7 +22,7 @@ from subbundle.atlas._atlas_fans import charts_at
 from subbundle.atlas._atlas_quadrics import QUADRATIC_REACH, quadratic_charts_at, quadratic_radii
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.base import ChartAtlas
-from subbundle.atlas.blended import Blended, blend, heaviest
+from subbundle.atlas.blended import Blended, blend, heaviest, sums_over
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import codimension, ridge_project
 from subbundle.bundles.surroundings import surroundings_of
@@ -171,6 +171,7 @@ class Atlas(ChartAtlas):
         radii = self.charts.extent_along(coordinates, charts)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
+        weights = weights / (sums_over(rows, len(given), weights) @ np.ones(len(rows)))[rows]
         nearest = heaviest(rows, len(given), charts, weights)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates, nearest)
 

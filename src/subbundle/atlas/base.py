@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_batch
 from subbundle.atlas.blended import Blended
@@ -69,8 +70,14 @@ class ChartAtlas(ABC):
     def locate(self, points: Any) -> Located:
         """Project ``points`` [batch, dim] or [dim]; coordinates are those in the nearest chart, of greatest weight."""
         rows, single = as_batch(points, "points", self.ambient_dim)
-        located = self.project(rows).located()
+        each = blocks(len(rows), self._most_charts * self.ambient_dim) or [slice(0, 0)]
+        located = Located.joined([self.project(rows[part]).located() for part in each])
         return located.first() if single else located
+
+    @property
+    def _most_charts(self) -> int:
+        """Bound on the number of charts that contribute to a point."""
+        return len(self)
 
     @property
     def links(self) -> csr_array:

@@ -73,9 +73,9 @@ def _bandwidth(bandwidth: Any) -> float | str | None:
 def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:
     """``atlas`` moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
     the frame of ``bundle`` there; and that point."""
-    here = atlas.place(base[None])
-    frame = bundle.frame(here.projections).vectors[0]
+    here = atlas.locate(base[None])
+    frame = bundle.frame(here.points).vectors[0]
     width = _DIFFERENCE * float(np.median(atlas.radii))
-    ahead, behind = (atlas.place(here.projections + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
+    ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     left, _, right = np.linalg.svd((ahead - behind) / (2.0 * width))
-    return atlas.moved((left @ right).T, here.coordinates[0]), here.projections[0]
+    return atlas.moved((left @ right).T, here.coordinates[0]), here.points[0]

@@ -16,18 +16,15 @@ from subbundle.selection.components import Components
 _FILLINGS = 5
 
 
-def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> tuple[Located, FloatArray]:
-    """Place ``rows`` [n, d] without missing values; also how far [n] each is from where the data covers the shape."""
-    placed = atlas.place(components.enter(rows))
-    points = components.leave(placed.projections)
+def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> Located:
+    """Place ``rows`` [n, d] without missing values; ``novelty`` is the distance from where the data covers the shape,
+    in the units of the data."""
+    located = atlas.locate(components.enter(rows))
+    points = components.leave(located.points)
     offsets = rows - points
     residuals = np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
-    status = np.where(placed.coverage > 0.0, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
-    located = Located(
-        placed.coordinates, points, residuals, status,
-        coverage=placed.coverage, disagreement=placed.disagreement, distortion=placed.distortion, labels=placed.labels,
-    )  # fmt: skip
-    return located, np.hypot(residuals, placed.outside)
+    away = np.hypot(residuals, np.asarray(located.novelty))
+    return replace(located, points=points, residuals=residuals, novelty=away)
 
 
 def as_shown(located: Located, outside: str) -> Located:
@@ -45,6 +42,6 @@ def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> 
     filled = filled_from(rows, components.leave(atlas.bases))
     some = ~known.all(axis=1)
     for _ in range(_FILLINGS):
-        projections = components.leave(atlas.place(components.enter(filled[some])).projections)
+        projections = components.leave(atlas.locate(components.enter(filled[some])).points)
         filled[some] = np.where(known[some], rows[some], projections)
     return filled
