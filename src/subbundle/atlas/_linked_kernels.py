@@ -1,10 +1,26 @@
-"""Weights of the charts nearest to a point, of which those linked to the nearest count."""
+"""Charts linked along a shape, inside kernels: weights of those near a point, and paths from chart to chart.
+
+Of the charts near a point those linked to the nearest count. A shortest path in a graph of bases zigzags; in the chart
+of a point of the path its two neighbours have coordinates v₋ and v₊, and the point moves to ½ (v₋ + v₊) unless that
+leads beyond the data. Repeated, this shortens the path to a geodesic of the atlas.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import MOST_ROUNDS
+from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
+
+# A path has settled when no point moves by more than this fraction of a radius.
+_SETTLED = 2e-3
+# Points of a path may go that fraction of the radius of the nearest chart from its base: beyond there is no data.
+_BEYOND = 0.6
+# Bases of the path are skipped while they are that fraction of a radius from the last one kept: fewer settle sooner.
+_STRIDE = 0.6
+# A move that leads beyond is halved so many times.
+_TRIES = 3
 
 
 @kernel
@@ -66,3 +82,144 @@ def _linked(closest, c, link_starts, links):
         else:
             high = middle
     return low < link_starts[closest + 1] and links[low] == c
+
+
+@kernel
+def straighten(
+    bases, frames, forms, link_starts, links, radii, starts, ends, start_charts, end_charts, rows, before, lengths
+):
+    """Write the lengths [P] of straightened paths from ``starts`` to ``ends`` [P, D].
+
+    ``before[rows[p]]`` [M] is the tree of shortest paths from the chart ``start_charts[p]``; −9999 where there is none.
+    """
+    n_charts, dim = bases.shape
+    rank = frames.shape[2]
+    nodes, charts = np.empty((n_charts + 2, dim)), np.empty(n_charts + 2, np.int64)
+    scratch = (
+        np.empty(dim), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
+    )  # fmt: skip
+    first, second, middle, here = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(rank)
+    for p in range(len(starts)):
+        count = _trace(bases, radii, before, rows[p], starts, ends, start_charts[p], end_charts[p], p, nodes, charts)
+        if count == 0:
+            lengths[p] = np.inf
+            continue
+        for _ in range(MOST_ROUNDS):
+            moved = 0.0
+            for i in range(1, count - 1):
+                c = charts[i]
+                _log(nodes, i - 1, bases, frames, forms, c, scratch, first)
+                _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+                moved = max(moved, _toward(
+                    bases, frames, forms, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle,
+                    here,
+                ))  # fmt: skip
+            if moved <= _SETTLED:
+                break
+        lengths[p] = _length(nodes, charts, count, bases, frames, forms, scratch, first, second)
+
+
+@kernel
+def _toward(bases, frames, forms, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here):
+    """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
+
+    Returns how far it went, in radii.
+    """
+    rank, dim = first.size, nodes.shape[1]
+    c = charts[i]
+    point, tau, mixed, square, _, _ = scratch
+    _log(nodes, i, bases, frames, forms, c, scratch, here)
+    share = 1.0
+    for _ in range(_TRIES):
+        for a in range(rank):
+            middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
+        exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
+        chart, away = _nearest(bases, link_starts, links, c, point)
+        if away <= (_BEYOND * radii[chart]) ** 2:
+            step = 0.0
+            for j in range(dim):
+                step += (nodes[i, j] - point[j]) ** 2
+                nodes[i, j] = point[j]
+            charts[i] = chart
+            return np.sqrt(step) / radii[chart]
+        share *= 0.5
+    return 0.0
+
+
+@kernel
+def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, nodes, charts):
+    """Write the path from ``ends[p]`` back to ``starts[p]`` over some of the bases between; returns its number of
+    points, 0 where there is no path."""
+    dim = bases.shape[1]
+    for j in range(dim):
+        nodes[0, j] = ends[p, j]
+    charts[0] = end_chart
+    count, c = 1, end_chart
+    while c != start_chart:
+        ahead = before[row, c]
+        if ahead < 0:
+            return 0
+        last = charts[count - 1]
+        apart = 0.0
+        for j in range(dim):
+            apart += (bases[ahead, j] - nodes[count - 1, j]) ** 2
+        if apart > (_STRIDE * radii[last]) ** 2 and (count > 1 or c != end_chart):
+            for j in range(dim):
+                nodes[count, j] = bases[c, j]
+            charts[count] = c
+            count += 1
+        c = ahead
+    if count == 1:
+        for j in range(dim):
+            nodes[count, j] = bases[start_chart, j]
+        charts[count] = start_chart
+        count += 1
+    for j in range(dim):
+        nodes[count, j] = starts[p, j]
+    charts[count] = start_chart
+    return count + 1
+
+
+@kernel
+def _length(nodes, charts, count, bases, frames, forms, scratch, first, second):
+    """Length of a path, each piece the mean of what the charts at its ends make of it."""
+    total = 0.0
+    for i in range(count - 1):
+        total += 0.5 * _piece(nodes, i, charts[i], bases, frames, forms, scratch, first, second)
+        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, frames, forms, scratch, first, second)
+    return total
+
+
+@kernel
+def _log(nodes, i, bases, frames, forms, c, scratch, v):
+    """Normal coordinates of node ``i`` in chart ``c``."""
+    point, tau, mixed, square, offset, small = scratch
+    for j in range(point.size):
+        point[j] = nodes[i, j]
+    project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small)
+    normal_from_tangent(mixed, square, tau, v)
+
+
+@kernel
+def _piece(nodes, i, c, bases, frames, forms, scratch, first, second):
+    """Distance between nodes i and i + 1 in chart ``c``."""
+    _log(nodes, i, bases, frames, forms, c, scratch, first)
+    _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+    total = 0.0
+    for a in range(first.size):
+        total += (first[a] - second[a]) ** 2
+    return np.sqrt(total)
+
+
+@kernel
+def _nearest(bases, link_starts, links, c, point):
+    """The chart among ``c`` and those linked to it whose base is nearest to ``point``, and the squared distance."""
+    best, chart = np.inf, c
+    for i in range(link_starts[c] - 1, link_starts[c + 1]):
+        e = c if i < link_starts[c] else links[i]
+        total = 0.0
+        for j in range(point.size):
+            total += (bases[e, j] - point[j]) ** 2
+        if total < best:
+            best, chart = total, e
+    return chart, best

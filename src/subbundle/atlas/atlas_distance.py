@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra
 from subbundle._memory import require_memory
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle.atlas._straighten_kernels import straighten
+from subbundle.atlas._linked_kernels import straighten
 from subbundle.atlas.linked_atlas import LinkedAtlas
 
 # Trees of shortest paths kept at a time.

@@ -127,12 +127,12 @@ def blended_tangents(
         total = np.zeros((n_rows, dim, k))
         np.add.at(total, rows, frames @ inner)
         covered = np.bincount(rows, minlength=n_rows) > 0
-        lead[covered] = _nearest_frame(total[covered])
+        lead[covered] = nearest_frame(total[covered])
     return lead
 
 
-def _nearest_frame(matrices: FloatArray) -> FloatArray:
-    """The orthonormal frames nearest to ``matrices`` [n, D, k], of the same turn."""
+def nearest_frame(matrices: FloatArray) -> FloatArray:
+    """The orthonormal frames nearest to ``matrices`` [..., D, k], of the same turn."""
     left, _, right = np.linalg.svd(matrices, full_matrices=False)
     nearest: FloatArray = left @ right
     return nearest

@@ -24,7 +24,7 @@ from subbundle.charts._located import Located
 from subbundle.charts._on_domain import OnDomain
 from subbundle.charts.base import InvertibleChart
 from subbundle.charts.chart_list import ChartList
-from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows
+from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.directions import directions
 
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")
@@ -239,6 +239,13 @@ class QuadraticCharts(ChartList):
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """ρ [n]."""
         return self.radii[charts]
+
+
+def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
+    """τ + A_{II(τ,τ)} τ / 6 [n, m, k] for ``tau`` [n, m, k] in the charts of ``forms`` [n, k(k+1)/2, D]."""
+    coordinates = np.empty_like(tau)
+    normal_rows(np.ascontiguousarray(tau), np.ascontiguousarray(forms), coordinates)
+    return coordinates
 
 
 def gathered(charts: Sequence[InvertibleChart], n_jobs: int | None) -> ChartList:

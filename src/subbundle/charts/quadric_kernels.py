@@ -141,6 +141,21 @@ def normal_from_tangent(mixed, square, tau, v):
 
 
 @kernel
+def normal_rows(tau, forms, coordinates):
+    """Write the normal coordinates [n, m, k] of tangent coordinates ``tau`` [n, m, k] in charts of ``forms`` [n, …]."""
+    rank, dim = tau.shape[2], forms.shape[2]
+    mixed, square, own, v = np.empty((rank, dim)), np.empty(dim), np.empty(rank), np.empty(rank)
+    for c in range(len(tau)):
+        for m in range(tau.shape[1]):
+            for a in range(rank):
+                own[a] = tau[c, m, a]
+            bend(forms, c, own, mixed, square)
+            normal_from_tangent(mixed, square, own, v)
+            for a in range(rank):
+                coordinates[c, m, a] = v[a]
+
+
+@kernel
 def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and II at τ are left in the scratch."""
     rank, dim = mixed.shape

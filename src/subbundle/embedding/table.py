@@ -21,12 +21,11 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.charts.quadratic_chart import QuadraticCharts
-from subbundle.embedding.arrangement import side_by_side
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
-from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -41,6 +40,8 @@ _PER_FIT = 30
 _COMPONENT_NEIGHBORS = 6
 # A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
 _REACH = 1.5
+# Gap between two components, as a fraction of the width of the largest.
+_GAP = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +193,33 @@ def _radii(layout: NodeLayout) -> FloatArray:
     np.maximum.at(far, layout.members.charts, lengths)
     typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
     return np.asarray(_REACH * np.maximum(far, typical))
+
+
+def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rotation [k, k] and centre [k] with (z − centre) @ rotation along the principal axes, longest first."""
+    centre = positions.mean(axis=0)
+    centred = positions - centre
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    # The sign of an axis: the longer tail points up. Symmetric data falls back on the sign of the eigenvector.
+    return axes * np.where(np.sum((centred @ axes) ** 3, axis=0) < 0.0, -1.0, 1.0), centre
+
+
+def side_by_side(components: list[FloatArray], least_gap: float) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Rotations [k, k] and shifts [k] with z @ rotation + shift laid out for each of ``components`` [n_c, k].
+
+    The second and those after it follow along the first coordinate, no closer than ``least_gap``.
+    """
+    rotations, shifts = [], []
+    edge, gap = 0.0, 0.0
+    for number, positions in enumerate(components):
+        rotation, centre = principal_motion(positions)
+        shift = -centre @ rotation
+        low, high = (bound((positions @ rotation)[:, 0]) + shift[0] for bound in (np.min, np.max))
+        if number == 0:
+            edge, gap = high, max(_GAP * (high - low), least_gap)
+        else:
+            shift[0] += edge + gap - low
+            edge += gap + high - low
+        rotations.append(rotation)
+        shifts.append(shift)
+    return rotations, shifts

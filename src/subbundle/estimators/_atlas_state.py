@@ -10,9 +10,8 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
 from subbundle.embedding.quality import Quality, quality
-from subbundle.estimators._atlas_fit import Learned
+from subbundle.estimators._atlas_fit import Learned, as_shown, completed, place_rows
 from subbundle.estimators._atlas_input import DistanceCoordinates
-from subbundle.estimators._atlas_place import as_shown, completed, place_rows
 from subbundle.estimators.state import State, check_components
 from subbundle.selection.components import Components
 

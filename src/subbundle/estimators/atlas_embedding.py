@@ -17,9 +17,8 @@ from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.estimators._atlas_fit import developed_at, learn
+from subbundle.estimators._atlas_fit import as_shown, completed, developed_at, learn, place_rows
 from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
-from subbundle.estimators._atlas_place import as_shown, completed, place_rows
 from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._coordinates import GivesCoordinates
