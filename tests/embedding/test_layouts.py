@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from subbundle import datasets
 from subbundle.embedding.joint_layout import compact_clusters, joint_layout
 from subbundle.embedding.node_layout import chart_members, lay_out_nodes
-from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.graph.neighbor_graph import graph_of

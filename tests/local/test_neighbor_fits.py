@@ -3,7 +3,7 @@
 import numpy as np
 
 from subbundle import datasets
-from subbundle.charts.normal_coordinates import normal_coordinates
+from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.graph.neighborhoods import nearest_rows
 from subbundle.local.neighbor_curvature import curved_fits
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, leave_one_out

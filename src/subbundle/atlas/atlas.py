@@ -8,7 +8,6 @@ returns the weighted mean of the projections; see `blending` for the formulas.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,15 @@ from subbundle.atlas import blending
 from subbundle.atlas._atlas_cover import cover, sites
 from subbundle.atlas._atlas_fans import charts_at
 from subbundle.atlas._atlas_quadrics import QUADRATIC_REACH, quadratic_charts_at, quadratic_radii
-from subbundle.atlas._blended import Blended, blend
 from subbundle.atlas.atlas_mesh import mesh_of
-from subbundle.atlas.orientation import Votes, blended_tangents, jacobians_at, normals_of, vote
+from subbundle.atlas.base import ChartAtlas
+from subbundle.atlas.blended import Blended, blend, heaviest, sums_over
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import codimension, ridge_project
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.base import InvertibleChart
-from subbundle.charts.chart import Located
+from subbundle.charts.quadratic_chart import gathered
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.poisson_disk import spread
 
 __all__ = ["Atlas", "Blended"]
 
@@ -42,11 +40,9 @@ _LONGEST = {"geodesic": 8.0, "quadratic": QUADRATIC_REACH}
 _MOST_BENT, _CLOSER = 0.1, 0.7
 # Threshold ε by default, in noise levels; and never below this fraction of the length scale.
 _LEVELS, _LEAST = 4.0, 0.5
-# Distance of the places on which charts compare their orientations, in radii.
-_PLACES_APART = 0.1
 
 
-class Atlas:
+class Atlas(ChartAtlas):
     """Charts of ``bundle`` that cover its cloud.
 
     Parameters
@@ -73,7 +69,9 @@ class Atlas:
 
     Attributes
     ----------
-    charts : list of Chart or QuadraticChart
+    charts : sequence of Chart or QuadraticChart
+    base_points, radii, labels : [m, dim], [m], [m]
+        Of the charts; ``labels`` number their connected components, the largest being 0.
     coverage : float
         Fraction of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
     threshold, sigma : float
@@ -107,7 +105,6 @@ class Atlas:
         self.bundle = bundle
         self.closest = as_choice(closest, "closest", blending.CLOSEST)
         self._kind = as_choice(charts, "charts", ("geodesic", "quadratic"))
-        self.charts: list[InvertibleChart]
         if isinstance(base_points, str):
             as_choice(base_points, "base_points", ("auto",))
             places = sites(bundle)
@@ -120,14 +117,15 @@ class Atlas:
             found = cover(
                 places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
             )
-            self.charts, self.coverage = found.charts, found.coverage
+            made, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
             if len(bases) == 0:
                 raise ValueError("base_points must hold at least one point; got none. Pass [m, dim], or 'auto'.")
             noise = ridge_project(bundle, bases).noise
             self.threshold = _threshold(threshold, noise, bundle)
-            self.charts, self.coverage = self._made(bases, self._radii(radius, len(bases))), float("nan")
+            made, self.coverage = self._made(bases, self._radii(radius, len(bases))), float("nan")
+        self.charts = gathered(made, getattr(bundle, "n_jobs", None))
         self.sigma = float(self.radii.max()) if isinstance(sigma, str) else as_positive(sigma, "sigma")
         if isinstance(sigma, str):
             as_choice(sigma, "sigma", ("auto",))
@@ -151,9 +149,6 @@ class Atlas:
             return given
         return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
 
-    def __len__(self) -> int:
-        return len(self.charts)
-
     def __repr__(self) -> str:
         return (
             f"Atlas({len(self)} charts of rank {self.bundle.rank} in R^{self.bundle.ambient_dim}, "
@@ -169,65 +164,16 @@ class Atlas:
         facts += [("covered", f"{self.coverage:.1%}"), ("threshold", self.threshold)]
         return card("Atlas", facts, picture=dots(self.base_points))
 
-    @property
-    def base_points(self) -> FloatArray:
-        """μ_j [m, dim]."""
-        return np.stack([chart.base_point for chart in self.charts])
-
-    @cached_property
-    def radii(self) -> FloatArray:
-        """r_j [m]: distance of the outermost point of each chart."""
-        return np.array([chart.radius for chart in self.charts])
-
-    @cached_property
-    def nodes(self) -> tuple[FloatArray, IntArray]:
-        """The points [n, dim] sampled on the charts, and the chart [n] of each; blend them with `project`."""
-        parts = [chart.sample() for chart in self.charts]
-        return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-
     def project(self, points: Any) -> Blended:
         """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
         given, _ = as_batch(points, "points", self.bundle.ambient_dim)
-        rows, charts, coordinates, projections, radii = self._contributions(given)
+        rows, charts, coordinates, projections = self._contributions(given)
+        radii = self.charts.extent_along(coordinates, charts)
         distances = np.sqrt(np.einsum("pk,pk->p", coordinates, coordinates))
         weights = blending.weights(rows, len(given), distances, radii, self.sigma, closest=self.closest)
-        return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates)
-
-    def locate(self, points: Any) -> Located:
-        """Project ``points`` [batch, dim] or [dim]; coordinates are those in the chart of greatest weight."""
-        rows, single = as_batch(points, "points", self.bundle.ambient_dim)
-        located = self.project(rows).located()
-        return located.first() if single else located
-
-    @property
-    def orientation(self) -> IntArray:
-        """1 or −1 for every chart [m]: whether it is oriented as the first chart of its connected component."""
-        return self._votes.signs
-
-    @property
-    def orientable(self) -> bool:
-        """Whether charts agree on an orientation wherever they overlap; not so on a Möbius band."""
-        return self._votes.orientable
-
-    def tangents(self, blended: Blended) -> FloatArray:
-        """Orthonormal bases [batch, dim, rank] of the tangent spaces at ``blended`` points, of one `orientation`.
-
-        The mean over the contributing charts, with their weights; NaN where there is none. Where the submanifold is not
-        `orientable`, the turn jumps along a seam.
-        """
-        signs = self.orientation[blended.charts]
-        return blended_tangents(
-            blended.rows, len(blended.points), blended.weights, signs, jacobians_at(self.charts, blended)
-        )  # fmt: skip
-
-    def normals(self, blended: Blended) -> FloatArray:
-        """Unit normals [batch, dim] at ``blended`` points, all on one side of a hypersurface: rank = dim − 1."""
-        rank, dim = self.bundle.rank, self.bundle.ambient_dim
-        if rank != dim - 1:
-            raise ValueError(
-                f"normals need a hypersurface, rank = dim − 1; rank is {rank} in R^{dim}. Use tangents instead."
-            )
-        return normals_of(self.tangents(blended))
+        weights = weights / (sums_over(rows, len(given), weights) @ np.ones(len(rows)))[rows]
+        nearest = heaviest(rows, len(given), charts, weights)
+        return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates, nearest)
 
     def mesh(self, *, spacing: float | None = None, opening: float = 4.0, n_jobs: int | None = None) -> Mesh:
         """A triangle mesh of the blended surface, its vertices blended points; for rank 2 in any R^dim.
@@ -241,36 +187,21 @@ class Atlas:
         """
         return mesh_of(self, spacing, opening, n_jobs)
 
-    @cached_property
-    def _votes(self) -> Votes:
-        """Relative orientations of overlapping charts, at places spread over the atlas."""
-        nodes = self.nodes[0]
-        places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
-        return vote(places.rows, places.charts, jacobians_at(self.charts, places), len(self))
-
-    def _contributions(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-        """All pairs of a row and a chart in its B, by row and then by chart."""
-        parts: list[tuple[Any, ...]] = []
+    def _contributions(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """All pairs of a row and a chart in its B, by row and then by chart; their coordinates and projections."""
         around = surroundings_of(self.bundle)
-        for j, chart in enumerate(self.charts):
+        near = []
+        for base, radius in zip(self.base_points, self.radii, strict=True):
             # Geodesics of the bundle are no shorter than those of the space around it.
-            apart = around.distance(np.repeat(chart.base_point[None], len(given), axis=0), given)
-            near = np.flatnonzero(apart <= self.radii[j] + self.threshold)
-            if near.size == 0:
-                continue
-            located = chart.locate(given[near])
-            kept = located.status == Status.OK
-            kept[kept] = blending.admitted(located.residuals[kept], self.threshold)
-            found = located.coordinates[kept]
-            here = near[kept]
-            parts.append((here, np.full(here.size, j), found, located.points[kept], chart.extent_along(found)))
-        if not parts:
-            k, dim = self.bundle.rank, self.bundle.ambient_dim
-            nothing = np.empty(0, np.int64)
-            return nothing, nothing, np.empty((0, k)), np.empty((0, dim)), np.empty(0)
-        rows, charts, coordinates, projections, radii = (np.concatenate(part) for part in zip(*parts, strict=True))
+            apart = around.distance(np.repeat(base[None], len(given), axis=0), given)
+            near.append(np.flatnonzero(apart <= radius + self.threshold))
+        rows, charts = np.concatenate(near), np.repeat(np.arange(len(self)), [len(each) for each in near])
         order = np.lexsort((charts, rows))
-        return rows[order], charts[order], coordinates[order], projections[order], radii[order]
+        rows, charts = rows[order], charts[order]
+        located = self.charts.locate(given[rows], charts)
+        kept = located.status == Status.OK
+        kept[kept] = blending.admitted(located.residuals[kept], self.threshold)
+        return rows[kept], charts[kept], located.coordinates[kept], located.points[kept]
 
     def _near(self, chart: InvertibleChart, points: FloatArray) -> NDArray[np.bool_]:
         """Which ``points`` [n, dim] of the ridge lie well inside ``chart``: not only in its last twentieth."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
-from subbundle.atlas._blended import Blended
+from subbundle.atlas.blended import Blended
 from subbundle.atlas.orientation import normals_of
 from subbundle.charts.base import InvertibleChart
 from subbundle.triangles.finish import finish
@@ -86,10 +86,7 @@ def _drift(atlas: Atlas, points: FloatArray, tangents: FloatArray) -> FloatArray
 
 def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
     """d_j/r_j [batch] of the chart in which it is least, 1 on the border of the atlas; 0 well inside."""
-    reach = np.empty(len(blended.rows))
-    for j, chart in enumerate(atlas.charts):
-        here = blended.charts == j
-        reach[here] = chart.extent_along(blended.coordinates[here])
+    reach = atlas.charts.extent_along(blended.coordinates, blended.charts)
     fraction = np.linalg.norm(blended.coordinates, axis=1) / reach
     least = np.full(len(blended.points), np.inf)
     np.minimum.at(least, blended.rows, fraction)

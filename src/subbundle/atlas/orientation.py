@@ -20,8 +20,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.atlas._blended import Blended
-from subbundle.charts.base import InvertibleChart
 
 # det² over the product of determinants from which on two tangent spaces count as one.
 _FIRM = 0.5
@@ -79,16 +77,6 @@ class Votes:
         return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_FRACTION * shared)).any())
 
 
-def jacobians_at(charts: list[InvertibleChart], blended: Blended) -> FloatArray:
-    """∂exp/∂v [pairs, D, k] of the ``charts`` of an atlas that contribute to ``blended`` points."""
-    jacobians = np.empty((*blended.projections.shape, blended.coordinates.shape[1]))
-    for j, chart in enumerate(charts):
-        here = np.flatnonzero(blended.charts == j)
-        if here.size:
-            jacobians[here] = chart.jacobian(blended.coordinates[here])
-    return jacobians
-
-
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
     """Votes of ``charts`` [p] that cover places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
     first, second = _pairs_in_rows(rows)
@@ -139,12 +127,12 @@ def blended_tangents(
         total = np.zeros((n_rows, dim, k))
         np.add.at(total, rows, frames @ inner)
         covered = np.bincount(rows, minlength=n_rows) > 0
-        lead[covered] = _nearest_frame(total[covered])
+        lead[covered] = nearest_frame(total[covered])
     return lead
 
 
-def _nearest_frame(matrices: FloatArray) -> FloatArray:
-    """The orthonormal frames nearest to ``matrices`` [n, D, k], of the same turn."""
+def nearest_frame(matrices: FloatArray) -> FloatArray:
+    """The orthonormal frames nearest to ``matrices`` [..., D, k], of the same turn."""
     left, _, right = np.linalg.svd(matrices, full_matrices=False)
     nearest: FloatArray = left @ right
     return nearest

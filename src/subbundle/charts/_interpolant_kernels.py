@@ -80,7 +80,7 @@ def evaluate(table, step, v, point, jacobian):
 
 
 @kernel
-def evaluate_batch(table, step, coordinates, points, jacobians):
+def evaluate_batch(table, step, _scale, coordinates, points, jacobians):
     """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
     for i in range(coordinates.shape[0]):
         evaluate(table, step, coordinates[i], points[i], jacobians[i])

@@ -46,7 +46,7 @@ class Located:
     novelty : [batch]
         Distance from where the data covers the shape, in typical residuals of the training points.
     charts : [batch]
-        The chart of greatest weight in an `Atlas`; −1 where there is none.
+        The nearest chart of an atlas; −1 where there is none.
 
     Notes
     -----
@@ -85,6 +85,12 @@ class Located:
     def _repr_html_(self) -> str:
         facts = [("residual, median", float(np.nanmedian(self.residuals)))] if np.isfinite(self.residuals).any() else []
         return card("Located", [*facts, *endings(self.status)], picture=dots(np.atleast_2d(self.coordinates)))
+
+    @classmethod
+    def joined(cls, parts: list[Located]) -> Located:
+        """The rows of all ``parts``, of which there is at least one, which know the same quantities."""
+        names = [each.name for each in fields(cls) if getattr(parts[0], each.name) is not None]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     def first(self) -> Located:
         """The record of the first row alone."""

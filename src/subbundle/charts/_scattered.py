@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._numbers import NOTICEABLE
-from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
-from subbundle.charts._nearest import Found, nearest
+from subbundle.charts._nearest import ExpInterpolant
 
 # Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
 _PER_COEFFICIENT = 2.5
@@ -29,7 +29,7 @@ def n_coefficients(rank: int) -> int:
 
 
 @dataclass(frozen=True)
-class Scattered:
+class Scattered(ExpInterpolant):
     """The interpolant of a fan of scattered directions.
 
     Attributes
@@ -56,15 +56,16 @@ class Scattered:
     step: float
     scale: float
     n_jobs: int
+    _kernels: ClassVar[Any] = kernels
 
     @cached_property
-    def _tables(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """What the kernels read: directions, nodes with scaled velocities, ends, and the reach R of the fit."""
+    def _tables(self) -> tuple[Any, ...]:
+        """What the kernels read: directions, nodes with scaled velocities, ends, h, scale, the reach R of the fit."""
         nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
         ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
         count = min(int(_PER_COEFFICIENT * n_coefficients(self.directions.shape[1])) + 1, len(self.directions))
         apart, _ = self._compass.query(self.directions, k=[count])
-        return self.directions, nodes, ends, float(apart.max())
+        return self.directions, nodes, ends, self.step, self.scale, float(apart.max())
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
@@ -77,34 +78,8 @@ class Scattered:
         return self.points[ray, node], distances[node, None] * self.directions[ray]
 
     @cached_property
-    def tree(self) -> cKDTree:
-        """Tree of the nodes' points."""
-        return cKDTree(self.nodes[0])
-
-    @cached_property
     def _compass(self) -> cKDTree:
         return cKDTree(self.directions)
-
-    def evaluate(self, coordinates: FloatArray) -> FloatArray:
-        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
-        return self._expand(coordinates)[0]
-
-    def jacobians(self, coordinates: FloatArray) -> FloatArray:
-        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]: the slopes of the fitted polynomials."""
-        return self._expand(coordinates)[1]
-
-    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        (n, rank), dim = coordinates.shape, self.points.shape[2]
-        points, jacobians = np.empty((n, dim)), np.empty((n, dim, rank))
-        directions, nodes, ends, reach = self._tables
-
-        def work(i: int, j: int) -> None:
-            kernels.evaluate_batch(
-                directions, nodes, ends, self.step, self.scale, reach, coordinates[i:j], points[i:j], jacobians[i:j]
-            )
-
-        run_rows(work, n, self.n_jobs)
-        return points, jacobians
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
@@ -124,25 +99,6 @@ class Scattered:
         weights = 1.0 / np.maximum(apart, 1e-9)
         mean = np.einsum("nm,nm->n", weights, ends) / weights.sum(axis=1)
         return distance, np.where(self.cut[near].any(axis=1), ends.min(axis=1), mean)
-
-    def nearest(self, targets: FloatArray) -> Found:
-        """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
-        return nearest(self, targets)
-
-    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
-        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
-        n, coordinates = len(targets), starts.copy()
-        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
-        directions, nodes, ends, reach = self._tables
-
-        def work(i: int, j: int) -> None:
-            kernels.search_batch(
-                directions, nodes, ends, self.step, self.scale, reach,
-                targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j],
-            )  # fmt: skip
-
-        run_rows(work, n, self.n_jobs)
-        return coordinates, points, residuals, resting
 
     def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Near points of the border to ``targets`` [n, dim]: coordinates, points and residuals.

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._elementwise import arctan2
 from subbundle._numbers import NOTICEABLE
-from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts._interpolant_table import build_table
-from subbundle.charts._nearest import Found, nearest
+from subbundle.charts._nearest import ExpInterpolant
 
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4
 
 
 @dataclass(frozen=True)
-class Interpolant:
+class Interpolant(ExpInterpolant):
     """The interpolant of a fan.
 
     Attributes
@@ -51,11 +51,16 @@ class Interpolant:
     scale: float
     rank: int
     n_jobs: int
+    _kernels: ClassVar[Any] = kernels
 
     @cached_property
     def table(self) -> FloatArray:
         """Points and scaled derivatives [L, R + 1, 4, dim]; see `_interpolant_kernels`."""
         return build_table(self.points, self.velocities, self.counts, self.step, self.rank)
+
+    @property
+    def _tables(self) -> tuple[Any, ...]:
+        return self.table, self.step, self.scale
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
@@ -76,11 +81,6 @@ class Interpolant:
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     @cached_property
-    def tree(self) -> cKDTree:
-        """Tree of the nodes' points."""
-        return cKDTree(self.nodes[0])
-
-    @cached_property
     def _rim(self) -> tuple[cKDTree, IntArray, FloatArray]:
         """Tree of points on the border, with the cell and the position in it of each."""
         positions = (np.arange(_STARTS) + 0.5) / _STARTS
@@ -90,24 +90,6 @@ class Interpolant:
         for row, ray in enumerate(rays):
             kernels.border_coordinates(self.border, ray, starts[row], coordinates[row])
         return cKDTree(self.evaluate(coordinates)), rays, starts
-
-    def evaluate(self, coordinates: FloatArray) -> FloatArray:
-        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
-        return self._expand(coordinates)[0]
-
-    def jacobians(self, coordinates: FloatArray) -> FloatArray:
-        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
-        return self._expand(coordinates)[1]
-
-    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        n, dim = len(coordinates), self.points.shape[2]
-        points, jacobians, table = np.empty((n, dim)), np.empty((n, dim, self.rank)), self.table
-
-        def work(i: int, j: int) -> None:
-            kernels.evaluate_batch(table, self.step, coordinates[i:j], points[i:j], jacobians[i:j])
-
-        run_rows(work, n, self.n_jobs)
-        return points, jacobians
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
@@ -123,23 +105,6 @@ class Interpolant:
         ray = np.minimum(turns.astype(np.int64), len(self.border) - 1)
         start, end = self.border[ray].T
         return np.asarray(start + (turns - ray) * (end - start))
-
-    def nearest(self, targets: FloatArray) -> Found:
-        """Nearest points to ``targets`` [n, dim]; see `_nearest.nearest`."""
-        return nearest(self, targets)
-
-    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
-        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
-        n, table, coordinates = len(targets), self.table, starts.copy()
-        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
-
-        def work(i: int, j: int) -> None:
-            kernels.search_batch(
-                table, self.step, self.scale, targets[i:j], coordinates[i:j], points[i:j], residuals[i:j], resting[i:j]
-            )
-
-        run_rows(work, n, self.n_jobs)
-        return coordinates, points, residuals, resting
 
     def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Nearest points of the border to ``targets`` [n, dim]: coordinates, points and residuals."""

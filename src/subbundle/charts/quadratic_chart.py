@@ -1,14 +1,14 @@
-"""A small chart from one local model: the graph of its second fundamental form, in normal coordinates to third order.
+"""Small charts, each from one local model: graphs of its second fundamental form, in normal coordinates to third order.
 
     x(τ) = μ + F τ + ½ II(τ, τ),        v = τ + A_{II(τ,τ)} τ / 6,        ⟨A_ξ u, w⟩ = ⟨II(u, w), ξ⟩,
 
 on |v| ≤ ρ. On a submanifold with this μ, F and II the graph is off by O(ρ³) across and v by O(ρ⁴) along; it costs one
-fit of the local model, where a fan of geodesics costs thousands.
+fit of the local model, where a fan of geodesics costs thousands. One chart is a list of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,11 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import BoolArray, FloatArray, Status
+from subbundle._numbers import EXACT
+from subbundle._parallel import resolve_jobs, run_rows
+from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._located import Located
 from subbundle.charts._on_domain import OnDomain
-from subbundle.charts.quadric_kernels import evaluate_rows, locate_rows
+from subbundle.charts.base import InvertibleChart
+from subbundle.charts.chart_list import ChartList
+from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.directions import directions
 
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")
@@ -94,29 +98,17 @@ class QuadraticChart(OnDomain):
         return int(self.frame.shape[1])
 
     @cached_property
-    def _tables(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """μ [1, D], F [1, D, k] and II [1, pairs, D] as the kernels read them."""
-        first, second = np.triu_indices(self.rank)
-        form = np.ascontiguousarray(self.second_form[first, second][None])
-        return self.base_point[None].copy(), np.ascontiguousarray(self.frame[None]), form
+    def _alone(self) -> QuadraticCharts:
+        """The list of this chart alone."""
+        form = self.second_form[np.triu_indices(self.rank)]
+        return QuadraticCharts(
+            self.base_point[None], self.frame[None], form[None], [self.radius], [self.max_residual], n_jobs=1
+        )
 
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart; ``outside`` as in `Chart.locate`."""
-        outside = as_choice(outside, "outside", ("nan", "nearest"))
         rows, single = as_batch(points, "points", len(self.base_point))
-        coordinates, found, residuals = np.empty((len(rows), self.rank)), np.empty_like(rows), np.empty(len(rows))
-        locate_rows(rows, *self._tables, coordinates, found, residuals)
-        beyond = ~self.inside(coordinates)
-        if outside == "nearest" and beyond.any():
-            length = np.linalg.norm(coordinates[beyond], axis=1, keepdims=True)
-            coordinates[beyond] *= self.radius / length
-            found[beyond] = self._expand(coordinates[beyond])[0]
-            residuals[beyond] = np.linalg.norm(rows[beyond] - found[beyond], axis=1)
-        far = beyond | (residuals > self.max_residual)
-        status = np.where(far, Status.LEFT_SUPPORT, Status.OK).astype(np.int8)
-        if outside == "nan":
-            coordinates[far], found[far], residuals[far] = np.nan, np.nan, np.nan
-        located = Located(coordinates, found, residuals, status)
+        located = self._alone.locate(rows, np.zeros(len(rows), np.int64), outside=outside)
         return located.first() if single else located
 
     def extent_along(self, coordinates: Any) -> FloatArray:
@@ -128,24 +120,138 @@ class QuadraticChart(OnDomain):
         """Points [n, dim] on the chart, spread over its domain, the base point first."""
         unit = directions(self.rank, 2 if self.rank == 1 else _SPOKES * self.rank)
         rings = self.radius * np.arange(1, _RINGS + 1) / _RINGS
-        return self._expand(np.concatenate([np.zeros((1, self.rank)), *(r * unit for r in rings)]))[0]
-
-    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        points = np.empty((len(coordinates), len(self.base_point)))
-        jacobians = np.empty((len(coordinates), *self.frame.shape))
-        evaluate_rows(np.ascontiguousarray(coordinates), *self._tables, points, jacobians)
-        return points, jacobians
+        return self._points_at(np.concatenate([np.zeros((1, self.rank)), *(r * unit for r in rings)]))
 
     @property
     def _shape(self) -> tuple[int, int]:
         return len(self.base_point), self.rank
 
     def _holds(self, coordinates: FloatArray) -> BoolArray:
-        # Up to rounding.
-        return np.asarray(np.linalg.norm(coordinates, axis=1) <= self.radius * (1.0 + 1e-12))
+        return self._alone.holds(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._expand(coordinates)[0]
+        return self._alone.evaluate(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._expand(coordinates)[1]
+        return self._alone.jacobian(coordinates, np.zeros(len(coordinates), np.int64))
+
+
+class QuadraticCharts(ChartList):
+    """Quadratic charts as rows of arrays, as the kernels read them.
+
+    Parameters
+    ----------
+    base_points : [m, dim]
+        μ_j.
+    frames : [m, dim, rank]
+        F_j.
+    forms : [m, rank (rank + 1)/2, dim]
+        II_j(e_a, e_b) for a ≤ b.
+    radii : [m]
+        ρ_j.
+    max_residuals : [m]
+        Distances up to which points belong to the charts; unless given all.
+    n_jobs : int or None
+        Threads; None for all cores.
+    """
+
+    def __init__(
+        self, base_points: Any, frames: Any, forms: Any, radii: Any, max_residuals: Any = None, *, n_jobs: int | None
+    ) -> None:
+        self.base_points, self.frames, self.forms, self.radii = (
+            np.ascontiguousarray(each, dtype=np.float64) for each in (base_points, frames, forms, radii)
+        )
+        far = np.full(len(self.radii), np.inf) if max_residuals is None else max_residuals
+        self.max_residuals = np.asarray(far, dtype=np.float64)
+        self.n_jobs = n_jobs
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[j] for j in range(*number.indices(len(self)))]
+        form = np.empty((self.rank, self.rank, self.frames.shape[1]))
+        first, second = np.triu_indices(self.rank)
+        form[first, second] = form[second, first] = self.forms[number]
+        own = self.base_points[number], self.frames[number], form
+        return QuadraticChart(*own, float(self.radii[number]), float(self.max_residuals[number]))
+
+    @property
+    def rank(self) -> int:
+        """k."""
+        return int(self.frames.shape[2])
+
+    def nearest(
+        self, points: FloatArray, rows: IntArray, charts: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Coordinates [n, rank], points [n, dim] and residuals [n] of ``points[rows]`` in ``charts`` [n], which are
+        continued beyond their radius."""
+        coordinates, residuals = np.empty((len(rows), self.rank)), np.empty(len(rows))
+        found = np.empty((len(rows), points.shape[1]))
+
+        def work(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            own = self.base_points, self.frames, self.forms
+            locate_rows(points, rows[part], charts[part], *own, coordinates[part], found[part], residuals[part])
+
+        run_rows(work, len(rows), resolve_jobs(self.n_jobs), calls_blas=False)
+        return coordinates, found, residuals
+
+    def locate(self, points: FloatArray, charts: IntArray, *, outside: str = "nan") -> Located:
+        """As `ChartList.locate`; ``outside`` as in `Chart.locate`."""
+        outside = as_choice(outside, "outside", ("nan", "nearest"))
+        coordinates, found, residuals = self.nearest(points, np.arange(len(points)), charts)
+        beyond = ~self.holds(coordinates, charts)
+        if outside == "nearest" and beyond.any():
+            length = np.linalg.norm(coordinates[beyond], axis=1)
+            coordinates[beyond] *= (self.radii[charts[beyond]] / length)[:, None]
+            found[beyond] = self.evaluate(coordinates[beyond], charts[beyond])
+            residuals[beyond] = np.linalg.norm(points[beyond] - found[beyond], axis=1)
+        far = beyond | (residuals > self.max_residuals[charts])
+        if outside == "nan":
+            coordinates[far], found[far], residuals[far] = np.nan, np.nan, np.nan
+        status = np.where(far, Status.LEFT_SUPPORT, Status.OK).astype(np.int8)
+        return Located(coordinates, found, residuals, status)
+
+    def holds(self, coordinates: FloatArray, charts: IntArray) -> BoolArray:
+        """Whether ``coordinates`` [n, rank] lie in the domains of ``charts`` [n], up to rounding."""
+        return np.asarray(np.linalg.norm(coordinates, axis=1) <= self.radii[charts] * (1.0 + EXACT))
+
+    def evaluate(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """Points [n, dim] of ``charts`` [n], continued beyond their radius, at ``coordinates`` [n, rank]."""
+        points = np.empty((len(coordinates), self.frames.shape[1]))
+
+        def work(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            evaluate_rows(coordinates[part], charts[part], self.base_points, self.frames, self.forms, points[part])
+
+        run_rows(work, len(coordinates), resolve_jobs(self.n_jobs), calls_blas=False)
+        return points
+
+    def jacobian(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """See `ChartList.jacobian`; charts are continued."""
+        jacobians = np.empty((len(coordinates), *self.frames.shape[1:]))
+        own = self.base_points, self.frames, self.forms
+        jacobian_rows(np.ascontiguousarray(coordinates), charts, *own, jacobians)
+        return jacobians
+
+    def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """ρ [n]."""
+        return self.radii[charts]
+
+
+def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
+    """τ + A_{II(τ,τ)} τ / 6 [n, m, k] for ``tau`` [n, m, k] in the charts of ``forms`` [n, k(k+1)/2, D]."""
+    coordinates = np.empty_like(tau)
+    normal_rows(np.ascontiguousarray(tau), np.ascontiguousarray(forms), coordinates)
+    return coordinates
+
+
+def gathered(charts: Sequence[InvertibleChart], n_jobs: int | None) -> ChartList:
+    """``charts`` as one list; quadratic ones as arrays."""
+    small = [chart._alone for chart in charts if isinstance(chart, QuadraticChart)]
+    if not small or len(small) < len(charts):
+        return ChartList(charts)
+    names = ("base_points", "frames", "forms", "radii", "max_residuals")
+    return QuadraticCharts(*(np.concatenate([getattr(one, name) for one in small]) for name in names), n_jobs=n_jobs)

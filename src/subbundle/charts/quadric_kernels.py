@@ -141,6 +141,21 @@ def normal_from_tangent(mixed, square, tau, v):
 
 
 @kernel
+def normal_rows(tau, forms, coordinates):
+    """Write the normal coordinates [n, m, k] of tangent coordinates ``tau`` [n, m, k] in charts of ``forms`` [n, …]."""
+    rank, dim = tau.shape[2], forms.shape[2]
+    mixed, square, own, v = np.empty((rank, dim)), np.empty(dim), np.empty(rank), np.empty(rank)
+    for c in range(len(tau)):
+        for m in range(tau.shape[1]):
+            for a in range(rank):
+                own[a] = tau[c, m, a]
+            bend(forms, c, own, mixed, square)
+            normal_from_tangent(mixed, square, own, v)
+            for a in range(rank):
+                coordinates[c, m, a] = v[a]
+
+
+@kernel
 def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and II at τ are left in the scratch."""
     rank, dim = mixed.shape
@@ -174,41 +189,58 @@ def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
 
 
 @kernel
-def locate_rows(points, base, frame, form, coordinates, projections, residuals):
-    """Normal coordinates [n, k] of the points of one chart nearest to ``points`` [n, D], these points, and distances.
-
-    The chart is given as arrays of one row, as the other kernels take it.
-    """
-    dim, rank = frame.shape[1], frame.shape[2]
-    tau, small = np.empty(rank), np.empty((rank + 1, rank))
-    mixed, square, offset = np.empty((rank, dim)), np.empty(dim), np.empty(dim)
-    for n in range(len(points)):
-        residuals[n] = np.sqrt(project_to_chart(points[n], base, frame, form, 0, tau, mixed, square, offset, small))
-        normal_from_tangent(mixed, square, tau, coordinates[n])
+def locate_rows(points, rows, charts, bases, frames, forms, coordinates, projections, residuals):
+    """Normal coordinates [n, k] of the points of ``charts`` [n] nearest to ``points[rows]``, these points [n, D], and
+    the distances [n]; charts are continued beyond their radius."""
+    dim, rank = frames.shape[1], frames.shape[2]
+    tau, v, small = np.empty(rank), np.empty(rank), np.empty((rank + 1, rank))
+    point, mixed, square, offset = np.empty(dim), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+    for n in range(len(charts)):
         for j in range(dim):
-            projections[n, j] = points[n, j] - offset[j]
+            point[j] = points[rows[n], j]
+        left = project_to_chart(point, bases, frames, forms, charts[n], tau, mixed, square, offset, small)
+        residuals[n] = np.sqrt(left)
+        normal_from_tangent(mixed, square, tau, v)
+        for a in range(rank):
+            coordinates[n, a] = v[a]
+        for j in range(dim):
+            projections[n, j] = point[j] - offset[j]
 
 
 @kernel
-def evaluate_rows(coordinates, base, frame, form, points, jacobians):
-    """Points [n, D] at normal ``coordinates`` [n, k] of one chart, and ∂x/∂v [n, D, k].
+def evaluate_rows(coordinates, charts, bases, frames, forms, points):
+    """Points [n, D] at normal ``coordinates`` [n, k] of ``charts`` [n]."""
+    dim, rank = frames.shape[1], frames.shape[2]
+    tau, v, mixed, square, point = np.empty(rank), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+    for n in range(len(coordinates)):
+        for a in range(rank):
+            v[a] = coordinates[n, a]
+        exp_chart(bases, frames, forms, charts[n], v, tau, mixed, square, point)
+        for j in range(dim):
+            points[n, j] = point[j]
+
+
+@kernel
+def jacobian_rows(coordinates, charts, bases, frames, forms, jacobians):
+    """∂x/∂v [n, D, k] at normal ``coordinates`` [n, k] of ``charts`` [n].
 
     x(τ) has the derivative F + II(τ, ·), and v(τ) = τ + A_{II(τ,τ)} τ / 6 the derivative I + B/6 with
     B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩; their quotient is ∂x/∂v.
     """
-    dim, rank = frame.shape[1], frame.shape[2]
-    tau, mixed, square = np.empty(rank), np.empty((rank, dim)), np.empty(dim)
+    dim, rank = frames.shape[1], frames.shape[2]
+    tau, mixed, square, point = np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
     change, slope = np.empty((rank, rank)), np.empty((dim, rank))
     for n in range(len(coordinates)):
-        exp_chart(base, frame, form, 0, coordinates[n], tau, mixed, square, points[n])
+        c = charts[n]
+        exp_chart(bases, frames, forms, c, coordinates[n], tau, mixed, square, point)
         pair = 0
         for a in range(rank):
             for j in range(dim):
-                slope[j, a] = frame[0, j, a] + mixed[a, j]
+                slope[j, a] = frames[c, j, a] + mixed[a, j]
             for b in range(a, rank):
                 total = 0.0
                 for j in range(dim):
-                    total += form[0, pair, j] * square[j] + 2.0 * mixed[a, j] * mixed[b, j]
+                    total += forms[c, pair, j] * square[j] + 2.0 * mixed[a, j] * mixed[b, j]
                 change[a, b] = change[b, a] = total / 6.0 + (1.0 if a == b else 0.0)
                 pair += 1
         jacobians[n] = np.linalg.solve(change, slope.T).T

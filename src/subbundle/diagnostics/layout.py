@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.cloud import Cloud
-from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 
@@ -18,6 +18,6 @@ def layout_quality(cloud: Cloud, rank: int, n_jobs: int | None = None) -> Qualit
     layout = lay_out_table(
         rows, np.ones(len(rows)), rank, metric="auto", n_neighbors=None, bandwidth="auto", n_jobs=n_jobs
     )
-    coordinates = layout.atlas.place(rows).coordinates
-    along = AtlasDistance(layout.atlas, layout.lengths, layout.path_tie, n_jobs=n_jobs)
+    coordinates = layout.atlas.locate(rows).coordinates
+    along = AtlasDistance(layout.atlas.atlas, layout.path_tie)
     return quality(rows, coordinates, along.stress(rows, coordinates))

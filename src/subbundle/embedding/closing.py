@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, evenly
+from subbundle.atlas.orientation import nearest_frame
 from subbundle.graph.neighborhoods import Neighborhoods
 
 # Times that an edge must be longer after unrolling to cross the cut: curvature stretches by less, see above.
@@ -51,9 +52,8 @@ def unrolled(edges: Neighborhoods, lengths: csr_array) -> FloatArray:
     distance, before = dijkstra(lengths, directed=False, indices=centre, return_predecessors=True)
     order = np.argsort(distance, kind="stable")[1:]
     parents = before[order]
-    left, _, right = np.linalg.svd(edges.frames[order] @ edges.frames[parents].transpose(0, 2, 1))
-    turns = left @ right
-    steps = _steps(edges, lengths, parents, order)
+    turns = nearest_frame(edges.frames[order] @ edges.frames[parents].transpose(0, 2, 1))
+    steps = _steps(edges, lengths, parents, order, turns)
     positions, turned = np.zeros((count, rank)), np.broadcast_to(np.eye(rank), (count, rank, rank)).copy()
     for node, parent, turn, step in zip(order, parents, turns, steps, strict=True):
         positions[node] = positions[parent] + step @ turned[parent]
@@ -62,7 +62,7 @@ def unrolled(edges: Neighborhoods, lengths: csr_array) -> FloatArray:
 
 
 def _steps(
-    edges: Neighborhoods, lengths: csr_array, parents: NDArray[np.int32], nodes: NDArray[np.int64]
+    edges: Neighborhoods, lengths: csr_array, parents: NDArray[np.int32], nodes: NDArray[np.int64], turns: FloatArray
 ) -> FloatArray:
     """The step [p, k] from each parent to its node in the frame of the parent, as long as the edge."""
     count = len(edges.neighbors)
@@ -72,8 +72,7 @@ def _steps(
     backward = np.asarray(number[nodes, parents]).ravel() - 1
     offsets = edges.offsets.reshape(rows.size, -1)
     # A neighbour need not have its neighbour among its own: then the step back is turned around.
-    left, _, right = np.linalg.svd(edges.frames[nodes] @ edges.frames[parents].transpose(0, 2, 1))
-    reverse = -np.einsum("pi,pij->pj", offsets[backward], left @ right)
+    reverse = -np.einsum("pi,pij->pj", offsets[backward], turns)
     found = np.where((forward >= 0)[:, None], offsets[forward], np.where((backward >= 0)[:, None], reverse, 0.0))
     size = np.maximum(np.linalg.norm(found, axis=1), 1e-300)
     return np.asarray(found * (np.asarray(lengths[parents, nodes]).ravel() / size)[:, None])

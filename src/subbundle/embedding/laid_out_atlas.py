@@ -1,204 +1,136 @@
-"""Charts laid out in R^k: coordinates for points near them, and points for coordinates."""
+"""An atlas laid out in R^k: every chart has a place there, and the charts that are blended at a point place it.
+
+Chart c carries its normal coordinates v to z = z_c + v A_c. A point goes to the mean of the places that its charts give
+it, with the weights of the atlas. Links across a cut do not count here, so that no mean is taken across it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
+from scipy.sparse import csr_array
 
+from subbundle._compiled import kernel
+from subbundle._memory import blocks
 from subbundle._numbers import LARGEST
-from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray
-from subbundle.embedding._placing_kernels import place, unplace
+from subbundle.atlas.blended import Blended, sums_over
+from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
+from subbundle.charts.chart import Located
+from subbundle.charts.quadratic_chart import QuadraticCharts
 
 # Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
 _ROUNDS = 4
-# Charts beyond twice the dimension that are asked about a point.
-_MORE = 6
-# Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
-_EVEN, _SHARPEST = 0.02, 1e-3
-ARRAYS = (
-    "origins",
-    "bases",
-    "frames",
-    "forms",
-    "maps",
-    "shifts",
-    "labels",
-    "radii",
-    "link_starts",
-    "links",
-)
+# Those of whole numbers come last: the links of the layout, and those along the shape.
+_REAL = ("origins", "bases", "frames", "forms", "maps", "shifts", "radii", "lengths")
+_WHOLE = ("link_starts", "links", "length_starts", "length_columns")
+ARRAYS = (*_REAL, *_WHOLE)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Points placed by an atlas.
-
-    Attributes
-    ----------
-    coordinates : [n, k]
-    projections : [n, D]
-        Nearest points of the atlas.
-    coverage : [n]
-        Charts that hold the point, relative to the middle of the data: about 1 inside, 0 beyond all charts.
-    disagreement : [n]
-        Standard deviation of the coordinates that the charts give.
-    distortion : [n]
-        Largest |log| of the factor by which lengths change from the shape to the coordinates.
-    nearest : [n]
-        The nearest chart.
-    labels : [n]
-        Connected component.
-    outside : [n]
-        How far beyond the disc of the nearest chart, along it; 0 inside.
-    """
-
-    coordinates: FloatArray
-    projections: FloatArray
-    coverage: FloatArray
-    disagreement: FloatArray
-    distortion: FloatArray
-    nearest: IntArray
-    labels: IntArray
-    outside: FloatArray
+@kernel
+def affine_rows(coordinates, charts, maps, shifts, images):  # type: ignore[no-untyped-def]
+    """Write z_c + v A_c [n, k] for ``coordinates`` v [n, k] in ``charts`` c [n]."""
+    for n in range(len(charts)):
+        for a in range(coordinates.shape[1]):
+            total = shifts[charts[n], a]
+            for b in range(coordinates.shape[1]):
+                total += coordinates[n, b] * maps[charts[n], b, a]
+            images[n, a] = total
 
 
 class LaidOutAtlas:
-    """Charts x(τ) = x_c + F τ + ½ II(τ, τ) and the maps z = z_c + v A_c that lay them out.
+    """A map from an atlas to R^k, with an inverse.
 
-    Attributes
+    Parameters
     ----------
-    origins : [M, D]
-        The rows that the charts were made at.
-    bases, frames, forms : [M, D], [M, D, k], [M, k(k+1)/2, D]
-        x_c, F and II; x_c is the row itself, or the fit to its neighbours.
+    atlas : LinkedAtlas
+        The charts x(τ) = x_c + F τ + ½ II(τ, τ), linked along the shape.
     maps, shifts : [M, k, k], [M, k]
         A_c and z_c.
-    stretches : [M]
-        Distortion at each chart: largest |log| of the singular values of A_c.
-    labels : [M]
-        Connected component of each chart, the largest being 0.
-    radii : [M]
-        How far a chart reaches.
-    link_starts, links : [M + 1], [l]
-        Charts linked to chart c are links[link_starts[c] : link_starts[c + 1]], in rising order.
-    contradiction : float
-        How far the charts contradict each other, relative to their size.
+    links : csr_array [M, M]
+        Links of the atlas but for those that were cut.
     """
 
-    origins: FloatArray
-    bases: FloatArray
-    frames: FloatArray
-    forms: FloatArray
-    maps: FloatArray
-    shifts: FloatArray
-    stretches: FloatArray
-    labels: IntArray
-    radii: FloatArray
-    link_starts: IntArray
-    links: IntArray
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], contradiction: float, *, n_jobs: int | None = None) -> None:
-        for name in ARRAYS:
-            setattr(self, name, np.ascontiguousarray(arrays[name]))
-        self.contradiction, self.n_jobs = contradiction, n_jobs
-        self._check()
-        singular = np.linalg.svd(self.maps, compute_uv=False)
-        self.stretches = np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1)
-        self._sharp = max((_EVEN / max(contradiction, _EVEN)) ** 2, _SHARPEST)
-        self._inverses = np.ascontiguousarray(np.linalg.inv(self.maps))
-        self._candidates = min(2 * self.rank + _MORE + 1, len(self.bases))
-        self._search = NearestNeighbors(n_neighbors=self._candidates).fit(self.origins)
-        self._image_search = NearestNeighbors(n_neighbors=self._candidates).fit(self.shifts)
-        self.typical = 1.0
-        self.typical = float(np.median(self.place(self.origins).coverage)) or 1.0
+    def __init__(self, atlas: LinkedAtlas, maps: FloatArray, shifts: FloatArray, links: csr_array) -> None:
+        self.atlas, self.links = atlas, links
+        self.maps, self.shifts = np.ascontiguousarray(maps), np.ascontiguousarray(shifts)
+        self._opened = atlas.relinked(links)
+        if all(np.array_equal(*pair) for pair in zip(self._opened.link_arrays, atlas.link_arrays, strict=True)):
+            self._opened = atlas
+        self._near = NearestCharts(self.shifts, atlas.rank)
 
     @property
     def rank(self) -> int:
         """k."""
-        return int(self.frames.shape[2])
+        return self.atlas.rank
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that the atlas consists of."""
-        return {name: getattr(self, name) for name in ARRAYS}
+    @property
+    def bases(self) -> FloatArray:
+        """x_c [M, D]: the rows that the charts were made at, or the fits to their neighbours."""
+        return self.atlas.base_points
 
-    def moved(self, turn: FloatArray, shift: FloatArray) -> Self:
+    @property
+    def radii(self) -> FloatArray:
+        """How far [M] the charts reach."""
+        return self.atlas.radii
+
+    @cached_property
+    def stretches(self) -> FloatArray:
+        """Distortion [M] at each chart: largest |log| of the singular values of A_c."""
+        singular = np.linalg.svd(self.maps, compute_uv=False)
+        return np.asarray(np.abs(np.log(np.clip(singular, 1e-6, 1e6))).max(axis=1))
+
+    @cached_property
+    def _inverses(self) -> FloatArray:
+        return np.ascontiguousarray(np.linalg.inv(self.maps))
+
+    def moved(self, turn: FloatArray, shift: FloatArray) -> LaidOutAtlas:
         """The same atlas with coordinates (z − ``shift``) ``turn``, where ``turn`` [k, k] may also scale."""
-        arrays = self.to_arrays() | {"maps": self.maps @ turn, "shifts": (self.shifts - shift) @ turn}
-        return type(self)(arrays, self.contradiction, n_jobs=self.n_jobs)
+        return LaidOutAtlas(self.atlas, self.maps @ turn, (self.shifts - shift) @ turn, self.links)
 
-    def _check(self) -> None:
-        """Raise when the arrays are not those of an atlas: the kernels follow their indices without looking."""
-        count, dim, rank = self.frames.shape
-        pairs = rank * (rank + 1) // 2
-        shapes = {
-            "origins": (count, dim), "bases": (count, dim), "forms": (count, pairs, dim), "maps": (count, rank, rank),
-            "shifts": (count, rank), "radii": (count,), "labels": (count,), "link_starts": (count + 1,),
-        }  # fmt: skip
-        odd = [name for name, shape in shapes.items() if getattr(self, name).shape != shape]
-        whole = ("labels", "link_starts", "links")
-        odd += [name for name in ARRAYS if getattr(self, name).dtype != (np.int64 if name in whole else np.float64)]
-        if odd or count == 0:
-            raise ValueError(f"{', '.join(odd) or 'frames'} must fit the other arrays of the atlas")
-        starts = self.link_starts
-        ordered = starts[0] == 0 and starts[-1] == self.links.size and (np.diff(starts) >= 0).all()
-        if not ordered or not within(self.links, count) or not within(self.labels, count):
-            raise ValueError("links and labels must be numbers of charts")
-        if not all((np.abs(getattr(self, name)) < LARGEST).all() for name in ARRAYS) or self.radii.min() <= 0.0:
-            raise ValueError(f"all numbers of an atlas must be below {LARGEST:g}, and radii positive")
-
-    def place(self, points: FloatArray) -> Placement:
-        """Coordinates of ``points`` [n, D]; every point gets some, `Placement.coverage` tells on what grounds."""
+    def locate(self, points: FloatArray) -> Located:
+        """Coordinates in R^k and all else that is known of ``points`` [n, D]; every point gets some, ``coverage`` tells
+        on what grounds. ``novelty`` is how far beyond the disc of the nearest chart a point lies, along it."""
         points = np.ascontiguousarray(points)
-        count, dim = points.shape
-        images, projections = np.empty((count, self.rank)), np.empty((count, dim))
-        coverage, disagreement, distortion, outside = (np.empty(count) for _ in range(4))
-        nearest = np.empty(count, np.int64)
-        near = self._near(self._search, points)
+        each = blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
+        return Located.joined([self._placed(self._opened.project(points[part])) for part in each])
 
-        def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            place(
-                near[part], self.origins, self.bases, self.frames, self.forms, self.maps, self.shifts,
-                self.stretches, self.link_starts, self.links, self.radii, self._sharp, points[part], images[part],
-                projections[part], coverage[part], disagreement[part], distortion[part], nearest[part], outside[part],
-            )  # fmt: skip
-
-        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
-        return Placement(
-            images,
-            projections,
-            coverage / self.typical,
-            disagreement,
-            distortion,
-            nearest,
-            self.labels[nearest],
-            outside,
-        )
+    def _placed(self, blended: Blended) -> Located:
+        charts, own = blended.charts, blended.own_coordinates
+        places = np.empty_like(blended.coordinates)
+        affine_rows(blended.coordinates, charts, self.maps, self.shifts, places)
+        images = blended.mean(places)
+        apart = places - images[blended.rows]
+        spread = blended.mean(np.einsum("pi,pi->p", apart, apart))
+        outside = np.maximum(np.linalg.norm(own, axis=1) - self.radii[blended.nearest], 0.0)
+        return Located(
+            images, blended.points, blended.residuals, blended.status, coverage=blended.coverage,
+            disagreement=np.sqrt(spread), distortion=blended.mean(self.stretches[charts]),
+            labels=self.atlas.labels[blended.nearest], novelty=outside, charts=blended.nearest,
+        )  # fmt: skip
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].
 
-        A few rounds of z ← z + (z − place(x)) make the two ways agree.
+        A few rounds of z ← z + (z − coordinates of x) make the two ways agree.
         """
         wanted = np.ascontiguousarray(coordinates)
-        points, coverage = self._unplace(wanted)
+        points, coverage = self._points_of(wanted)
         inside = np.flatnonzero(coverage > 0.0)
         asked = wanted[inside].copy()
         for _ in range(_ROUNDS):
             if inside.size == 0:
                 break
-            gap = wanted[inside] - self.place(points[inside]).coordinates
+            gap = wanted[inside] - self.locate(points[inside]).coordinates
             # Across a cut, or where the coordinates overlap, the way back leads elsewhere: nothing is to be gained.
             near = np.linalg.norm(gap, axis=1) <= 0.3 * float(np.median(self.radii))
             inside, asked, gap = inside[near], asked[near], gap[near]
             asked = asked + gap
-            points[inside] = self._unplace(asked)[0]
+            points[inside] = self._points_of(asked)[0]
         return points, coverage
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
@@ -212,29 +144,62 @@ class LaidOutAtlas:
             columns.append((ahead - behind) / (2.0 * width))
         return np.stack(columns, axis=2)
 
-    def _unplace(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        coordinates = np.ascontiguousarray(coordinates)
-        count = len(coordinates)
-        points, coverage = np.empty((count, self.bases.shape[1])), np.empty(count)
-        near = self._near(self._image_search, coordinates)
+    def _points_of(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points [n, D] that the charts near ``coordinates`` [n, k] give in the mean, and their coverage [n]."""
+        near = self._near.of(coordinates)
+        rows, charts = near.rows, near.charts
+        own = np.empty_like(coordinates, shape=(len(rows), self.rank))
+        affine_rows(coordinates[rows] - self.shifts[charts], charts, self._inverses, np.zeros_like(self.shifts), own)
+        weights, _, held = self._opened.weighed(near, np.zeros(len(rows)), own, along=True)
+        kept = np.flatnonzero(weights)
+        parts = self.atlas.charts.evaluate(own[kept], charts[kept])
+        return sums_over(rows[kept], len(coordinates), weights[kept]) @ parts, held / self._opened.typical
 
-        def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            unplace(
-                near[part], self.bases, self.frames, self.forms, self._inverses, self.shifts, self.link_starts,
-                self.links, self.radii, self._sharp, coordinates[part], points[part], coverage[part],
-            )  # fmt: skip
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays that the atlas and its layout consist of."""
+        charts, along, own = self.atlas.charts, self.atlas.link_arrays, self._opened.link_arrays
+        values = (
+            self.atlas.origins, charts.base_points, charts.frames, charts.forms, self.maps, self.shifts, charts.radii,
+            self.atlas.links.data, *own, *along,
+        )  # fmt: skip
+        return dict(zip(ARRAYS, values, strict=True))
 
-        run_rows(work, count, resolve_jobs(self.n_jobs), calls_blas=False)
-        return points, coverage / self.typical
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], contradiction: float, *, n_jobs: int | None
+    ) -> LaidOutAtlas:
+        """What `to_arrays` gave, with the ``contradiction`` of the atlas."""
+        _check(arrays)
+        charts = QuadraticCharts(*(arrays[name] for name in ("bases", "frames", "forms", "radii")), n_jobs=n_jobs)
+        shape = len(charts), len(charts)
+        lengths = csr_array(tuple(arrays[x] for x in ("lengths", "length_columns", "length_starts")), shape=shape)
+        links = csr_array((np.ones(len(arrays["links"])), arrays["links"], arrays["link_starts"]), shape=shape)
+        atlas = LinkedAtlas(charts, arrays["origins"], lengths, contradiction)
+        return cls(atlas, arrays["maps"], arrays["shifts"], links)
 
-    def _near(self, search: NearestNeighbors, queries: FloatArray) -> IntArray:
-        """Charts [n, K] whose bases, or images, are nearest."""
-        if len(queries) == 0:
-            return np.empty((0, self._candidates), np.int64)
-        return np.ascontiguousarray(search.kneighbors(queries, return_distance=False), np.int64)
+
+def _check(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise when ``arrays`` are not those of an atlas: the kernels follow their indices without looking."""
+    count, dim, rank = arrays["frames"].shape
+    shapes = {
+        "origins": (count, dim), "bases": (count, dim), "forms": (count, rank * (rank + 1) // 2, dim),
+        "maps": (count, rank, rank), "shifts": (count, rank), "radii": (count,), "link_starts": (count + 1,),
+        "length_starts": (count + 1,), "lengths": arrays["length_columns"].shape,
+    }  # fmt: skip
+    odd = [name for name, shape in shapes.items() if arrays[name].shape != shape]
+    odd += [name for name in ARRAYS if arrays[name].dtype.kind != ("i" if name in _WHOLE else "f")]
+    if odd or count == 0:
+        raise ValueError(f"{', '.join(odd) or 'frames'} must fit the other arrays of the atlas")
+    for starts, links in (("link_starts", "links"), ("length_starts", "length_columns")):
+        if not _within(arrays[starts], arrays[links], count):
+            raise ValueError(f"{links} must be numbers of charts")
+    if not all((np.abs(arrays[name]) < LARGEST).all() for name in ARRAYS):
+        raise ValueError(f"all numbers of an atlas must be below {LARGEST:g}")
+    if arrays["radii"].min() <= 0.0 or not (arrays["lengths"] >= 0.0).all():
+        raise ValueError("radii must be positive, and lengths those between the charts")
 
 
-def within(indices: NDArray[Any], count: int) -> bool:
-    """Whether all of ``indices`` number one of ``count`` things."""
-    return indices.size == 0 or bool(indices.min() >= 0 and indices.max() < count)
+def _within(starts: IntArray, links: IntArray, count: int) -> bool:
+    """Whether ``links`` that begin at ``starts`` number one of ``count`` charts each."""
+    ordered = starts[0] == 0 and starts[-1] == links.size and (np.diff(starts) >= 0).all()
+    return bool(ordered and (links.size == 0 or (links.min() >= 0 and links.max() < count)))

@@ -17,11 +17,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from subbundle._types import FloatArray
-from subbundle.charts.normal_coordinates import normal_coordinates
+from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.embedding.closing import crossing_edges, unrolled, without
 from subbundle.embedding.curves import Tour, curve_through
 from subbundle.embedding.joint_layout import compact_clusters, joint_layout
-from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of

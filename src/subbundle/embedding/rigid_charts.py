@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import bsr_array, csr_array, diags_array
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.atlas.orientation import nearest_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,7 @@ class RigidCharts:
         moments = np.stack(
             [np.asarray(self._sum @ (weights * self._arms[:, [a]] * here)) for a in range(self.rank)], axis=1
         )
-        left, _, right = np.linalg.svd(moments)
-        self.turns = left @ right
+        self.turns = nearest_frame(moments)
         self._turned = np.einsum("mi,mij->mj", self._arms, self.turns[self._of])
         off = self._turned - here
         self.residuals = np.asarray(self._sum @ np.einsum("m,mk,mk->m", self.members.weights, off, off))

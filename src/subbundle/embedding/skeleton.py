@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, neighborhoods

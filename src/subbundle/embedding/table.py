@@ -18,13 +18,14 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array
 
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle.embedding.arrangement import side_by_side
-from subbundle.embedding.atlas_distance import AtlasDistance
+from subbundle.atlas.atlas_distance import AtlasDistance
+from subbundle.atlas.linked_atlas import LinkedAtlas
+from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
-from subbundle.embedding.prediction import prediction_error
+from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -39,6 +40,8 @@ _PER_FIT = 30
 _COMPONENT_NEIGHBORS = 6
 # A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
 _REACH = 1.5
+# Gap between two components, as a fraction of the width of the largest.
+_GAP = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,6 @@ class TableLayout:
     Attributes
     ----------
     atlas : LaidOutAtlas
-    lengths : csr_array [M, M]
-        Lengths between linked charts along the shape, those across a cut included.
-    nodes : [M, D]
-        What the charts were made from: rows, or fits to their neighbours.
     denoising : Denoising
     residual : float
         Contradiction between the charts, relative to their size, over all components.
@@ -68,8 +67,6 @@ class TableLayout:
     """
 
     atlas: LaidOutAtlas
-    lengths: csr_array
-    nodes: FloatArray
     denoising: Denoising
     residual: float
     tie: float
@@ -102,7 +99,7 @@ def lay_out_table(
             for label in range(int(labels.max()) + 1)
         ]
         order = np.argsort(labels, kind="stable")
-        return _to_scale(_assembled(chosen[order], nodes[order], labels[order], found, how, n_jobs))
+        return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
 
     layout = laid_out(how)
     if isinstance(bandwidth, str) and how.n_neighbors and layout.path_tie > 1.0:
@@ -154,7 +151,6 @@ def _few(nodes: FloatArray, rank: int) -> NodeLayout:
 def _assembled(
     origins: FloatArray,
     nodes: FloatArray,
-    labels: IntArray,
     found: list[NodeLayout],
     how: Denoising,
     n_jobs: int | None,
@@ -165,22 +161,19 @@ def _assembled(
     stretched = [stretched_maps(one) for one in found]
     maps = np.concatenate([one @ turn for (one, _), turn in zip(stretched, rotations, strict=True)])
     places = [one.positions @ turn + shift for one, turn, shift in zip(found, rotations, shifts, strict=True)]
-    links = csr_array(block_diag([one.links for one in found], format="csr"))
-    links.sort_indices()
+    graphs = [one.links for one in found], [one.joined for one in found]
+    links, lengths = (csr_array(block_diag(each, format="csr")) for each in graphs)
     sizes = np.array([len(one.positions) for one in found])
     residual = float(np.sqrt(np.average([one.residual**2 for one in found], weights=sizes)))
-    arrays = {
-        "origins": origins, "bases": nodes, "frames": np.concatenate([one.fits.frames for one in found]).transpose(0, 2,
-        1), "forms": np.concatenate([one.fits.forms for one in found]), "maps": maps, "shifts": np.concatenate(places),
-        "labels": labels, "radii": np.concatenate(radii), "link_starts": links.indptr.astype(np.int64),
-        "links": links.indices.astype(np.int64),
-    }  # fmt: skip
     contradiction = float(np.sqrt(np.average([off**2 for _, off in stretched], weights=sizes)))
-    lengths = csr_array(block_diag([one.joined for one in found], format="csr"))
+    frames = np.concatenate([one.fits.frames for one in found]).transpose(0, 2, 1)
+    forms = np.concatenate([one.fits.forms for one in found])
+    charts = QuadraticCharts(nodes, frames, forms, np.concatenate(radii), n_jobs=n_jobs)
+    positions = np.concatenate(places)
     return TableLayout(
-        LaidOutAtlas(arrays, contradiction, n_jobs=n_jobs), lengths, nodes, how, residual, found[0].tie,
-        found[0].path_tie, found[0].n_neighbors, float(np.average([one.cut for one in found], weights=sizes)),
-        prediction_error(origins, arrays["shifts"]),
+        LaidOutAtlas(LinkedAtlas(charts, origins, lengths, contradiction), maps, positions, links), how, residual,
+        found[0].tie, found[0].path_tie, found[0].n_neighbors,
+        float(np.average([one.cut for one in found], weights=sizes)), prediction_error(origins, positions),
     )  # fmt: skip
 
 
@@ -188,7 +181,7 @@ def _to_scale(layout: TableLayout) -> TableLayout:
     """``layout`` without the excess of paths over a graph, which zigzag, where it follows these alone."""
     if np.isfinite(layout.tie):
         return layout
-    along = AtlasDistance(layout.atlas, layout.lengths, layout.path_tie, n_jobs=layout.atlas.n_jobs)
+    along = AtlasDistance(layout.atlas.atlas, layout.path_tie)
     atlas = layout.atlas.moved(along.excess() ** -1 * np.eye(layout.atlas.rank), np.zeros(layout.atlas.rank))
     return replace(layout, atlas=atlas)
 
@@ -200,3 +193,33 @@ def _radii(layout: NodeLayout) -> FloatArray:
     np.maximum.at(far, layout.members.charts, lengths)
     typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
     return np.asarray(_REACH * np.maximum(far, typical))
+
+
+def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The rotation [k, k] and centre [k] with (z − centre) @ rotation along the principal axes, longest first."""
+    centre = positions.mean(axis=0)
+    centred = positions - centre
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    # The sign of an axis: the longer tail points up. Symmetric data falls back on the sign of the eigenvector.
+    return axes * np.where(np.sum((centred @ axes) ** 3, axis=0) < 0.0, -1.0, 1.0), centre
+
+
+def side_by_side(components: list[FloatArray], least_gap: float) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Rotations [k, k] and shifts [k] with z @ rotation + shift laid out for each of ``components`` [n_c, k].
+
+    The second and those after it follow along the first coordinate, no closer than ``least_gap``.
+    """
+    rotations, shifts = [], []
+    edge, gap = 0.0, 0.0
+    for number, positions in enumerate(components):
+        rotation, centre = principal_motion(positions)
+        shift = -centre @ rotation
+        low, high = (bound((positions @ rotation)[:, 0]) + shift[0] for bound in (np.min, np.max))
+        if number == 0:
+            edge, gap = high, max(_GAP * (high - low), least_gap)
+        else:
+            shift[0] += edge + gap - low
+            edge += gap + high - low
+        rotations.append(rotation)
+        shifts.append(shift)
+    return rotations, shifts

@@ -1,23 +1,28 @@
-"""From a table of observations to an atlas laid out in R^k: what `AtlasEmbedding` does when it fits."""
+"""From a table of observations to an atlas laid out in R^k, and rows placed on it: what `AtlasEmbedding` does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.atlas.orientation import nearest_frame
 from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.reduction import kept_components
 from subbundle.embedding.table import TableLayout, lay_out_table
+from subbundle.estimators._atlas_input import filled_from
 from subbundle.selection.components import Components
 
 # Differences for the directions of the coordinates at a base point, in radii of the charts.
 _DIFFERENCE = 1e-2
+# Rounds in which missing entries are replaced by those of the nearest point of the shape.
+_FILLINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,40 @@ def _bandwidth(bandwidth: Any) -> float | str | None:
 def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:
     """``atlas`` moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
     the frame of ``bundle`` there; and that point."""
-    here = atlas.place(base[None])
-    frame = bundle.frame(here.projections).vectors[0]
+    here = atlas.locate(base[None])
+    frame = bundle.frame(here.points).vectors[0]
     width = _DIFFERENCE * float(np.median(atlas.radii))
-    ahead, behind = (atlas.place(here.projections + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
-    left, _, right = np.linalg.svd((ahead - behind) / (2.0 * width))
-    return atlas.moved((left @ right).T, here.coordinates[0]), here.projections[0]
+    ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
+    turn = nearest_frame((ahead - behind) / (2.0 * width))
+    return atlas.moved(turn.T, here.coordinates[0]), here.points[0]
+
+
+def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> Located:
+    """Place ``rows`` [n, d] without missing values; ``novelty`` is the distance from where the data covers the shape,
+    in the units of the data."""
+    located = atlas.locate(components.enter(rows))
+    points = components.leave(located.points)
+    offsets = rows - points
+    residuals = np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
+    away = np.hypot(residuals, np.asarray(located.novelty))
+    return replace(located, points=points, residuals=residuals, novelty=away)
+
+
+def as_shown(located: Located, outside: str) -> Located:
+    """``located``; rows beyond all charts have NaN for coordinates if ``outside`` is ``"nan"``."""
+    if outside != "nan":
+        return located
+    return replace(located, coordinates=np.where((located.status == Status.OK)[:, None], located.coordinates, np.nan))
+
+
+def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> FloatArray:
+    """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape."""
+    known = np.isfinite(rows)
+    if known.all():
+        return rows
+    filled = filled_from(rows, components.leave(atlas.bases))
+    some = ~known.all(axis=1)
+    for _ in range(_FILLINGS):
+        projections = components.leave(atlas.locate(components.enter(filled[some])).points)
+        filled[some] = np.where(known[some], rows[some], projections)
+    return filled

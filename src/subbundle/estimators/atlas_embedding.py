@@ -8,19 +8,17 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice, as_points
+from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
-from subbundle.embedding.atlas_distance import AtlasDistance
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.estimators._atlas_fit import developed_at, learn
+from subbundle.estimators._atlas_fit import as_shown, completed, developed_at, learn, place_rows
 from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
-from subbundle.estimators._atlas_place import as_shown, completed, place_rows
 from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
 from subbundle.estimators._checks import check_rank, checked_coordinates, explained
 from subbundle.estimators._coordinates import GivesCoordinates
@@ -120,7 +118,6 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     embedding_: FloatArray
     _components: Components
     _bundle: PrincipalSubbundle | None
-    _lengths: csr_array
     _distances: DistanceCoordinates | None
 
     def __init__(
@@ -202,14 +199,13 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def locate(self, X: Any) -> Located:
         """Everything that is known of each row of ``X``: coordinates, projections, residuals, status, coverage,
         disagreement, distortion, connected components and novelty; see `subbundle.Located`."""
-        located, away = place_rows(self._checked(X), self._components, self.atlas_)
-        return replace(as_shown(located, self.outside), novelty=away / self._residual_scale)
+        located = as_shown(place_rows(self._checked(X), self._components, self.atlas_), self.outside)
+        return replace(located, novelty=np.asarray(located.novelty) / self._residual_scale)
 
     def novelty(self, X: Any) -> FloatArray:
         """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
         points. About 1 for more of the same; much larger for what was not there."""
-        _, away = place_rows(self._checked(X), self._components, self.atlas_)
-        return np.asarray(away / self._residual_scale)
+        return np.asarray(self.locate(X).novelty)
 
     def distance(self, X: Any, Y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances along the shape from ``X`` [n, n_features] to ``Y``, or among ``X``.
@@ -228,7 +224,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
-        return explained(X, place_rows(X, self._components, self.atlas_)[0].residuals)
+        return explained(X, place_rows(X, self._components, self.atlas_).residuals)
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
@@ -251,7 +247,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         return tags
 
     def _along(self) -> AtlasDistance:
-        return AtlasDistance(self.atlas_, self._lengths, self._tie, n_jobs=self.n_jobs)
+        return AtlasDistance(self.atlas_.atlas, self._tie)
 
     def _state(self) -> State:
         return state_of_atlas(self)
@@ -266,7 +262,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         return completed(rows, self._components, self.atlas_)
 
     def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
-        located = as_shown(place_rows(X, self._components, self.atlas_)[0], self.outside)
+        located = as_shown(place_rows(X, self._components, self.atlas_), self.outside)
         return located.coordinates, located.status
 
     def _outside_message(self, status: StatusArray) -> str:

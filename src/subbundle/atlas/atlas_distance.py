@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle._validation import as_points
-from subbundle.embedding._straighten_kernels import straighten
-from subbundle.embedding.laid_out_atlas import LaidOutAtlas
+from subbundle.atlas._linked_kernels import straighten
+from subbundle.atlas.linked_atlas import LinkedAtlas
 
 # Trees of shortest paths kept at a time.
 _TREES = 64
@@ -31,54 +29,37 @@ _PAIRS = 120
 class AtlasDistance:
     """Lengths between points given in the atlas's ambient coordinates.
 
-    Distances do not depend on where the atlas was cut to lay it out.
-
     Parameters
     ----------
-    atlas : LaidOutAtlas
-    lengths : csr_array [M, M]
-        Lengths between linked charts.
+    atlas : LinkedAtlas
     tie : float
         Weight of paths over the graph relative to charts.
     """
 
-    def __init__(self, atlas: LaidOutAtlas, lengths: csr_array, tie: float, *, n_jobs: int | None = None) -> None:
-        self._atlas, self._jobs = atlas, resolve_jobs(n_jobs)
-        self._matrix = csr_array(lengths)
-        self._matrix.sort_indices()
-        self._link_starts, self._links = self._matrix.indptr.astype(np.int64), self._matrix.indices.astype(np.int64)
-        self._trust = 1.0 / (1.0 + tie)
+    def __init__(self, atlas: LinkedAtlas, tie: float) -> None:
+        self._atlas, self._trust = atlas, 1.0 / (1.0 + tie)
 
     def between(self, x: Any, y: Any) -> FloatArray:
         """Distance from each row of ``x`` [n, D] to the same row of ``y`` [n, D]; infinite between components."""
-        x = as_points(x, "x", dim=self._atlas.bases.shape[1])
-        y = as_points(y, "y", dim=self._atlas.bases.shape[1])
-        if len(x) != len(y):
+        (first, charts), (second, goals) = self._on_atlas(x), self._on_atlas(y)
+        if len(first) != len(second):
             raise ValueError(f"x and y must have as many rows; got {len(x)} and {len(y)}. Use pairwise for all pairs.")
-        first, second = self._atlas.place(x), self._atlas.place(y)
-        return self._straight(first.projections, second.projections, first.nearest, second.nearest)
+        return self._straight(first, second, charts, goals)
 
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
-        x = as_points(x, "x", dim=self._atlas.bases.shape[1])
         n, m = len(x), len(x) if y is None else len(y)
-        need = 8.0 * n * m * (3 + 2 * x.shape[1])  # the result, two indices, both ends of every pair
+        need = 8.0 * n * m * (3 + 2 * self._atlas.ambient_dim)  # the result, two indices, both ends of every pair
         require_memory(need, f"distances of {n} × {m} points", "Ask for fewer rows at a time.")
-        here = self._atlas.place(x)
+        starts, charts = self._on_atlas(x)
+        ends, goals = (starts, charts) if y is None else self._on_atlas(y)
+        rows, columns = np.triu_indices(n, 1) if y is None else (index.ravel() for index in np.indices((n, m)))
+        lengths = self._straight(starts[rows], ends[columns], charts[rows], goals[columns])
+        matrix = np.zeros((n, m))
+        matrix[rows, columns] = lengths
         if y is None:
-            rows, columns = np.triu_indices(len(x), 1)
-            matrix = np.zeros((len(x), len(x)))
-            lengths = self._straight(
-                here.projections[rows], here.projections[columns], here.nearest[rows], here.nearest[columns]
-            )
-            matrix[rows, columns] = matrix[columns, rows] = lengths
-            return matrix
-        there = self._atlas.place(as_points(y, "y", dim=self._atlas.bases.shape[1]))
-        rows, columns = (index.ravel() for index in np.indices((len(here.projections), len(there.projections))))
-        lengths = self._straight(
-            here.projections[rows], there.projections[columns], here.nearest[rows], there.nearest[columns]
-        )
-        return lengths.reshape(len(here.projections), len(there.projections))
+            matrix[columns, rows] = lengths
+        return matrix
 
     def stress(self, points: FloatArray, coordinates: FloatArray) -> float:
         """Relative stress √(Σ (|z_i − z_j| − d_ij)²/Σ d_ij²) of ``coordinates`` [n, k] of ``points`` [n, D]."""
@@ -91,12 +72,17 @@ class AtlasDistance:
 
     def excess(self) -> float:
         """Median factor by which paths over the graph between bases are longer than these distances."""
-        first, second = _some_pairs(len(self._atlas.bases))
-        graph = dijkstra(self._matrix, indices=first)[np.arange(len(first)), second]
+        first, second = _some_pairs(len(self._atlas.base_points))
+        graph = dijkstra(self._atlas.links, indices=first)[np.arange(len(first)), second]
         known = np.isfinite(graph) & (first != second)
-        first, second, bases = first[known], second[known], self._atlas.bases
+        first, second, bases = first[known], second[known], self._atlas.base_points
         straight = self._straight(bases[first], bases[second], first, second)
         return float(np.median(graph[known] / straight)) if known.any() else 1.0
+
+    def _on_atlas(self, points: Any) -> tuple[FloatArray, IntArray]:
+        """The projections [n, D] of ``points`` [n, D] and the charts [n] nearest to them."""
+        located = self._atlas.locate(np.atleast_2d(points))
+        return located.points, np.asarray(located.charts)
 
     def _straight(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
         """Lengths; a pair is walked from its smaller chart, so that both directions give the same bits."""
@@ -107,7 +93,7 @@ class AtlasDistance:
         sources, which = np.unique(charts, return_inverse=True)
         for low in range(0, len(sources), _TREES):
             chosen = np.flatnonzero((which >= low) & (which < low + _TREES))
-            tree, before = dijkstra(self._matrix, indices=sources[low : low + _TREES], return_predecessors=True)
+            tree, before = dijkstra(self._atlas.links, indices=sources[low : low + _TREES], return_predecessors=True)
             rows = which[chosen] - low
             # Along the graph; points of one chart are as far apart as they are.
             apart = np.linalg.norm(starts[chosen] - ends[chosen], axis=1)
@@ -121,23 +107,23 @@ class AtlasDistance:
         return lengths
 
     def _walk(
-        self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray, chosen: IntArray, rows: IntArray,
-        before: IntArray,
+        self, starts: FloatArray, ends: FloatArray, numbers: IntArray, goals: IntArray, chosen: IntArray,
+        rows: IntArray, before: IntArray,
     ) -> FloatArray:  # fmt: skip
         """Straightened lengths of the ``chosen`` pairs; ``rows`` are those of their trees in ``before``."""
-        atlas = self._atlas
+        charts, links = self._atlas.charts, self._atlas.link_arrays
         first, last = np.ascontiguousarray(starts[chosen]), np.ascontiguousarray(ends[chosen])
-        start_charts, end_charts = np.ascontiguousarray(charts[chosen]), np.ascontiguousarray(goals[chosen])
+        start_charts, end_charts = np.ascontiguousarray(numbers[chosen]), np.ascontiguousarray(goals[chosen])
         rows, found = np.ascontiguousarray(rows), np.empty(len(chosen))
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             straighten(
-                atlas.bases, atlas.frames, atlas.forms, self._link_starts, self._links, atlas.radii,
+                charts.base_points, charts.frames, charts.forms, *links, charts.radii,
                 first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
             )  # fmt: skip
 
-        run_rows(work, len(chosen), self._jobs, calls_blas=False)
+        run_rows(work, len(chosen), resolve_jobs(charts.n_jobs), calls_blas=False)
         return np.maximum(found, 1e-300)
 
 

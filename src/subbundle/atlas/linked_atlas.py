@@ -1,0 +1,152 @@
+"""An atlas with a small chart at every node of a graph: those linked to the nearest one are blended.
+
+With d_c the distance from a point x to the row that chart c was made at, before anything was denoised, its nearest
+chart is the one of least
+
+    (distance to the disc of the chart)² + (1 − ε) d_c²,
+
+and of the nearest few that one and the charts linked to it count with the weight (1 − d_c²/d²)³/(ε + d_c²/r_c²), d the
+distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet. The more
+charts contradict each other the smaller is ε, and the more the nearest of them counts. Every point has a nearest chart:
+beyond all of them that one is continued, and the coverage is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.neighbors import NearestNeighbors
+
+from subbundle._types import FloatArray, IntArray
+from subbundle._validation import as_batch
+from subbundle.atlas._linked_kernels import linked_weights
+from subbundle.atlas.base import ChartAtlas
+from subbundle.atlas.blended import Blended, blend
+from subbundle.bundles.surroundings import FLAT
+from subbundle.charts.quadratic_chart import QuadraticCharts
+
+# Charts beyond twice the dimension that are asked about a point.
+_MORE = 6
+# Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
+_EVEN, _SHARPEST = 0.02, 1e-3
+
+
+class LinkedAtlas(ChartAtlas):
+    """Quadratic charts and the graph of those that are neighbours along the shape.
+
+    Parameters
+    ----------
+    charts : QuadraticCharts
+    origins : [m, dim]
+        The rows that the charts were made at.
+    links : csr_array [m, m]
+        Lengths along the shape between neighbouring charts, symmetric.
+    contradiction : float
+        How far the charts contradict each other, relative to their size.
+    """
+
+    charts: QuadraticCharts
+
+    def __init__(self, charts: QuadraticCharts, origins: FloatArray, links: csr_array, contradiction: float) -> None:
+        self.charts, self.origins, self.contradiction = charts, np.ascontiguousarray(origins), contradiction
+        self._links = _sorted(links)
+        self._sharp = max((_EVEN / max(contradiction, _EVEN)) ** 2, _SHARPEST)
+        self.near = NearestCharts(self.origins, self.rank)
+
+    @property
+    def links(self) -> csr_array:
+        """Lengths [m, m] between neighbouring charts."""
+        return self._links
+
+    @property
+    def link_arrays(self) -> tuple[IntArray, IntArray]:
+        """Starts [m + 1] and charts [l]: those linked to chart c are charts[starts[c] : starts[c + 1]], rising."""
+        return self._links.indptr.astype(np.int64), self._links.indices.astype(np.int64)
+
+    def relinked(self, links: csr_array) -> Self:
+        """The same charts with other ``links`` [m, m]."""
+        return type(self)(self.charts, self.origins, links, self.contradiction)
+
+    @property
+    def _most_charts(self) -> int:
+        return self.near.count
+
+    @cached_property
+    def typical(self) -> float:
+        """Median number of charts that hold a row that a chart was made at."""
+        return float(np.median(self._blended(self.origins)[1])) or 1.0
+
+    def project(self, points: Any) -> Blended:
+        """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
+        blended, held = self._blended(as_batch(points, "points", self.ambient_dim)[0])
+        return blended.covered(held / self.typical)
+
+    def _blended(self, given: FloatArray) -> tuple[Blended, FloatArray]:
+        near = self.near.of(given)
+        coordinates, projections, residuals = self.charts.nearest(given, near.rows, near.charts)
+        weights, nearest, held = self.weighed(near, residuals, coordinates, along=False)
+        return blend(FLAT, given, near.rows, near.charts, weights, projections, coordinates, nearest), held
+
+    def weighed(
+        self, near: Near, residuals: FloatArray, coordinates: FloatArray, *, along: bool
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Weights [pairs] of charts ``near`` points, the nearest [n] and how many [n] hold the point, from the
+        ``residuals`` [pairs] and ``coordinates`` [pairs, rank] in them. d_c is |v| if ``along``, else the distance to
+        the place where the chart was searched."""
+        count, shape = len(near.points), near.numbers.shape
+        lengths = np.sqrt(np.einsum("pi,pi->p", coordinates, coordinates)).reshape(shape)
+        weights, nearest, held = np.empty(shape), np.empty(count, np.int64), np.empty(count)
+        linked_weights(
+            near.numbers, near.following, near.places, near.points, residuals.reshape(shape), lengths, along,
+            self.radii, self._sharp, *self.link_arrays, weights, nearest, held,
+        )  # fmt: skip
+        return weights.ravel(), nearest, held
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The charts whose ``places`` [m, dim] are nearest to ``points`` [n, dim]: their ``numbers`` [n, K], nearest first,
+    and the chart ``following`` [n] them."""
+
+    points: FloatArray
+    places: FloatArray
+    numbers: IntArray
+    following: IntArray
+
+    @property
+    def rows(self) -> IntArray:
+        """Row [pairs] of each pair of a point and a chart."""
+        return np.repeat(np.arange(len(self.points)), self.numbers.shape[1])
+
+    @property
+    def charts(self) -> IntArray:
+        """Chart [pairs] of each pair."""
+        return self.numbers.ravel()
+
+
+class NearestCharts:
+    """Search for the few charts whose ``places`` [m, dim] are nearest to points, for charts of dimension ``rank``."""
+
+    def __init__(self, places: FloatArray, rank: int) -> None:
+        self._places = places
+        count = min(2 * rank + _MORE + 1, len(places))
+        # All but the last, which shows where the next would come in.
+        self.count = max(count - 1, 1)
+        self._search = NearestNeighbors(n_neighbors=count).fit(places)
+
+    def of(self, points: FloatArray) -> Near:
+        """Those of ``points`` [n, dim]."""
+        if len(points) == 0:
+            return Near(points, self._places, np.empty((0, self.count), np.int64), np.empty(0, np.int64))
+        found = self._search.kneighbors(points, return_distance=False).astype(np.int64)
+        return Near(points, self._places, np.ascontiguousarray(found[:, : self.count]), found[:, -1].copy())
+
+
+def _sorted(links: csr_array) -> csr_array:
+    links = csr_array(links)
+    links.sort_indices()
+    return links
