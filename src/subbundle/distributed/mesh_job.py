@@ -36,7 +36,7 @@ from subbundle.distributed.workers import per_worker
 from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.
-_BYTES_PER_POINT, _LARGEST, _SMALLEST = 2500.0, 1_000_000, 1000
+_BYTES_PER_POINT, _LARGEST, _SMALLEST = 2000.0, 1_000_000, 1000
 # Widest half-width of a gap, in bandwidths, that is looked at.
 _WIDEST_OPENING = 8.0
 # Cells by which seeds may lie outside of the box of their tile.
