@@ -120,7 +120,7 @@ def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, rea
     told = (weight > _HALF * sheet) & (np.abs(height) > np.minimum(1.0 + 2.0 * spread, _AWAY))
     value = np.clip(height * (_HALF / _AWAY), -_HALF, _HALF)
     asked = np.flatnonzero(~told)
-    value[asked] = level[asked] - sides.at(np.column_stack(where)[asked] + base.astype(np.float64))
+    value[asked] = level[asked] - sides.at((np.column_stack(where)[asked] + base).astype(np.float64))
     field[where] = value
     return field
 
