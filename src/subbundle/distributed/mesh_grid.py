@@ -12,8 +12,6 @@ the grid point where its edge begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,28 +30,13 @@ BRICK, LEVEL_REACH = 32, 12.0
 _HALF, _AWAY = 0.5, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class GridMesh:
-    """Quads of the zero set.
-
-    Attributes
-    ----------
-    names : [n] of int
-        Of the vertices, sorted.
-    points : [n, 3]
-    quads : [m, 4]
-        Rows of the vertices, sorted.
-    """
-
-    names: IntArray
-    points: FloatArray
-    quads: IntArray
-
-
-def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale) -> GridMesh:
+def zero_set(
+    seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale
+) -> tuple[IntArray, FloatArray, IntArray]:
     """The zero set within `Scale.margin` cells of ``box`` [2, 3], from all ``seeds`` two blocks further, turned alike.
 
-    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away.
+    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away. Returns names [v]
+    of the vertices, sorted, their places [v, 3], and quads [q, 4] of their rows, sorted.
     """
     ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
     low, high = ends // BRICK
@@ -77,7 +60,7 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
         points.append(scale.corner + scale.cell * (found[own] + base))
         quads.append(label[corners])
     if not names:
-        return GridMesh(np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64))
+        return np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64)
     label, place = np.concatenate(names), np.concatenate(points)
     order = np.argsort(label, kind="stable")
     label, place = label[order], place[order]
@@ -85,7 +68,7 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
     rows = np.minimum(np.searchsorted(label, named), max(len(label) - 1, 0))
     whole = (label[rows] == named).all(axis=1) if len(label) else np.zeros(len(named), np.bool_)
     rows = rows[whole]
-    return GridMesh(label, place, rows[np.lexsort(rows.T[::-1])])
+    return label, place, rows[np.lexsort(rows.T[::-1])]
 
 
 def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
