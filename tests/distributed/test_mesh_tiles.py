@@ -12,10 +12,13 @@ from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_look import scale_of
 from subbundle.distributed.mesh_scale import cells_of, names_of
 from subbundle.distributed.mesh_sides import BLOCK, Nodes, Winding
+from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import pieces_of
 from subbundle.distributed.mesh_weld import weld, welded, write_welded
 from subbundle.local.model import fit_local
+from subbundle.surface.repair import compact, keep_large_parts
 from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.topology import edges_of
 
 
 def ball(n, centre, radius, noise, seed):
@@ -189,11 +192,11 @@ def test_a_welded_file_is_the_mesh(tmp_path):
 
     points, scale, (vertices, _, _, faces) = scene("hills")
     pieces = pieces_of(points, boxes_of(points, (2, 2, 1)), scale)
-    seams = weld(pieces.__getitem__, len(pieces))
+    large, seams = weld(pieces.__getitem__, len(pieces))
     mesh = Mesh(vertices, faces)
     assert (seams.n_vertices, seams.n_faces) == (len(vertices), len(faces))
     assert (seams.euler_characteristic, seams.n_components) == (mesh.euler_characteristic, mesh.n_components)
-    read = trimesh.load(write_welded(tmp_path / "hills.ply", pieces.__getitem__, seams), process=False)
+    read = trimesh.load(write_welded(tmp_path / "hills.ply", large, seams), process=False)
     order, other = np.lexsort(vertices.T), np.lexsort(read.vertices.T)
     assert np.array_equal(vertices[order], read.vertices[other])
     corners = [np.sort(v[f].sum(axis=(1, 2))) for v, f in ((vertices, faces), (read.vertices, read.faces))]
@@ -240,3 +243,56 @@ def test_the_z_curve_keeps_blocks_together():
     assert (np.ptp(cells[order].reshape(8, 8, 3), axis=1) == 1).all()
     with pytest.raises(ValueError, match="cells of the origin"):
         z_curve(np.array([[2**20, 0, 0]]))
+
+
+def test_the_wall_of_a_cavity_looks_into_it():
+    vertices, _, _, faces = scene("nested spheres")[2]
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    # What the faces enclose is the shell between the spheres; chords of the cells take less than 3 % of it.
+    assert np.sum(np.cross(a, b) * c) / 6.0 == pytest.approx(4.0 / 3.0 * np.pi * (1.0 - 0.7**3), rel=0.03)
+
+
+def sheet(side, at):
+    """Vertices and faces of a square of so many cells, each 0.1 wide, from the corner ``at``."""
+    n = side + 1
+    grid = np.array(list(np.ndindex(n, n)))
+    first = n * grid[:, 0] + grid[:, 1]
+    low = first[(grid < side).all(axis=1)]
+    faces = np.concatenate([np.column_stack([low, low + n, low + 1]), np.column_stack([low + 1, low + n, low + n + 1])])
+    return np.column_stack([0.1 * grid, np.zeros(n * n)]) + at, faces
+
+
+def cut_in_two(vertices, faces):
+    """The mesh as pieces of two tiles, left and right of x = 2, faces belonging to the tile of their middle."""
+    left = vertices[faces].mean(axis=1)[:, 0] < 2.0
+    pieces = []
+    for own in (left, ~left):
+        others = np.zeros(len(vertices), bool)
+        others[faces[~own]] = True
+        mine, rows = compact(faces[own], len(vertices))
+        count = edges_of(faces)
+        border = np.repeat(faces[own][:, 0], (count.counts[count.of_face[own]] == 1).sum(axis=1))
+        names = np.column_stack([rows, np.full(len(rows), -1)])
+        zeros = np.zeros(len(rows))
+        pieces.append(
+            Piece(names, vertices[rows], vertices[rows], zeros, mine, others[rows], np.searchsorted(rows, border))
+        )
+    return pieces
+
+
+def test_small_components_go_as_from_a_mesh_in_one_piece():
+    # 1600 cells; 9 are more than 0.4 % of them and stay, 4 are not: across the seam, and in one tile.
+    parts = [sheet(40, [0, 0, 0]), sheet(3, [1.85, 0, 1]), sheet(2, [1.95, 0, 2]), sheet(2, [3, 0, 2])]
+    shifts = np.cumsum([0, *(len(v) for v, _ in parts)])
+    vertices = np.concatenate([v for v, _ in parts])
+    faces = np.concatenate([f + n for (_, f), n in zip(parts, shifts[:-1], strict=True)])
+    left = keep_large_parts(vertices, faces, np.ones(len(vertices), bool))
+    pieces = cut_in_two(vertices, faces)
+    large, seams = weld(pieces.__getitem__, 2)
+    assert (seams.n_components, seams.n_faces, seams.n_border_edges) == (2, len(left), 4 * (40 + 3))
+    assert seams.euler_characteristic == 2
+    found, _, _, corners = welded(pieces)
+    assert np.array_equal(np.sort(found[corners].sum(axis=(1, 2))), np.sort(vertices[left].sum(axis=(1, 2))))
+    assert sum(len(large(k).faces) for k in range(2)) == len(left)
+    # Beside an area of 5 cells, as a scene much larger than that is cut, none of them is small.
+    assert weld(pieces.__getitem__, 2, 0.05)[1].n_components == 4

@@ -48,13 +48,14 @@ class Grid:
 
 
 def grid_over(low: FloatArray, high: FloatArray, tiles: float) -> Grid:
-    """The grid over the box from ``low`` to ``high`` for about so many ``tiles``, twice as many cells."""
+    """The grid over the box from ``low`` to ``high`` for about so many ``tiles``, as many cells."""
     extent = max(float((high - low).max()), float(np.abs(high).max()) * 1e-12, np.finfo(float).tiny * 1e20)
     unit = 2.0 ** (np.ceil(np.log2(extent)) - _LATTICE)
     corner = np.floor(low / unit) * unit
     # One unit more than reaches the upper corner, which then lies inside.
     sides = unit * 2.0 ** np.ceil(np.log2(np.floor((high - corner) / unit) + 1.0))
-    halvings = int(np.clip(np.ceil(np.log2(max(tiles, 1.0))) + (tiles > 1.0), 0, _MOST_HALVINGS))
+    # No more: a cell with too many points is halved later, but cells are not joined, and small tiles have much halo.
+    halvings = int(np.clip(np.ceil(np.log2(max(tiles, 1.0))), 0, _MOST_HALVINGS))
     shape = np.ones(len(low), np.int64)
     for _ in range(halvings):
         axis = int(np.argmax(sides))

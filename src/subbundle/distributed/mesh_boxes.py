@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
+from subbundle.distributed.tiles import inside as between
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,4 @@ class Territory:
 
 def inside(points: FloatArray, box: FloatArray, margin: float) -> NDArray[np.bool_]:
     """Which ``points`` [n, 3] lie in the ``box`` [2, 3], widened by ``margin``; upper faces belong to the next."""
-    low, high = box[0] - margin, box[1] + margin
-    kept = np.ones(len(points), np.bool_)
-    for axis in range(3):
-        kept &= (points[:, axis] >= low[axis]) & (points[:, axis] < high[axis])
-    return kept
+    return between(points, box[0] - margin, np.nextafter(box[1] + margin, -np.inf))

@@ -3,15 +3,14 @@
 The indicator at a grid point is l − w: the winding number of `mesh_sides` and its level, the mean of w at the seeds
 within some ten cells. The level follows what w drifts by where the surface is open or its areas are wrong, as the
 screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
-next sheet, if that looks the same way: then its level is higher or lower by one. Grid
-points within the reach of a seed are known; where seeds cover half of a sheet or more and their planes are two cells
-away, these tell the sign. Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles;
-a vertex is named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
+next sheet, if that looks the same way: then its level is higher or lower by one. Grid points within the reach of a seed
+are known. Where seeds cover half of a sheet or more, their planes tell the sign from a cell and two standard deviations
+of their heights on, at the latest from two cells; only nearer w is asked for. Dual marching cubes finds the zero set in
+bricks of 32 cells that do not depend on the tiles; a vertex is named by its cell and the loop there, a quad belongs to
+the grid point where its edge begins.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,33 +25,18 @@ from subbundle.surface import extract
 
 # Cells of a brick, and within which blocks of seeds tell the level.
 BRICK, LEVEL_REACH = 32, 12.0
-# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side. Levels that differ by
-# that part of what w jumps by through a sheet are those of two.
+# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side however much they
+# differ. Levels that differ by that part of what w jumps by through a sheet are those of two.
 _HALF, _AWAY = 0.5, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class GridMesh:
-    """Quads of the zero set.
-
-    Attributes
-    ----------
-    names : [n] of int
-        Of the vertices, sorted.
-    points : [n, 3]
-    quads : [m, 4]
-        Rows of the vertices, sorted.
-    """
-
-    names: IntArray
-    points: FloatArray
-    quads: IntArray
-
-
-def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale) -> GridMesh:
+def zero_set(
+    seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale
+) -> tuple[IntArray, FloatArray, IntArray]:
     """The zero set within `Scale.margin` cells of ``box`` [2, 3], from all ``seeds`` two blocks further, turned alike.
 
-    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away.
+    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away. Returns names [v]
+    of the vertices, sorted, their places [v, 3], and quads [q, 4] of their rows, sorted.
     """
     ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
     low, high = ends // BRICK
@@ -65,8 +49,8 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
     names, points, quads = [], [], []
     for brick, rows in _bricks(places, low, high, scale.reach + 1.0):
         base = brick * BRICK - 1
-        sums = np.zeros((3, *(BRICK + 2,) * 3))
-        blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, *sums)
+        sums = np.zeros((*(BRICK + 2,) * 3, 4))
+        blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, sums)
         field = _field(sums, sides, base, ends, scale.reach)
         found, corners, cells = extract.extract_with_cells(field)
         # Vertices of the brick's own cells; others that its quads need are those of the brick before.
@@ -76,7 +60,7 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
         points.append(scale.corner + scale.cell * (found[own] + base))
         quads.append(label[corners])
     if not names:
-        return GridMesh(np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64))
+        return np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64)
     label, place = np.concatenate(names), np.concatenate(points)
     order = np.argsort(label, kind="stable")
     label, place = label[order], place[order]
@@ -84,7 +68,7 @@ def zero_set(seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray,
     rows = np.minimum(np.searchsorted(label, named), max(len(label) - 1, 0))
     whole = (label[rows] == named).all(axis=1) if len(label) else np.zeros(len(named), np.bool_)
     rows = rows[whole]
-    return GridMesh(label, place, rows[np.lexsort(rows.T[::-1])])
+    return label, place, rows[np.lexsort(rows.T[::-1])]
 
 
 def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
@@ -104,19 +88,23 @@ def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatA
 
 def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, reach: float) -> NDArray[np.float32]:
     """The indicator [X, Y, Z] of a brick that begins at grid point ``base``, positive outside; NaN where unknown."""
-    weight = sums[2]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        height, level = sums[:2] / weight
-    known = weight > 0.0
+    field = np.full(sums.shape[:3], np.nan, np.float32)
+    known = sums[..., 0] > 0.0
     for axis in range(3):
-        grid = base[axis] + np.arange(weight.shape[axis])
+        grid = base[axis] + np.arange(known.shape[axis])
         np.moveaxis(known, axis, 0)[(grid < ends[0, axis]) | (grid > ends[1, axis])] = False
-    sheet = np.pi * reach**2 / 5.0 * np.maximum(1.0 - (height / reach) ** 2, 0.0) ** 5
-    away = (np.abs(height) > _AWAY) & (weight > _HALF * sheet)
-    field = np.full(weight.shape, np.nan, np.float32)
-    field[known & away] = np.copysign(0.5, height[known & away])
-    asked = np.argwhere(known & ~away)
-    field[tuple(asked.T)] = level[tuple(asked.T)] - sides.at((asked + base).astype(np.float64))
+    where = np.nonzero(known)
+    weight, height, square, level = sums[where].T
+    height, square, level = height / weight, square / weight, level / weight
+    fade = np.maximum(1.0 - (height / reach) ** 2, 0.0)
+    # Squares are products; other powers may round otherwise when there are other rows.
+    sheet = np.pi * reach**2 / 5.0 * fade * (fade**2) ** 2
+    spread = np.sqrt(np.maximum(square - height**2, 0.0))
+    told = (weight > _HALF * sheet) & (np.abs(height) > np.minimum(1.0 + 2.0 * spread, _AWAY))
+    value = np.clip(height * (_HALF / _AWAY), -_HALF, _HALF)
+    asked = np.flatnonzero(~told)
+    value[asked] = level[asked] - sides.at((np.column_stack(where)[asked] + base).astype(np.float64))
+    field[where] = value
     return field
 
 

@@ -26,17 +26,19 @@ from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
 from subbundle.distributed.mesh_sides import Nodes
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, Turned, cluster_tile, turn_clusters
-from subbundle.distributed.mesh_tiles import Piece, around, piece_of, seed_margin
+from subbundle.distributed.mesh_skin import Piece
+from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
+from subbundle.distributed.plan import most_points
 from subbundle.distributed.runner import Results, run
+from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import open_source
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.work import chosen_once, planned
-from subbundle.distributed.workers import per_worker
 from subbundle.io import write_ply
 
-# Bytes of a worker for every observation of a tile, halo and mesh included, and most observations of a tile.
-_BYTES_PER_POINT, _LARGEST, _SMALLEST = 2500.0, 1_000_000, 1000
+# Bytes of a worker for every observation of a tile, halo and mesh included.
+_BYTES_PER_POINT = 2000.0
 # Widest half-width of a gap, in bandwidths, that is looked at.
 _WIDEST_OPENING = 8.0
 # Cells by which seeds may lie outside of the box of their tile.
@@ -122,11 +124,9 @@ def reconstruct(
     bandwidth = bandwidth if str(bandwidth) == "auto" else as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'.")
     workplace = prepared(target.parent if one else target, work, resume)
     source = open_source(data, workplace)
-    if points_per_tile is None:
-        points_per_tile = int(np.clip(per_worker(memory, workers) / _BYTES_PER_POINT, _SMALLEST, _LARGEST))
     plan = planned(
-        source, workplace, (3,), "meshed", points_per_tile=points_per_tile, memory=memory, workers=workers,
-        bounds=bounds, client=client, progress=progress,
+        source, workplace, (3,), "meshed", bounds=bounds, client=client, progress=progress,
+        points_per_tile=most_points(memory, workers, _BYTES_PER_POINT) if points_per_tile is None else points_per_tile,
     )  # fmt: skip
     found = chosen_once(
         plan, "scale", [bandwidth, opening], lambda: asdict(look_at(plan, bandwidth, opening, client=client)), progress,
@@ -136,7 +136,8 @@ def reconstruct(
     pieces = _pieces(plan, scale, client, workplace / "results", progress)
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
-    seams = weld(pieces, len(plan))
+    # Clouds of a million points are what the share of the largest component that counts was found on.
+    pieces, seams = weld(pieces, len(plan), SAMPLE * scale.spacing**2)
     (target.parent if one else target).mkdir(parents=True, exist_ok=True)
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
     shutil.rmtree(workplace, ignore_errors=True)

@@ -7,6 +7,8 @@ grow with the bandwidth; and each vertex goes to the mean of the quadrics of all
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -16,7 +18,7 @@ from subbundle.distributed.mesh_average import averaged
 from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import CENTRES, Scale, names_of
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.distributed.mesh_skin import TileSkin
+from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
 from subbundle.surface.pyramid import Pyramid
@@ -34,10 +36,8 @@ _WIDEST, _WIDER = CENTRES - _BEND - 4.0, 2.5
 PROJECT_MARGIN = _AVERAGED + _VOXEL + _READ + CENTRES + float(_SIDES[-1])
 
 
-def projected(
-    skin: TileSkin, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Positions and unit normals [n, 3] of the vertices of ``skin`` on the surface, and standard errors [n]."""
+def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale) -> Piece:
+    """The mesh of a tile with the vertices of ``skin`` on the surface, their normals and standard errors."""
     # Whole voxels of centres, of which only those that matter are then fitted.
     close = tile.near(seeds.points, (CENTRES + float(_SIDES[-1])) * scale.cell)
     here = seeds.take(np.flatnonzero(close))
@@ -57,15 +57,16 @@ def projected(
 
     bend = averaged(fit.points, fit.points, _BEND * scale.cell, fit.bend[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
-    out = blend.blend_at(skin.points, skin.normals, fit, values, radii)
+    out = blend.blend_at(skin.vertices, skin.normals, fit, values, radii)
     # Slivers at a border have normals that fit nothing; the nearest seed's do. Between sparse centres radii are wider.
     lost = np.flatnonzero(out[:, 0] == 0.0)
     normals = skin.normals.copy()
     if lost.size and len(seeds.names):
-        normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.points[lost])[1]]
+        normals[lost] = seeds.normals[cKDTree(seeds.points).query(skin.vertices[lost])[1]]
         wider = np.minimum(_WIDER * radii, _WIDEST * scale.cell)
-        out[lost] = blend.blend_at(skin.points[lost], normals[lost], fit, values, wider)
-    return _placed(skin.points, normals, out, scale)
+        out[lost] = blend.blend_at(skin.vertices[lost], normals[lost], fit, values, wider)
+    vertices, normals, error = _placed(skin.vertices, normals, out, scale)
+    return replace(skin, vertices=vertices, normals=normals, error=error)
 
 
 def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:

@@ -7,8 +7,7 @@ function of the observations within `Scale.halo` of the place.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -117,10 +116,6 @@ class Scale:
         """Cells [2, 3], the first and past the last, whose middles lie in the ``box`` [2, 3]; neighbours share none."""
         found: IntArray = np.ceil((np.asarray(box) - self.corner) / self.cell - 0.5).astype(np.int64)
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """For files."""
-        return asdict(self)
 
 
 def names_of(cells: IntArray, which: IntArray | int = 0) -> IntArray:

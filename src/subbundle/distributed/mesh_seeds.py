@@ -148,9 +148,8 @@ def mass_fraction(seeds: planting.Seeds, names: IntArray, scale: Scale, rows: In
     if len(some) == 0 or len(rows) == 0:
         return fraction
     count, reach = min(planting.SURROUNDINGS, len(some)), AROUND * scale.cell
-    near = cKDTree(seeds.points[some]).query(seeds.points[rows], k=[*range(1, count + 1)], distance_upper_bound=reach)[
-        1
-    ]
+    tree, ranks = cKDTree(seeds.points[some]), [*range(1, count + 1)]
+    near = tree.query(seeds.points[rows], k=ranks, distance_upper_bound=reach)[1]
     mass = np.sort(np.append(seeds.mass[some], np.inf)[near], axis=1)
     known = np.isfinite(mass).sum(axis=1)
     middle = np.maximum(known - 1, 0)

@@ -91,16 +91,16 @@ class Winding:
         cells = cells[begins[:-1]]
         blocks = cells // (BLOCK // FINE)
         found, ends = np.zeros(len(places)), _changes(blocks)
-        nearby = np.array(list(np.ndindex(3, 3, 3))) - 1
-        for i, j in pairwise(ends):
+        # Of all blocks at once: the 27 around each.
+        nearby = blocks[ends[:-1], None] + np.array(list(np.ndindex(3, 3, 3))) - 1
+        around = (z_curve(nearby.reshape(-1, 3) * (BLOCK // FINE)) >> 6).reshape(-1, 27)
+        fine, coarse = self._fine.within(around), self._coarse.within(around)
+        for k, (i, j) in enumerate(pairwise(ends)):
             part = slice(begins[i], begins[j])
-            around = z_curve((blocks[i] + nearby) * (BLOCK // FINE)) >> 6
-            fine, coarse = (nodes.within(around) for nodes in (self._fine, self._coarse))
             sum_sources(
-                targets[:, part], begins[i : j + 1] - begins[i], cells[i:j], self._seeds,
-                self._fine.sources[fine], self._fine.cells[fine], self._fine.ends[fine],
-                self._coarse.sources[coarse], self._coarse.cells[coarse], self._beyond(blocks[i]), _SOFT**6,
-                found[part],
+                targets[:, part], begins[i : j + 1] - begins[i], cells[i:j], self._seeds, self._fine.sources,
+                self._fine.cells, self._fine.ends, fine[k], self._coarse.sources, self._coarse.cells, coarse[k],
+                self._beyond(blocks[i]), _SOFT**6, float(FINE), found[part],
             )  # fmt: skip
         out = np.empty(len(places))
         out[order] = found / (4.0 * np.pi)
@@ -126,9 +126,9 @@ class _Blocks:
     ends: IntArray
 
     def within(self, around: IntArray) -> IntArray:
-        """Rows of the blocks in those of the scene ``around``."""
-        first, last = (np.searchsorted(self.curve, around, side=side) for side in ("left", "right"))
-        return np.concatenate([np.arange(i, j) for i, j in zip(first, last, strict=True)])
+        """The first row and past the last [b, r, 2] of the blocks in each of those of the scene ``around`` [b, r]."""
+        ends = [np.searchsorted(self.curve, around, side=side) for side in ("left", "right")]
+        return np.stack(ends, axis=2)
 
 
 def _summed(columns: FloatArray, curve: IntArray, cells: IntArray, level: int) -> _Blocks:

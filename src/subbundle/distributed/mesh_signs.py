@@ -8,7 +8,7 @@ together only elsewhere, are so joined through the strong votes of the whole sce
 
 Each connected component is then turned as a whole. A sheet that is nearly a height field (the mean of its normals is
 steeper than 37 degrees) has no inside: its upper side counts. Everything else is turned outward, by the seeds furthest
-in 26 directions.
+in 26 directions, or towards the cavity whose wall it is, as by `surface.orient`; there clusters stand for their seeds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
 from subbundle.distributed.mesh_sides import BLOCK, Nodes
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished
+from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished, towards_cavity
+from subbundle.triangles.finish import SMALLEST_PART
 
 # Votes of at most 0.49 from which on seeds of one block are joined at once.
 _STRONG = 0.2
@@ -126,14 +127,21 @@ def turn_clusters(parts: list[Clusters]) -> Turned:
     count = int(part.max()) + 1
     upward = np.bincount(part, sums[:, 6] * signs, minlength=count)
     mean = upward / np.bincount(part, sums[:, 0], minlength=count)
-    outward = np.zeros(count)
+    outward, upright = np.zeros(count), np.abs(mean) > _UPWARD
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
+    hulls = np.empty((count, furthest.shape[1]), np.int64)
     for direction in range(furthest.shape[1]):
         last = np.lexsort((furthest[:, direction], part))
         last = last[np.flatnonzero(np.diff(np.append(part[last], count)))]
-        outward[part[last]] += facing[last, direction]
-    turned = np.where(np.abs(mean) > _UPWARD, mean, outward)
-    signs = signs * np.where(turned < 0.0, -1.0, 1.0)[part]
+        outward += facing[last, direction]
+        hulls[:, direction] = last
+    turned = np.where(np.where(upright, mean, outward) < 0.0, -1.0, 1.0)
+    places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * turned[part])[:, None]
+    share = np.bincount(part, sums[:, 0]) / sums[:, 0].sum()
+    bodies = np.flatnonzero((share >= SMALLEST_PART) & ~upright).tolist()
+    members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
+    turned *= towards_cavity([places[hull] for hull in hulls], places, moments, members, bodies)
+    signs = signs * turned[part]
     return Turned(names, signs, Nodes.of(blocks, sums[:, 0], sums[:, 1:4], sums[:, 4:] * signs[:, None]))
 
 

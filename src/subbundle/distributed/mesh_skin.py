@@ -16,64 +16,64 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_boxes import Territory
-from subbundle.distributed.mesh_grid import GridMesh, zero_set
+from subbundle.distributed.mesh_grid import zero_set
 from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.surface import border, openings, repair
+from subbundle.surface import border, openings, repair, trim
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
 from subbundle.triangles import clip
 from subbundle.triangles.quads import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
-# Kernel mass, in that of the nearest seed, below which a vertex lies outside: there windows see the edge of the cloud
-# from afar, as a line whose normal may point anywhere. A window beyond a straight border it is a sixth.
-_FAINT = 0.1
-# Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
-_NARROW = 2.0
-# Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to the other
-# width are, where observations are fewer than outliers of the scene may have.
-_CRUMB, _NARROW_PART = 8.0, 16.0
+# Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to twice that
+# are, where observations are fewer than outliers of the scene may have.
+_CRUMB = 8.0
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
 _MIDDLE, _PLAIN = range(-2, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class TileSkin:
-    """Triangles that a tile owns.
+class Piece:
+    """The mesh of one tile.
 
     Attributes
     ----------
     names : [n, 2] of int
-        Of the vertices.
-    points, normals : [n, 3]
-        Where they are before projection, and the unit normals of the mesh there.
+        Of the vertices; the same in every tile that has the vertex.
+    vertices, normals : [n, 3]
+        To the bit the same in every tile, too; the normals are of unit length.
+    error : [n]
+        Standard errors across the surface; infinite where no observation speaks.
     faces : [m, 3]
-        Rows of the vertices.
+        Rows of the vertices; each face is in one tile only.
     seam : [n] of bool
-        Vertices that other tiles have, too.
-    n_border_edges : int
-        Edges of these faces that no other face has, in no tile.
+        Vertices that other tiles may have, too.
+    border : [b] of int
+        A vertex of every edge of these faces that no other face has, in no tile.
     """
 
     names: IntArray
-    points: FloatArray
+    vertices: FloatArray
     normals: FloatArray
+    error: FloatArray
     faces: IntArray
     seam: NDArray[np.bool_]
-    n_border_edges: int
+    border: IntArray
 
 
 def skin_of(
     seeds: TileSeeds, areas: FloatArray, scene: Nodes, cloud: WeightedCloud, tile: Territory, scale: Scale
-) -> TileSkin:
-    """The faces of a ``tile`` from oriented ``seeds`` around it with their ``areas`` [n], and the whole ``scene``."""
+) -> Piece:
+    """The faces of a ``tile`` before they are projected.
+
+    From oriented ``seeds`` around it with their ``areas`` [n], and the whole ``scene``.
+    """
     rows = without_layers(seeds.points, seeds.normals, seeds.mass, scale.window)
     seeds, areas = seeds.take(rows), areas[rows]
-    found = zero_set(seeds, areas, scene, tile.box, scale)
-    names, points, faces = _manifold(found, tile, scale)
+    names, points, faces = _manifold(*zero_set(seeds, areas, scene, tile.box, scale), tile, scale)
     pairs = np.column_stack([names, np.full(len(names), _PLAIN)])
     faces = _opened(points, faces, seeds, scale)
     if len(faces):
@@ -82,26 +82,30 @@ def skin_of(
     lowest = cells_of(pairs[:, 0])[faces].min(axis=1)
     own = tile.owns(scale.corner + scale.cell * (lowest + 0.5))
     edges = edges_of(faces)
-    n_border_edges = int((edges.counts[edges.of_face[own]] == 1).sum())
+    alone = np.repeat(np.flatnonzero(own), (edges.counts[edges.of_face[own]] == 1).sum(axis=1))
+    border = faces[alone, 0]
     others = np.zeros(len(pairs), np.bool_)
     others[faces[~own].ravel()] = True
     faces, old = repair.compact(faces[own], len(pairs))
-    return TileSkin(pairs[old], points[old], normals[old], faces, others[old], n_border_edges)
+    unknown = np.full(len(old), np.inf)
+    return Piece(pairs[old], points[old], normals[old], unknown, faces, others[old], np.searchsorted(old, border))
 
 
-def _manifold(found: GridMesh, tile: Territory, scale: Scale) -> tuple[IntArray, FloatArray, IntArray]:
+def _manifold(
+    names: IntArray, points: FloatArray, quads: IntArray, tile: Territory, scale: Scale
+) -> tuple[IntArray, FloatArray, IntArray]:
     """Names, points and faces near the tile, each edge with at most two faces."""
-    faces = split_quads(found.points, found.quads)
-    near = tile.near(found.points, scale.margin * scale.cell)
+    faces = split_quads(points, quads)
+    near = tile.near(points, scale.margin * scale.cell)
     faces = faces[near[faces].all(axis=1)]
     if len(faces) == 0:
-        return found.names, found.points, faces
+        return names, points, faces
     edges = edges_of(faces)
     faces = faces[~(edges.counts > 2)[edges.of_face].any(axis=1)]
-    points, faces, rows = split_umbrellas(found.points, faces)
+    points, faces, rows = split_umbrellas(points, faces)
     # Vertices of one name follow each other, in the order of their fans.
     first = np.searchsorted(rows, rows)
-    return found.names[rows] | np.minimum(np.arange(len(rows)) - first, 3) << _LOOPS, points, faces
+    return names[rows] | np.minimum(np.arange(len(rows)) - first, 3) << _LOOPS, points, faces
 
 
 def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
@@ -128,14 +132,9 @@ def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale)
 
 
 def _trimmed(
-    names: IntArray,
-    points: FloatArray,
-    faces: IntArray,
-    seeds: TileSeeds,
-    cloud: WeightedCloud,
-    tile: Territory,
+    names: IntArray, points: FloatArray, faces: IntArray, seeds: TileSeeds, cloud: WeightedCloud, tile: Territory,
     scale: Scale,
-) -> tuple[IntArray, FloatArray, IntArray]:
+) -> tuple[IntArray, FloatArray, IntArray]:  # fmt: skip
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
     ends = border_edges(faces).ravel()
     # Where the surroundings of the tile end, there is no border.
@@ -147,7 +146,7 @@ def _trimmed(
     names = np.concatenate([names, names[edges, 0]])
     faces = _without_crumbs(points, faces, seeds, scale)
     known = len(points)
-    points, faces = repair.fill_holes(points, faces, _NARROW * scale.window)
+    points, faces = repair.fill_holes(points, faces, trim.NARROW * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]
@@ -163,17 +162,16 @@ def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale
     used = np.unique(faces)
     used = used[np.argsort(label[used], kind="stable")]
     names, first = np.unique(label[used], return_index=True)
-    width = (np.maximum.reduceat(points[used], first) - np.minimum.reduceat(points[used], first)).max(
-        axis=1
-    ) / scale.cell
+    high, low = (end.reduceat(points[used], first) for end in (np.maximum, np.minimum))
+    width = (high - low).max(axis=1) / scale.cell
     count, part = len(names), np.searchsorted(names, label[faces[:, 0]])
     kept = width > _CRUMB
-    asked = np.flatnonzero((kept & (width < _NARROW_PART))[part])
+    asked = np.flatnonzero((kept & (width < 2.0 * _CRUMB))[part])
     if asked.size:
         nearest = cKDTree(seeds.points).query(points[faces[asked, 0]])[1]
         sparse = seeds.mass[nearest] < scale.least_mass * scale.typical_mass
         few = np.bincount(part[asked], sparse, minlength=count) > 0.5 * np.bincount(part[asked], minlength=count)
-        kept &= ~(few & (width < _NARROW_PART))
+        kept &= ~(few & (width < 2.0 * _CRUMB))
     left: IntArray = faces[kept[part]]
     return left
 
@@ -190,7 +188,9 @@ def _beyond(
     beyond = np.full(len(points), -1.0)
     if rows.size:
         fit = cloud.fit(points[rows], scale.window)
-        there = fit.mass > _FAINT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
+        # Further out windows see the edge of the cloud as a line, whose normal may point anywhere. A window beyond a
+        # straight border the mass is a sixth.
+        there = fit.mass > trim.SUPPORT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
         beyond[rows] = border.excess(np.where(there, fit.drift, np.inf), scale.window, scale.noise)
     outer = np.zeros(len(points), np.bool_)
     outer[ends] = beyond[ends] > 0.0

@@ -9,12 +9,9 @@ A tile reads what its neighbours found before, and nothing else of the scene but
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray
 from subbundle.distributed.mesh_boxes import Territory, inside
 from subbundle.distributed.mesh_grid import LEVEL_REACH
 from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
@@ -22,36 +19,7 @@ from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
 from subbundle.distributed.mesh_sides import BLOCK
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, cluster_tile, oriented, turn_clusters
-from subbundle.distributed.mesh_skin import skin_of
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The mesh of one tile.
-
-    Attributes
-    ----------
-    names : [n, 2] of int
-        Of the vertices; the same in every tile that has the vertex.
-    vertices, normals : [n, 3]
-        To the bit the same in every tile, too.
-    error : [n]
-        Standard errors across the surface; infinite where no observation speaks.
-    faces : [m, 3]
-        Rows of the vertices; each face is in one tile only.
-    seam : [n] of bool
-        Vertices that other tiles may have, too.
-    n_border_edges : [] of int
-        Edges of these faces that no other face has, in no tile.
-    """
-
-    names: IntArray
-    vertices: FloatArray
-    normals: FloatArray
-    error: FloatArray
-    faces: IntArray
-    seam: NDArray[np.bool_]
-    n_border_edges: IntArray
+from subbundle.distributed.mesh_skin import Piece, skin_of
 
 
 def seed_margin(scale: Scale) -> float:
@@ -66,14 +34,9 @@ def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale)
 
 
 def piece_of(
-    points: FloatArray,
-    seeds: TileSeeds,
-    members: list[Members],
-    signs: Turned,
-    tile: Territory,
-    scale: Scale,
+    points: FloatArray, seeds: TileSeeds, members: list[Members], signs: Turned, tile: Territory, scale: Scale,
     n_jobs: int = 1,
-) -> Piece:
+) -> Piece:  # fmt: skip
     """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `seed_margin` cells.
 
     ``members`` are those of all tiles around, ``signs`` the clusters of the scene.
@@ -83,11 +46,9 @@ def piece_of(
     if levels is None or len(turned.names) == 0:
         return Piece(
             np.empty((0, 2), np.int64), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty((0, 3), np.int64),
-            np.empty(0, np.bool_), np.array(0),
+            np.empty(0, np.bool_), np.empty(0, np.int64),
         )  # fmt: skip
-    skin = skin_of(turned, areas, signs.nodes, levels[1], tile, scale)
-    vertices, normals, error = projected(skin, turned, levels[0], tile, scale)
-    return Piece(skin.names, vertices, normals, error, skin.faces, skin.seam, np.array(skin.n_border_edges))
+    return projected(skin_of(turned, areas, signs.nodes, levels[1], tile, scale), turned, levels[0], tile, scale)
 
 
 def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int = 1) -> list[Piece]:

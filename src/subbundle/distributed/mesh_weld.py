@@ -2,12 +2,13 @@
 
 A vertex inside a tile is in one piece only. Those on seams, a few thousand of a tile with a million, are in up to
 eight: their names are all that is held of the whole mesh, and the first piece that has a vertex numbers it. Vertices
-and faces are then written piece by piece.
+and faces are then written piece by piece. Connected components that are too small beside the largest are left out, as
+from a mesh of all points at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from scipy.sparse.csgraph import connected_components
 
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_tiles import Piece
+from subbundle.distributed.mesh_skin import Piece
+from subbundle.surface.repair import are_large, compact
+from subbundle.triangles.measure import face_areas
 from subbundle.triangles.topology import parts_of
 
-_VERTEX = np.dtype([(name, "<f8") for name in ("x", "y", "z", "nx", "ny", "nz", "standard_error")])
+_VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
 _FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])
 # Corners of a PLY file are 32-bit numbers.
 _MOST = 2**31 - 1
@@ -74,26 +77,37 @@ class Weld:
         return numbers, gives
 
 
-def weld(pieces: Pieces, count: int) -> Weld:
-    """Look at the seams of ``count`` pieces."""
-    names, given, parts, inner, faces, border = [], [], [], [], 0, 0
-    n_parts = 0
+def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, Weld]:
+    """The ``count`` pieces without small connected components, and how they hang together.
+
+    Components are small beside the largest, as `surface.repair.are_large` has it, or beside the area ``widest``, if
+    that is smaller: in a scene of a thousand houses one house is not small.
+    """
+    names, given, parts, inner, faces, border, areas = [], [], [], [], 0, 0, [np.empty((0, 2))]
     for number in range(count):
         piece = pieces(number)
-        part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)[1]
+        part, area = _parts(piece)
         names.append(piece.names[piece.seam])
-        parts.append(part[piece.seam] + n_parts)
-        n_parts += int(part.max(initial=-1)) + 1
+        parts.append(part[piece.seam] + sum(map(len, areas)))
+        areas.append(area)
         given.append(np.full(len(names[-1]), number))
         inner.append(int((~piece.seam).sum()))
         faces += len(piece.faces)
-        border += int(piece.n_border_edges)
+        border += len(piece.border)
     every, owner, part = np.concatenate(names), np.concatenate(given), np.concatenate(parts)
     order = np.lexsort((owner, every[:, 1], every[:, 0]))
     every, owner, part = every[order], owner[order], part[order]
     new = np.ones(len(every), np.bool_)
     new[1:] = (every[1:] != every[:-1]).any(axis=1)
-    group = np.cumsum(new) - 1
+    # Parts of two pieces that share a vertex are one.
+    n_parts = sum(map(len, areas))
+    graph = coo_array((np.ones(len(part), np.int8), (part, part[new][np.cumsum(new) - 1])), shape=(n_parts, n_parts))
+    component = connected_components(graph, directed=False)[1] if n_parts else np.empty(0, np.int64)
+    known, whole = (np.bincount(component, column).astype(np.float64) for column in np.concatenate(areas).T)
+    kept = are_large(np.minimum(known, widest), whole) if n_parts else np.ones(0, np.bool_)
+    if not kept.all():
+        of_piece = np.split(kept[component], np.cumsum([len(area) for area in areas[1:-1]]))
+        return weld(lambda number: _without(pieces(number), of_piece[number]), count, widest)
     first = owner[new]
     gives = np.bincount(first, minlength=count) + np.array(inner, np.int64)
     offsets = np.concatenate([[0], np.cumsum(gives)]).astype(np.int64)
@@ -101,19 +115,35 @@ def weld(pieces: Pieces, count: int) -> Weld:
     by_owner = np.argsort(first, kind="stable")
     begin = np.searchsorted(first[by_owner], first[by_owner])
     numbers[by_owner] = offsets[first[by_owner]] + np.arange(len(first)) - begin
-    # Parts of two pieces that share a vertex are one.
-    graph = coo_array((np.ones(len(part), np.int8), (part, part[new][group])), shape=(n_parts, n_parts))
-    components = int(connected_components(graph, directed=False)[0]) if n_parts else 0
-    return Weld(offsets, every[new], numbers, faces, border, components)
+    return pieces, Weld(offsets, every[new], numbers, faces, border, len(kept))
+
+
+def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
+    """The part [n] that every vertex of a piece hangs with, and areas [p, 2]: of faces near observations, of all."""
+    names, part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)
+    area, known = face_areas(piece.vertices, piece.faces), np.isfinite(piece.error)[piece.faces].any(axis=1)
+    of_face = part[piece.faces[:, 0]]
+    return part, np.column_stack([np.bincount(of_face, area * some, len(names)) for some in (known, 1.0)])
+
+
+def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
+    """A piece with those of its parts that are ``kept`` [p]."""
+    stays = kept[_parts(piece)[0]]
+    faces, rows = compact(piece.faces[stays[piece.faces[:, 0]]], len(stays))
+    border = np.searchsorted(rows, piece.border[stays[piece.border]])
+    return Piece(
+        piece.names[rows], piece.vertices[rows], piece.normals[rows], piece.error[rows], faces, piece.seam[rows], border
+    )  # fmt: skip
 
 
 def welded(pieces: list[Piece]) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
     """Vertices, normals, standard errors and faces of all ``pieces`` in memory, sorted: the same for every tiling."""
-    seams = weld(pieces.__getitem__, len(pieces))
+    large, seams = weld(pieces.__getitem__, len(pieces))
     names = np.empty((seams.n_vertices, 2), np.int64)
     columns = np.empty((seams.n_vertices, 7))
     faces = []
-    for number, piece in enumerate(pieces):
+    for number in range(len(pieces)):
+        piece = large(number)
         numbers, _ = seams.of(number, piece)
         names[numbers] = piece.names
         columns[numbers] = np.column_stack([piece.vertices, piece.normals, piece.error])
@@ -134,7 +164,7 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld, comments: tuple[str, .
             "instead: give a name that does not end in .ply, or a larger bandwidth."
         )
     header = ["ply", "format binary_little_endian 1.0", *(f"comment {line}" for line in comments)]
-    header += [f"element vertex {seams.n_vertices}", *(f"property double {name}" for name in _VERTEX.names or ())]
+    header += [f"element vertex {seams.n_vertices}", *(f"property double {name}" for name in _VERTEX)]
     header += [f"element face {seams.n_faces}", "property list uchar int vertex_indices", "end_header", ""]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         stream.write("\n".join(header).encode("ascii"))
@@ -143,23 +173,14 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld, comments: tuple[str, .
             numbers, gives = seams.of(number, piece)
             rows = np.flatnonzero(gives)
             rows = rows[np.argsort(numbers[rows], kind="stable")]
-            stream.write(_records(_VERTEX, piece, rows))
-        for part in _faces(pieces, seams, count):
-            stream.write(part)
+            columns = np.column_stack([piece.vertices[rows], piece.normals[rows], piece.error[rows]])
+            stream.write(columns.astype("<f8").tobytes())
+        for number in range(count):
+            piece = pieces(number)
+            triangles = np.empty(len(piece.faces), _FACE)
+            triangles["count"], triangles["corners"] = 3, seams.of(number, piece)[0][piece.faces]
+            stream.write(triangles.tobytes())
     return path
-
-
-def _records(dtype: np.dtype[np.void], piece: Piece, rows: IntArray) -> bytes:
-    columns = np.column_stack([piece.vertices[rows], piece.normals[rows], piece.error[rows]])
-    return np.ascontiguousarray(columns, dtype="<f8").view(dtype).tobytes()
-
-
-def _faces(pieces: Pieces, seams: Weld, count: int) -> Iterator[bytes]:
-    for number in range(count):
-        piece = pieces(number)
-        triangles = np.empty(len(piece.faces), _FACE)
-        triangles["count"], triangles["corners"] = 3, seams.of(number, piece)[0][piece.faces]
-        yield triangles.tobytes()
 
 
 def _find(names: IntArray, wanted: IntArray) -> IntArray:

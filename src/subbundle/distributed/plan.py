@@ -55,7 +55,7 @@ def plan_tiles(
     """
     folder = Path(work).absolute()
     source = open_source(data, folder)
-    cap = int(np.clip(per_worker(memory, workers) / BYTES_PER_POINT, _SMALLEST, _LARGEST))
+    cap = most_points(memory, workers)
     if points_per_tile is not None:
         cap = as_integer(points_per_tile, "points_per_tile", low=1)
     box = None if bounds is None else as_real(bounds, "bounds")
@@ -79,6 +79,11 @@ def plan_tiles(
     )  # fmt: skip
     plan.save()
     return plan
+
+
+def most_points(memory: float | str | None, workers: int, each: float = BYTES_PER_POINT) -> int:
+    """How many points of ``each`` so many bytes a tile may have where all ``workers`` together have ``memory``."""
+    return int(np.clip(per_worker(memory, workers) / each, _SMALLEST, _LARGEST))
 
 
 def _measured(

@@ -197,14 +197,26 @@ def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: flo
     hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
     sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
     large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
-    turned = sign.copy()
+    moments = cell**2 * sign[parts, None] * normals
+    return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[parts]
+
+
+def towards_cavity(
+    hulls: list[FloatArray], points: FloatArray, moments: FloatArray, members: list[IntArray], large: list[int]
+) -> FloatArray:
+    """−1 [p] for parts inside of an odd number of others, else 1; only ``large`` ones contain and are contained.
+
+    ``hulls`` are places [26, 3] on the hull of every part. Its ``members`` are rows of ``points`` [n, 3] with
+    ``moments`` [n, 3], areas times outward normals.
+    """
+    turned = np.ones(len(members))
     for i, j in permutations(large, 2):
-        places, other = points[hulls[i]], members[j]
+        places, other = hulls[i], members[j]
         # Most of the hull of a part inside lies within the box of the other.
         if (np.median(np.abs(places - points[other].mean(axis=0)), axis=0) > np.ptp(points[other], axis=0)).any():
             continue
         away = points[other] - places[:, None]
-        solid = np.einsum("knd,nd->kn", away, sign[j] * normals[other]) / np.linalg.norm(away, axis=2) ** 3
-        if np.median(solid.sum(axis=1)) * cell**2 > 2.0 * np.pi:
+        solid = np.einsum("knd,nd->kn", away, moments[other]) / np.linalg.norm(away, axis=2) ** 3
+        if np.median(solid.sum(axis=1)) > 2.0 * np.pi:
             turned[i] *= -1.0
-    return turned[parts]
+    return turned

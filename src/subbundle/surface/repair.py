@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.finish import SMALLEST_PART
@@ -73,9 +74,7 @@ def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) ->
     return unit
 
 
-def keep_large_parts(
-    vertices: FloatArray, faces: IntArray, supported: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> IntArray:
+def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[np.bool_]) -> IntArray:
     """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
 
     Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none, and
@@ -84,10 +83,14 @@ def keep_large_parts(
     part = parts_of(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
     areas = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
-    area, whole = np.bincount(part, areas * seen), np.bincount(part, areas)
-    real = (area >= SMALLEST_PART * area.max()) & ((area >= _REAL * whole) | (area == area.max()))
-    kept: IntArray = faces[real[part]]
+    area, whole = (np.bincount(part, areas * some).astype(np.float64) for some in (seen, 1.0))
+    kept: IntArray = faces[are_large(area, whole)[part]]
     return kept
+
+
+def are_large(area: FloatArray, whole: FloatArray) -> NDArray[np.bool_]:
+    """Which parts stay: by the ``area`` [p] of the faces that count, and of the ``whole`` [p]."""
+    return np.asarray((area >= SMALLEST_PART * area.max()) & ((area >= _REAL * whole) | (area == area.max())))
 
 
 def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:

@@ -14,7 +14,7 @@ from subbundle.triangles import clip
 # Fraction of the typical density from which on a vertex counts as seen by the scan.
 SUPPORT = 0.1
 # Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
-_NARROW = 2.0
+NARROW = 2.0
 
 
 def trim(
@@ -32,7 +32,7 @@ def trim(
         supported = np.concatenate([supported, supported[edges[:, 0]]])
         error = np.concatenate([error, error[edges].max(axis=1)])
     faces = repair.keep_large_parts(vertices, faces, supported)
-    widest = np.inf if closed else max(defect, _NARROW * scan.window)
+    widest = np.inf if closed else max(defect, NARROW * scan.window)
     vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])
