@@ -189,7 +189,7 @@ def _best_per_voxel(points: FloatArray, values: FloatArray, side: float, origin:
     """Rows of the ``points`` [n, 3] with the largest of the ``values`` [n] in their voxels; the first among equals."""
     if len(points) == 0:
         return np.empty(0, np.int64)
-    keys = voxel_keys(points, points.min(axis=0) if origin is None else origin, side)
+    keys = voxel_keys(points, origin, side)
     order = np.lexsort((-values, keys))
     best: IntArray = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
     return best
