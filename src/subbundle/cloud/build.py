@@ -30,7 +30,7 @@ def build(points, order, boxes):
     """
     n_points, dim = points.shape
     n_leaves = (n_points + LEAF - 1) // LEAF
-    pivot = np.empty(dim)
+    pivot = np.empty((1, dim))
     stack = np.empty((64, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_leaves
     top = 1
@@ -69,13 +69,16 @@ def _bound(points, start, stop, box):
 
 
 @kernel
-def _precedes(a, b, axis):
-    """Whether row a comes before row b: by ``axis`` first, then by all coordinates in turn."""
-    if a[axis] != b[axis]:
-        return a[axis] < b[axis]
-    for j in range(a.size):
-        if a[j] != b[j]:
-            return a[j] < b[j]
+def _precedes(rows, i, others, j, axis):
+    """Whether row i of ``rows`` comes before row j of ``others``: by ``axis`` first, then by all coordinates in turn.
+
+    Takes whole arrays, as `search.box_distance_sq` does.
+    """
+    if rows[i, axis] != others[j, axis]:
+        return rows[i, axis] < others[j, axis]
+    for c in range(rows.shape[1]):
+        if rows[i, c] != others[j, c]:
+            return rows[i, c] < others[j, c]
     return False
 
 
@@ -92,19 +95,19 @@ def _select(points, order, start, stop, target, axis, pivot):
     low, high = start, stop - 1
     while low < high:
         middle = (low + high) // 2
-        if _precedes(points[middle], points[low], axis):
+        if _precedes(points, middle, points, low, axis):
             _swap(points, order, middle, low)
-        if _precedes(points[high], points[low], axis):
+        if _precedes(points, high, points, low, axis):
             _swap(points, order, high, low)
-        if _precedes(points[high], points[middle], axis):
+        if _precedes(points, high, points, middle, axis):
             _swap(points, order, high, middle)
-        for c in range(pivot.size):
-            pivot[c] = points[middle, c]
+        for c in range(pivot.shape[1]):
+            pivot[0, c] = points[middle, c]
         i, j = low, high
         while i <= j:
-            while _precedes(points[i], pivot, axis):
+            while _precedes(points, i, pivot, 0, axis):
                 i += 1
-            while _precedes(pivot, points[j], axis):
+            while _precedes(pivot, 0, points, j, axis):
                 j -= 1
             if i <= j:
                 _swap(points, order, i, j)
@@ -123,7 +126,7 @@ def _sort_rows(points, order, start, stop, axis):
     """Insertion sort of one leaf, so that equal sets give equal sums."""
     for i in range(start + 1, stop):
         j = i
-        while j > start and _precedes(points[j], points[j - 1], axis):
+        while j > start and _precedes(points, j, points, j - 1, axis):
             _swap(points, order, j, j - 1)
             j -= 1
 

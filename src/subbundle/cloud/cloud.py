@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, IntArray, evenly
+from subbundle._types import FloatArray, IntArray, bounds, evenly
 from subbundle._validation import as_points, as_real
 from subbundle.cloud.build import LEAF, blocks_of, build, corners_of
 
@@ -65,7 +65,7 @@ class Cloud:
         array = as_points(points, "points")
         if array.shape[0] < 2 or array.shape[1] < 1:
             raise ValueError(f"points must hold at least 2 observations of at least 1 coordinate; got {array.shape}.")
-        low, high = array.min(axis=0), array.max(axis=0)
+        low, high = bounds(array)
         if (low == high).all():
             raise ValueError(
                 f"points must not all be equal; all {array.shape[0]} rows are {array[0]}. "

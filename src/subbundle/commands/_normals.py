@@ -32,7 +32,7 @@ def turned(
         if len(good) == 0:
             return normals, False
         side = _VOXEL * bandwidth
-        keys = voxel_keys(points[good], points[good].min(axis=0), side)
+        keys = voxel_keys(points[good], None, side)
         some = good[np.unique(keys, return_index=True)[1]]
         ones = np.ones(len(some))
         found = orient(Seeds(points[some], normals[some], ones, ones), side)

@@ -21,25 +21,39 @@ from subbundle.local.regression import fill_features, solve
 
 
 @kernel
-def deviations(near, count, rank, factor, fit, general, tile, out, bias):
+def deviations(near, count, rank, factor, fit, errors, general, tile, out, bias):
     """Write what enters the standard errors of a fit, in units of the bandwidth.
 
     ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
-    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``general`` None only
-    surfaces in R³ are compiled.
+    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``errors`` 1 there is no bias. With ``general``
+    None only surfaces in R³ are compiled.
     """
     size, columns = fit.shape
-    ends = np.zeros((size, 1 + rank))
+    ends, inner = np.zeros((size, 1 + rank)), np.zeros((size, 1))
     for a in range(1 + rank):
         ends[a, a] = 1.0
     solve(factor, ends)
+    lever = 0.0
+    for j in range(columns):
+        bias[j] = 0.0
+    if errors > 1:
+        lever = _lever(near, count, rank, factor, fit, general, tile, inner, bias)
+    if general is None or (rank == 2 and near.shape[0] == 4):
+        _squares3(near, count, ends, inner, out)
+    else:
+        _squares(near, count, rank, tile, ends, inner, out)
+    out[2] *= lever * lever
+
+
+@kernel
+def _lever(near, count, rank, factor, fit, general, tile, inner, bias):
+    """Write x = G⁻¹ Σ w f h into ``inner`` [q, 1] and β̂ x_0 into ``bias``; return x_0 over what |τ|⁴ has beside f."""
+    size, columns = fit.shape
     right, own = np.zeros((size, 1)), np.zeros(columns)
-    surface = rank == 2 and near.shape[0] == 4
-    if general is None or surface:
+    if general is None or (rank == 2 and near.shape[0] == 4):
         whole = _quartic3(near, count, fit, right, own)
     else:
         whole = _quartic(near, count, rank, fit, tile, right, own)
-    inner = np.empty((size, 1))
     for f in range(size):
         inner[f, 0] = right[f, 0]
     solve(factor, inner)
@@ -49,11 +63,7 @@ def deviations(near, count, rank, factor, fit, general, tile, out, bias):
     lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
     for j in range(columns):
         bias[j] = own[j] * lever
-    if general is None or surface:
-        _squares3(near, count, ends, inner, out)
-    else:
-        _squares(near, count, rank, tile, ends, inner, out)
-    out[2] *= lever * lever
+    return lever
 
 
 @kernel(fastmath=FAST)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud.build import LEAF
+from subbundle.cloud.build import GROUP, LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 from subbundle.local.tuning import FAINT
@@ -181,14 +181,24 @@ def _compact(weights, found, count, scale, power, near):
 
 @kernel
 def squeeze(near, total):
-    """Move the columns of ``near`` with a weight (last row) to the front, in order; return how many there are."""
+    """Move the columns of ``near`` with a weight (last row) to the front, in order; return how many there are.
+
+    In three dimensions by the `GROUP`, a vector register at once, as soon as one column of it has a weight; ``total``
+    is a multiple of it.
+    """
     rows = near.shape[0]
     kept = 0
     if rows == 4:
-        for n in range(total):
-            w = near[3, n]
-            near[0, kept], near[1, kept], near[2, kept], near[3, kept] = near[0, n], near[1, n], near[2, n], w
-            kept += 1 if w > 0.0 else 0
+        for n in range(0, total, GROUP):
+            w = near[3, n] + near[3, n + 1] + near[3, n + 2] + near[3, n + 3]
+            w += near[3, n + 4] + near[3, n + 5] + near[3, n + 6] + near[3, n + 7]
+            for j in range(4):
+                # All are read before any is written.
+                a, b, c, d = near[j, n], near[j, n + 1], near[j, n + 2], near[j, n + 3]
+                e, f, g, h = near[j, n + 4], near[j, n + 5], near[j, n + 6], near[j, n + 7]
+                near[j, kept], near[j, kept + 1], near[j, kept + 2], near[j, kept + 3] = a, b, c, d
+                near[j, kept + 4], near[j, kept + 5], near[j, kept + 6], near[j, kept + 7] = e, f, g, h
+            kept += GROUP if w > 0.0 else 0
         return kept
     for n in range(total):
         if near[rows - 1, n] > 0.0:

@@ -123,7 +123,7 @@ class Fit:
         out, bias = np.empty(4), np.empty(self.normal.shape[1])
         near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, True, tile, out, bias)
+        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, 2, True, tile, out, bias)
         return bias, out * seen.squares / out[3]
 
 

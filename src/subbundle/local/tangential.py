@@ -58,7 +58,7 @@ def robust_rows(
     `walk_rows`. Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
     ``general`` is None for a surface in R³, and only that is compiled then; else True.
     """
-    blocks, _, boxes, corners, _ = tree
+    blocks, weights, boxes, corners, _ = tree
     dim = points.shape[1]
     n_leaves = blocks.shape[0]
     found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, 0))
@@ -74,10 +74,11 @@ def robust_rows(
         for f in range(fit.shape[0]):
             for j in range(dim - rank):
                 fit[f, j] = 0.0
+        row, mean = numbers[b], means[b]
         for c in range(COLUMNS):
-            numbers[b, c] = np.nan
-        numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = -np.inf, -np.inf
-        numbers[b, WIDTH], numbers[b, OFFSET], numbers[b, KEPT], numbers[b, LOST] = a, 0.0, 1.0, 0.0
+            row[c] = np.nan
+        row[LOG_MASS], row[LOG_ABSOLUTE] = -np.inf, -np.inf
+        row[WIDTH], row[OFFSET], row[KEPT], row[LOST] = a, 0.0, 1.0, 0.0
         status[b], steps[b] = _OK, 0
         for turn in range(rounds):
             wide = cut + FIRST_CUT * a if turn == 0 else cut
@@ -88,21 +89,23 @@ def robust_rows(
                 near = np.empty((dim + 1, 2 * count * LEAF + 24))
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
-            count, squares = _window(tree, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near)
+            count, squares = _window(
+                blocks, weights, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near
+            )
             spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
-                _mean(cross, gram, p, frame, rank, a, means[b])
+                _mean(cross, gram, p, frame, rank, a, mean)
                 residual = fitted(gram, cross, fit, rank, mass, 0.0, spread)
             if not mass > 0.0 or not _determined(gram, mass):
                 status[b] = _LEFT_SUPPORT
                 break
-            numbers[b, LOG_ABSOLUTE] = numbers[b, LOG_MASS] = np.log(mass)
-            numbers[b, RESIDUAL], numbers[b, EFFECTIVE] = residual * a * a, mass * mass / squares
+            row[LOG_ABSOLUTE] = row[LOG_MASS] = np.log(mass)
+            row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
             if errors > 0 and turn == rounds - 1:
-                deviate(near, count, rank, room, a, squares, general, numbers[b])
+                deviate(near, count, rank, room, a, squares, errors, general, row)
             if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers[b])
+                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, row)
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -110,7 +113,7 @@ def robust_rows(
                 for j in range(dim - rank):
                     step[i] += a * fit[0, j] * frame[i, rank + j]
                 total += step[i] * step[i]
-            numbers[b, OFFSET] = np.sqrt(total)
+            row[OFFSET] = np.sqrt(total)
             shorten(step, wide)
             for i in range(dim):
                 p[i] += step[i]
@@ -130,6 +133,7 @@ def robust_rows(
 @kernel
 def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers):
     """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
+    blocks, weights, boxes, corners, _ = tree
     width = NARROWER * a
     radius = TANGENTIAL_REACH * width * stretch
     bent = spare[2]
@@ -137,10 +141,12 @@ def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare
         for j in range(bent.shape[1]):
             bent[f, j] = NARROWER * room[2][f, j] if f > rank else 0.0
     sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-    count = leaves_within(tree[2], tree[3], tree[0].shape[0], p, radius * radius + (cut + sag) ** 2, found)
+    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
-    count, squares = _window(tree, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near)
+    count, squares = _window(
+        blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near
+    )
     compare(near, count, rank, room, spare, a, 0.0, squares, general, numbers)
 
 
@@ -188,12 +194,11 @@ def _shrink(fit, rank):
 
 
 @kernel
-def _window(tree, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
+def _window(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights.
 
     Returns how many columns there are, and Σ w²/v.
     """
-    blocks, weights, _, _, _ = tree
     if general is None or (rank == 2 and p.size == 3):
         _turned3(blocks, weights, found, count, p, frame, a, stretch, near)
         count = squeeze(near, count * LEAF)
@@ -237,7 +242,7 @@ def _weigh3(near, count, stretch, cut, fit, shrink):
             near[2, n] = z
             e = z - q2
         q = max(1.0 - e * e * scale, 0.0)
-        w = exp_minus(0.5 * (along * u * u + v * v)) * q * q
+        w = exp_minus(0.5 * min(along * u * u + v * v, TANGENTIAL_REACH * TANGENTIAL_REACH)) * q * q
         squares += w * w * near[3, n]
         near[3, n] *= w
     return squares

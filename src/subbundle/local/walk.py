@@ -177,7 +177,7 @@ def walk_rows(
                 if errors > 0:
                     if rank == 2 and dim == 3:
                         to_frame(near, count, basis[b], 1.0 / bandwidth, general, room[4])
-                    deviate(near, count, rank, room, bandwidth, squares, general, numbers[b])
+                    deviate(near, count, rank, room, bandwidth, squares, errors, general, numbers[b])
                 if errors > 1:
                     width = NARROWER * bandwidth
                     near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, general, found, near)
@@ -217,10 +217,10 @@ def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, gene
 
 
 @kernel
-def deviate(near, count, rank, room, bandwidth, squares, general, numbers):
+def deviate(near, count, rank, room, bandwidth, squares, errors, general, numbers):
     """Write what `deviations` gives into the row ``numbers``, lengths in data units."""
     gram, _, fit, tile, _, out, bias = room
-    deviations(near, count, rank, gram, fit, general, tile, out, bias)
+    deviations(near, count, rank, gram, fit, errors, general, tile, out, bias)
     # An observation of weight v has the noise of v observations averaged.
     repeated = squares / out[3]
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
@@ -244,7 +244,7 @@ def compare(near, count, rank, room, spare, bandwidth, flatness, squares, genera
     width = NARROWER * bandwidth
     residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
     numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = mass * mass / squares, residual * width * width
-    deviations(near, count, rank, gram, fit, general, tile, out, less)
+    deviations(near, count, rank, gram, fit, 2, general, tile, out, less)
     numbers[LESS_HEIGHT] = out[0] * squares / out[3]
     own, mutual = 0.0, 0.0
     for j in range(less.size):

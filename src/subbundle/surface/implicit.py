@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, bounds
 from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
 from subbundle.surface.seeds import NEIGHBOURS, Seeds
@@ -55,7 +55,7 @@ class Grid:
 
 def grid_around(points: FloatArray, cell: float) -> Grid:
     """A grid of the given ``cell`` around ``points`` [n, 3]; of a wider one where it would have too many points."""
-    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = bounds(points)
     while True:
         wanted = np.ceil((high - low) / cell).astype(int) + 2 * PAD + 2
         shape = tuple(int(fft.next_fast_len(int(n), real=True)) for n in wanted)

@@ -151,6 +151,13 @@ class WeightedCloud:
             n_effective=np.where(seen, model.n_effective, 0.0),
         )
 
+    def level(self, points: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArray]:
+        """``points`` [n, 3] carried to the level of the local mean along the normal, and the mass [n] around them."""
+        model = fit_local(self.cloud, points, bandwidth, 2, order=0, errors="none", n_jobs=self.n_jobs)
+        normals = model.normals[:, :, 0]
+        across = np.einsum("nd,nd->n", model.mean - points, normals)
+        return points + across[:, None] * normals, model.mass
+
     def quadric(
         self,
         points: FloatArray,

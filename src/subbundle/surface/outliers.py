@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, bounds
 from subbundle.surface.repair import vertex_normals
-from subbundle.surface.voxels import voxel_keys
+from subbundle.surface.voxels import sorted_rows, voxel_keys
 from subbundle.triangles.topology import border_edges, parts_of
 
 # Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
@@ -38,8 +38,9 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
     piece = parts_of(faces, len(vertices))
     count = np.bincount(piece[faces[:, 0]], minlength=int(piece.max()) + 1)
     doubtful = count > 0
-    doubtful[piece[border_edges(faces).ravel()]] = False
     doubtful[np.argmax(count)] = False
+    if doubtful.any():
+        doubtful[piece[border_edges(faces).ravel()]] = False
     if not doubtful.any():
         return faces
     used = np.unique(faces)
@@ -72,7 +73,8 @@ def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
 
     Neighbours find the same branches of the tree in the processor's cache: half the time.
     """
-    order = np.argsort(voxel_keys(points, points.min(axis=0), float(np.ptp(points, axis=0).max()) / _ASKED))
+    low, high = bounds(points)
+    order = sorted_rows(voxel_keys(points, low, float((high - low).max()) / _ASKED))
     nearest = np.empty(len(points), np.int64)
     nearest[order] = cKDTree(vertices).query(points[order])[1]
     return nearest
@@ -80,7 +82,7 @@ def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
 
 def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bool_], side: float) -> FloatArray:
     """The median [n] of the ``values`` [n] that are ``counted`` [n] in the voxel of every point; 0 where none is."""
-    keys = voxel_keys(points, points.min(axis=0), side)
+    keys = voxel_keys(points, None, side)
     order = np.lexsort((np.where(counted, values, np.inf), keys))
     first = np.flatnonzero(np.diff(keys[order], prepend=-1))
     inside = np.add.reduceat(counted[order].astype(np.int64), first)

@@ -37,7 +37,7 @@ def screen(chi: Field, places: FloatArray, areas: FloatArray, n_jobs: int) -> No
     right = np.zeros(shape, np.float32)
     spread(system.places, -system.weights * values, right)
     start = np.full(shape, -np.average(values, weights=areas), np.float32)
-    add_refined(chi, _conjugate_gradients(system, right, start), float(_COARSER))
+    add_refined(chi, _conjugate_gradients(system, right, start))
 
 
 class _System:

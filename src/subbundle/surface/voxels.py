@@ -9,26 +9,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, bounds
+from subbundle.surface._voxel_kernels import FINE, number_cells, sort_digits, sum_cells
 
-_FINE = 2.0**30
 _WIDEST = 2.0**20
 
 
-def voxel_keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
+def voxel_keys(points: FloatArray, origin: FloatArray | None, side: float) -> IntArray:
     """One integer per row of ``points`` [n, 3]: its cell of the grid with the given ``origin`` [3] and ``side``.
 
-    Keys follow the cells, first axis first, whatever other cells are there.
+    Keys follow the cells, first axis first, whatever other cells are there. Without an origin it is the lowest point.
     """
-    cells = np.floor((points - origin) / side).astype(np.int64)
-    cells -= cells.min(axis=0)
-    shape = cells.max(axis=0) + 1
-    if shape.max() > _WIDEST:
+    keys: IntArray = np.empty(len(points), np.int64)
+    origin = bounds(points)[0] if origin is None else origin
+    widest = number_cells(np.ascontiguousarray(points), origin, side, keys)
+    if widest > _WIDEST:
         raise ValueError(
-            f"the cloud must be less than {_WIDEST:.0f} cells of {side:.3g} wide; it is {int(shape.max())} wide. "
+            f"the cloud must be less than {_WIDEST:.0f} cells of {side:.3g} wide; it is {int(widest)} wide. "
             "Remove far outliers, or pass a larger bandwidth."
         )
-    keys: IntArray = (cells[:, 0] * shape[1] + cells[:, 1]) * shape[2] + cells[:, 2]
     return keys
 
 
@@ -39,18 +38,18 @@ def voxel_means(
 
     Voxels begin at the ``origin``, by default the lowest corner of the points.
     """
-    origin = points.min(axis=0) if origin is None else origin
+    origin = bounds(points)[0] if origin is None else origin
     keys = voxel_keys(points, origin, side)
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    scaled = (points - origin) / side
-    corner = np.floor(scaled)
     counts = np.ones(len(points)) if weights is None else weights
-    total: FloatArray = np.bincount(group, counts).astype(np.float64)
-    means = np.empty((len(first), 3))
-    for axis in range(3):
-        offsets = np.rint((scaled[:, axis] - corner[:, axis]) * _FINE) * counts
-        means[:, axis] = corner[first, axis] + np.bincount(group, offsets) / (total * _FINE)
-    return origin + side * means, total
+    corners, sums = np.empty((len(points), 3)), np.empty((len(points), 4))
+    n = sum_cells(np.ascontiguousarray(points), counts, origin, side, keys, sorted_rows(keys), corners, sums)
+    total: FloatArray = sums[:n, 3].copy()
+    return origin + side * (corners[:n] + sums[:n, :3] / (total[:, None] * FINE)), total
+
+
+def sorted_rows(keys: IntArray) -> IntArray:
+    """The rows [n] of ``keys`` [n] ≥ 0 in the order of these, equal ones as they come."""
+    return np.asarray(sort_digits(keys, np.arange(len(keys)), np.empty(len(keys), np.int64)))
 
 
 def row_hashes(points: FloatArray) -> NDArray[np.uint64]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, diags_array
+from scipy.sparse import coo_array
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
@@ -29,6 +29,7 @@ from subbundle.surface import variance
 from subbundle.surface.local import WeightedCloud, some
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
+from subbundle.triangles.topology import edges_of
 
 ROUNDS = 2
 _RATIO, _RUNGS = 1.69, 5
@@ -66,11 +67,11 @@ def cut(pilot: Pilot, widths: FloatArray) -> FloatArray:
 
 def neighbour_average(faces: IntArray, n: int) -> Any:
     """The sparse matrix [n, n] that averages a vertex with its neighbours."""
-    ends = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    both = np.concatenate([ends, ends[:, ::-1]])
-    joined = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
-    joined.data[:] = 1.0
-    return _normalised(joined + diags_array(np.ones(n)))
+    low, high = edges_of(faces).ends.T
+    own = np.arange(n)
+    # In this order the columns of every row rise.
+    pairs = np.concatenate([high, own, low]), np.concatenate([low, own, high])
+    return _normalised(coo_array((np.ones(len(pairs[0])), pairs), shape=(n, n)).tocsr())
 
 
 def choose(
@@ -95,7 +96,9 @@ def choose(
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
-    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows)), pilot.noise**2)
+    narrowest = heights[:1], gains[:1]
+    seen = noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows), narrowest)
+    noise_sq = min(seen, pilot.noise**2)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
@@ -127,21 +130,26 @@ def heights_at(
 
 def noise_square(
     cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot,
-    along: FloatArray | None = None,
+    along: FloatArray | None = None, narrowest: tuple[FloatArray, FloatArray] | None = None,
 ) -> float:  # fmt: skip
     """σ² that explains by how much heights over some of ``points`` differ between the narrowest window and the next.
 
-    That is half a rung wider: over a whole one a detailed surface differs by more than noise.
+    That is half a rung wider: over a whole one a detailed surface differs by more than noise. The `heights_at` of the
+    ``narrowest`` window may be known already.
     """
     few = slice(None, None, max(len(points) // _COMPARED, 1))
     rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
-    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, some(along, few))
-    known = np.isfinite(gains).all(axis=0)
+    points, normals, along = points[few], normals[few], some(along, few)
+    if narrowest is None:
+        narrowest, few = heights_at(cloud, points, normals, rungs[:1], pilot, along), slice(None)
+    (height, gain), (wider, gain_too) = narrowest, heights_at(cloud, points, normals, rungs[1:], pilot, along)
+    height, gain = height[0, few], gain[0, few]
+    known = np.isfinite(gain) & np.isfinite(gain_too[0])
     if not known.any():
         return pilot.noise**2
-    heights, gains = heights[:, known], gains[:, known]
     agree = variance.correlation(float(rungs[1]), float(rungs[0]))
-    return variance.noise_square(heights[1] - heights[0], variance.of_difference(gains[1], gains[0], agree))
+    differ = variance.of_difference(gain_too[0, known], gain[known], agree)
+    return variance.noise_square(wider[0, known] - height[known], differ)
 
 
 def risk_terms(
@@ -180,5 +188,6 @@ def width_of(rungs: FloatArray, rung: FloatArray) -> FloatArray:
 
 
 def _normalised(matrix: Any) -> Any:
-    """``matrix`` with rows that sum to one."""
-    return (diags_array(1.0 / np.asarray(matrix.sum(axis=1)).ravel()) @ matrix).tocsr()
+    """The sparse ``matrix`` with rows that sum to one, changed in place."""
+    matrix.data *= np.repeat(1.0 / np.asarray(matrix.sum(axis=1)).ravel(), np.diff(matrix.indptr))
+    return matrix

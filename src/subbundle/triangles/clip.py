@@ -12,6 +12,8 @@ def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
     """``outside`` [n] with the positive regions that do not touch the border of the mesh set to inside."""
     n = len(outside)
     positive = outside > 0.0
+    if not positive.any():
+        return outside
     within = faces[positive[faces].all(axis=1)]
     pairs = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     pairs = pairs[positive[pairs].all(axis=1)]
@@ -65,12 +67,13 @@ def smoothed(vertices: FloatArray, faces: IntArray, rounds: int = 10) -> FloatAr
     Fits at a border are one-sided, and their noise makes the border longer than it is. A window is about two edges
     wide, and ten rounds reach a little further.
     """
-    ends = border_edges(faces)
+    rows, ends = np.unique(border_edges(faces), return_inverse=True)
+    first, second = ends.reshape(-1, 2).T
+    count = np.bincount(ends.ravel(), minlength=len(rows))[:, None]
+    rim = vertices[rows]
     for _ in range(rounds):
-        mean = np.zeros_like(vertices)
-        count = np.bincount(ends.ravel(), minlength=len(vertices))[:, None]
-        for axis in range(3):
-            mean[:, axis] = np.bincount(ends[:, 0], vertices[ends[:, 1], axis], minlength=len(vertices))
-            mean[:, axis] += np.bincount(ends[:, 1], vertices[ends[:, 0], axis], minlength=len(vertices))
-        vertices = np.where(count > 0, 0.5 * vertices + 0.5 * mean / np.maximum(count, 1), vertices)
+        sides = [np.bincount(first, x[second], len(rows)) + np.bincount(second, x[first], len(rows)) for x in rim.T]
+        rim = 0.5 * rim + 0.5 * np.column_stack(sides) / count
+    vertices = vertices.copy()
+    vertices[rows] = rim
     return vertices

@@ -130,7 +130,7 @@ class Mesh:
 
     @cached_property
     def _border(self) -> IntArray:
-        return border_edges(self.faces)
+        return border_edges(self.faces, self._edges)
 
     @property
     def ambient_dim(self) -> int:
