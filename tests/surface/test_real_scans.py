@@ -85,16 +85,38 @@ def test_a_tunnel_is_filled_by_observations_inside_of_its_loop():
     rows = np.arange(48).reshape(2, 24)
     low, high = np.roll(rows, -1, axis=1), rows + 24
     faces = np.concatenate([np.stack([rows, low, high], -1), np.stack([low, low + 24, high], -1)]).reshape(-1, 3)
-    loop, window = [24 + np.arange(24)], 0.85
+    loop, long, window = [24 + np.arange(24)], np.array([False]), 0.85
     axis = np.arange(-1.2, 1.2, 0.3)
     plug = np.stack(np.meshgrid(axis, axis, [0.0]), axis=-1).reshape(-1, 3)
     few = plug[np.hypot(plug[:, 0], plug[:, 1] - 0.6) < 0.2]  # outliers on one side
     inward = faces[:, ::-1]
-    assert not Filled(walls, window)(walls, inward, loop)[0]
-    assert not Filled(np.concatenate([walls, few]), window)(walls, inward, loop)[0]
-    assert Filled(plug, window)(walls, inward, loop)[0]
+    assert not Filled(walls, window)(walls, inward, loop, long)[0]
+    assert not Filled(np.concatenate([walls, few]), window)(walls, inward, loop, long)[0]
+    assert Filled(plug, window)(walls, inward, loop, long)[0]
     # Turned inside out it is a strut, whose inside says nothing.
-    assert not Filled(plug, window)(walls, faces, loop)[0]
+    assert not Filled(plug, window)(walls, faces, loop, long)[0]
+
+
+def test_a_narrow_tunnel_stays_if_observations_are_its_walls():
+    # A loop of half a window in radius, as smoothing leaves of a tunnel one or 1.5 windows of 2 noise levels in radius:
+    # walls and their noise fill the middle. Around a hole of that size in a sheet, or in two, the sheets go on.
+    rng = np.random.default_rng(0)
+    angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    ring = 0.5 * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(12)])
+    vertices = np.concatenate([ring, ring + [0.0, 0.0, 0.3]])
+    low = np.roll(np.arange(12), -1)
+    inward = np.concatenate(
+        [np.stack([np.arange(12), np.arange(12) + 12, low], -1), np.stack([low, np.arange(12) + 12, low + 12], -1)]
+    )
+    turn, height = rng.uniform(0.0, 2.0 * np.pi, 400), rng.uniform(-4.0, 4.0, 400)
+    tubes = [np.column_stack([r * np.cos(turn), r * np.sin(turn), height]) for r in (1.0, 1.5)]
+    sheet = np.column_stack([rng.uniform(-5.0, 5.0, (800, 2)), np.zeros(800)])
+    wall = sheet + np.array([0.0, 0.0, 1.0]) * rng.choice([-1.5, 1.5], (800, 1))
+    for observations, cut in ((tubes[0], False), (tubes[1], False), (sheet, True), (wall, True)):
+        noisy = observations + 0.5 * rng.standard_normal(observations.shape)
+        assert Filled(noisy, 1.0)(vertices, inward, [np.arange(12)], np.array([True]))[0] == cut
+        # Turned inside out it is a strut, thinner than windows resolve.
+        assert Filled(noisy, 1.0)(vertices, inward[:, ::-1], [np.arange(12)], np.array([True]))[0]
 
 
 def test_the_implicit_function_vanishes_at_the_seeds():

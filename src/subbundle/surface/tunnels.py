@@ -1,4 +1,4 @@
-"""Tunnels that observations fill.
+"""Tunnels that observations fill, and those whose walls they are.
 
 A loop through a tunnel spans a disc outside of the object. On a fan of it, from the middle c of the loop to its
 vertices x, look at the inner half, c + s (x − c) with s ≤ ½: in a tunnel of radius r the walls are (1 − s) r away. If
@@ -7,6 +7,10 @@ the surface was perforated where the scan is sparse or in layers. In a true tunn
 
 A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
 is left alone, so the normals at the loop have to point to the middle.
+
+A tunnel two windows wide is full of the noise of its walls, and the smooth surface around it almost closed. But around
+its axis are observations all along it, and beyond them none, for there is the inside of the object; closed, it would
+have a rod of observations in its midst. Around a hole in a sheet or in a thin wall the sheets go on.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ from subbundle.surface.repair import vertex_normals
 # The half of the disc that is looked at, in steps of equal area; how much of it may be empty, so that a few outliers do
 # not fill a tunnel; distance, in windows, within which observations count, and how many there must be at the rim.
 _STEPS, _LEAST, _NEAR, _FEW = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.75, 4
+# Along the axis of a tunnel, in windows, observations are counted in three parts, up to so far to the side (a radius of
+# one to two windows and the noise of the walls); so many make a tube.
+_ALONG, _ASIDE, _ENOUGH = np.array([-3.0, -1.0, 1.0, 3.0]), (2.0, 2.5, 3.0), 20
 # Fraction of the normals along the loop that point to its middle.
 _INWARD = 0.7
 
@@ -32,15 +39,21 @@ class Filled:
         self._observations, self._window = observations, window
         self._tree: cKDTree | None = None
 
-    def __call__(self, vertices: FloatArray, faces: IntArray, loops: list[IntArray]) -> NDArray[np.bool_]:
-        """Whether each of the ``loops`` goes through a tunnel that is filled."""
+    def __call__(
+        self, vertices: FloatArray, faces: IntArray, loops: list[IntArray], short: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Whether each of the ``loops`` is to be cut: it spans a filled disc, or is ``short`` and around no tube."""
         self._tree = self._tree or cKDTree(self._observations)
         normals = vertex_normals(vertices, faces)
-        filled = np.zeros(len(loops), np.bool_)
+        filled = short.copy()
         for i, loop in enumerate(loops):
             rim = vertices[loop]
             middle = rim.mean(axis=0)
-            if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) > _INWARD:
+            if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) <= _INWARD:
+                continue
+            if short[i]:
+                filled[i] = not self._tube(rim - middle, middle)
+            else:
                 disc = middle + _STEPS[:, None, None] * (rim - middle)
                 # Where the scan is so sparse that a few observations are further away, that far.
                 far = self._tree.query(rim, k=[min(_FEW, len(self._observations))])[0]
@@ -49,6 +62,27 @@ class Filled:
                 # Half way between a sheet and nothing.
                 filled[i] = np.quantile(inside, _LEAST) >= max(0.5 * float(np.median(beside)), 1.0)
         return filled
+
+    def _tube(self, spokes: FloatArray, middle: FloatArray) -> bool:
+        """Whether observations lie along the axis of a loop with ``spokes`` [n, 3] from its ``middle``, and not around.
+
+        Counted are those within some windows of the axis, and those in a ring of the same area beside them.
+        """
+        assert self._tree is not None
+        axis = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
+        axis /= max(float(np.linalg.norm(axis)), np.finfo(float).tiny)
+        reach = np.hypot(_ALONG[-1], np.sqrt(2.0) * _ASIDE[-1]) * self._window
+        away = (self._observations[self._tree.query_ball_point(middle, reach)] - middle) / self._window
+        height = away @ axis
+        inside = np.abs(height) < _ALONG[-1]
+        aside, height = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))[inside], height[inside]
+        for radius in _ASIDE:
+            along = np.histogram(height[aside < radius], _ALONG)[0]
+            around = np.sum(aside < np.sqrt(2.0) * radius) - along.sum()
+            # A sheet has as many around as inside, an even tube a third in each part.
+            if along.min() > along.sum() / 6.0 and around < along.sum() / 4.0 and along.sum() > _ENOUGH:
+                return True
+        return False
 
     def _near(self, places: FloatArray, radius: float) -> IntArray:
         """Number of observations within ``radius`` of each of ``places`` [n, 3]."""

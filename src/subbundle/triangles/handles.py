@@ -46,7 +46,7 @@ class Cut:
     middles: FloatArray
 
 
-Doubt = Callable[[FloatArray, IntArray, list[IntArray]], NDArray[np.bool_]]
+Doubt = Callable[[FloatArray, IntArray, list[IntArray], NDArray[np.bool_]], NDArray[np.bool_]]
 
 
 def cut_short_loops(
@@ -59,8 +59,9 @@ def cut_short_loops(
 ) -> Cut:
     """Cut and cap all loops of edges not longer than ``longest`` that separate nothing, of a manifold mesh.
 
-    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely. Loops up
-    to ``furthest`` are cut where ``doubt(vertices, faces, loops)`` is true of the shortest that goes the same way.
+    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely. Of loops
+    up to ``furthest`` those are cut of which ``doubt(vertices, faces, loops, short)`` is true, asked for the shortest
+    that goes the same way; ``short`` says which are not longer than ``longest``.
     """
     lengths: list[float] = []
     middles: list[FloatArray] = []
@@ -68,8 +69,8 @@ def cut_short_loops(
         found, marks, loops = short_loops(vertices, faces, max(longest, furthest), scale)
         _, shortest, ways = np.unique(marks, return_index=True, return_inverse=True)
         short = found[shortest] <= longest
-        if doubt is not None and not short.all():
-            short[~short] = doubt(vertices, faces, [loops[i] for i in shortest[~short]])
+        if doubt is not None and short.size:
+            short = doubt(vertices, faces, [loops[i] for i in shortest], short)
         rows = np.flatnonzero(short[ways])
         chosen = _independent(found[rows], marks[rows], [loops[i] for i in rows], len(vertices))
         if not chosen:
