@@ -3,12 +3,12 @@
 With d_c the distance from a point x to the row that chart c was made at, before anything was denoised, its nearest
 chart is the one of least
 
-    (distance to the disc of the chart)² + (1 − ε) d_c²,
+    (distance to the disc of the chart)² + (1 − ε/2) d_c²,
 
 and of the nearest few that one and the charts linked to it count with the weight (1 − d_c²/d²)³/(ε + d_c²/r_c²), d the
-distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet. The more
-charts contradict each other the smaller is ε, and the more the nearest of them counts. Every point has a nearest chart:
-beyond all of them that one is continued, and the coverage is zero.
+distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet and, in a
+layout, on the same side of a cut. The more charts contradict each other the smaller is ε, and the more the nearest of
+them counts. Every point has a nearest chart: beyond all of them that one is continued, and the coverage is zero.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blended import Blended, blend
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.graph.neighborhoods import frame_size
 
-# Charts beyond twice the dimension that are asked about a point.
-_MORE = 6
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
 _EVEN, _SHARPEST = 0.02, 1e-3
 
@@ -133,7 +132,7 @@ class NearestCharts:
 
     def __init__(self, places: FloatArray, rank: int) -> None:
         self._places = places
-        count = min(2 * rank + _MORE + 1, len(places))
+        count = min(frame_size(rank) + 1, len(places))
         # All but the last, which shows where the next would come in.
         self.count = max(count - 1, 1)
         self._search = NearestNeighbors(n_neighbors=count).fit(places)
