@@ -13,7 +13,7 @@ them counts. Every point has a nearest chart: beyond all of them that one is con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -81,7 +81,14 @@ class LinkedAtlas(ChartAtlas):
 
     def project(self, points: Any) -> Blended:
         """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
-        blended, held = self._blended(as_batch(points, "points", self.ambient_dim)[0])
+        found = self.considered(as_batch(points, "points", self.ambient_dim)[0])
+        kept = (found.weights > 0.0) | (found.charts == found.nearest[found.rows])
+        pairs = ("rows", "charts", "weights", "projections", "coordinates")
+        return replace(found, **{name: getattr(found, name)[kept] for name in pairs})
+
+    def considered(self, points: FloatArray) -> Blended:
+        """As `project`, with all charts near ``points`` [n, dim], also those of no weight: copying costs more."""
+        blended, held = self._blended(points)
         return blended.covered(held / self.typical)
 
     def _blended(self, given: FloatArray) -> tuple[Blended, FloatArray]:
