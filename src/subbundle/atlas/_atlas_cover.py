@@ -18,7 +18,7 @@ from subbundle.charts.base import InvertibleChart
 # the kernel, but no more than the last.
 _FEWEST, _PER_PATCH, _MOST = 4096, 2.0, 65536
 # Distance between base points, as a fraction of the radius: each place lies in several charts.
-_APART = 0.7
+APART = 0.7
 # Rounds of further base points where charts ended early, each this much denser.
 _ROUNDS, _DENSER = 4, 0.6
 # Fraction of the sites that may stay uncovered: sharp corners and specks, where there is no chart to have.
@@ -75,7 +75,7 @@ def cover(
 ) -> Cover:
     """Make charts at some of the sites, farthest first, until all of them lie in one."""
     points = found.points
-    apart = _APART * radius
+    apart = APART * radius
     chosen = farthest(points, apart, int(np.argmax(found.density)))
     charts = make(points[chosen])
     covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))

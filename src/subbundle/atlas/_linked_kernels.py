@@ -15,10 +15,9 @@ from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, pro
 
 # A path has settled when no point moves by more than this fraction of a radius.
 _SETTLED = 2e-3
-# Points of a path may go that fraction of the radius of the nearest chart from its base: beyond there is no data.
-_BEYOND = 0.6
-# Bases of the path are skipped while they are that fraction of a radius from the last one kept: fewer settle sooner.
-_STRIDE = 0.6
+# Points of a path may go that fraction of the radius of the nearest chart from its base: beyond there is no data. Bases
+# of the path are skipped while they are as near to the last one kept: fewer settle sooner.
+_WITHIN = 0.6
 # A move that leads beyond is halved so many times.
 _TRIES = 3
 
@@ -41,7 +40,7 @@ def linked_weights(
             squares[i] = _squared(points, b, places, c)
             apart = lengths[b, i] ** 2 if along else squares[i]
             beyond = max(lengths[b, i] - radii[c], 0.0)
-            score = residuals[b, i] ** 2 + beyond * beyond + (1.0 - sharp) * apart
+            score = residuals[b, i] ** 2 + beyond * beyond + (1.0 - 0.5 * sharp) * apart
             if score < least:
                 least, closest = score, i
         chart, total, inside = near[b, closest], 0.0, 0.0
@@ -135,7 +134,7 @@ def _toward(bases, frames, forms, link_starts, links, radii, nodes, charts, i, s
             middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
         exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
         chart, away = _nearest(bases, link_starts, links, c, point)
-        if away <= (_BEYOND * radii[chart]) ** 2:
+        if away <= (_WITHIN * radii[chart]) ** 2:
             step = 0.0
             for j in range(dim):
                 step += (nodes[i, j] - point[j]) ** 2
@@ -163,7 +162,7 @@ def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, n
         apart = 0.0
         for j in range(dim):
             apart += (bases[ahead, j] - nodes[count - 1, j]) ** 2
-        if apart > (_STRIDE * radii[last]) ** 2 and (count > 1 or c != end_chart):
+        if apart > (_WITHIN * radii[last]) ** 2 and (count > 1 or c != end_chart):
             for j in range(dim):
                 nodes[count, j] = bases[c, j]
             charts[count] = c

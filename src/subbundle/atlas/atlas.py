@@ -17,7 +17,7 @@ from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_points, as_positive
 from subbundle.atlas import blending
-from subbundle.atlas._atlas_cover import cover, sites
+from subbundle.atlas._atlas_cover import APART, cover, sites
 from subbundle.atlas._atlas_fans import charts_at
 from subbundle.atlas._atlas_quadrics import QUADRATIC_REACH, quadratic_charts_at, quadratic_radii
 from subbundle.atlas.atlas_mesh import mesh_of
@@ -35,9 +35,8 @@ __all__ = ["Atlas", "Blended"]
 # Radius of a chart unless given, in length scales: noise in the bundle gathers geodesics longer than 8; a local model
 # reaches no further than 3.
 _LONGEST = {"geodesic": 8.0, "quadratic": QUADRATIC_REACH}
-# Fraction of the ridge that may be bent more than quadratic charts are spaced for; denser ones are added there. And
-# their spacing as a fraction of that of larger charts, since the sites leave holes not much smaller than such a chart.
-_MOST_BENT, _CLOSER = 0.1, 0.7
+# Fraction of the ridge that may be bent more than quadratic charts are spaced for; denser ones are added there.
+_MOST_BENT = 0.1
 # Threshold ε by default, in noise levels; and never below this fraction of the length scale.
 _LEVELS, _LEAST = 4.0, 0.5
 
@@ -113,7 +112,8 @@ class Atlas(ChartAtlas):
                 limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
                 reach = float(np.quantile(limits, _MOST_BENT))
             self.threshold = _threshold(threshold, places.noise, bundle)
-            closer = _CLOSER if self._kind == "quadratic" else 1.0
+            # The sites leave holes not much smaller than such a chart.
+            closer = APART if self._kind == "quadratic" else 1.0
             found = cover(
                 places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
             )

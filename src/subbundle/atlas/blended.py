@@ -65,7 +65,7 @@ class Blended:
     @cached_property
     def n_charts(self) -> IntArray:
         """Number [batch] of charts that contribute: |B|."""
-        return np.bincount(self.rows, self.weights > 0.0, minlength=len(self.points)).astype(np.int64)
+        return np.bincount(self.rows, minlength=len(self.points))
 
     @cached_property
     def disagreement(self) -> FloatArray:

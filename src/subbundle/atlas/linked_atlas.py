@@ -3,17 +3,17 @@
 With d_c the distance from a point x to the row that chart c was made at, before anything was denoised, its nearest
 chart is the one of least
 
-    (distance to the disc of the chart)² + (1 − ε) d_c²,
+    (distance to the disc of the chart)² + (1 − ε/2) d_c²,
 
 and of the nearest few that one and the charts linked to it count with the weight (1 − d_c²/d²)³/(ε + d_c²/r_c²), d the
-distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet. The more
-charts contradict each other the smaller is ε, and the more the nearest of them counts. Every point has a nearest chart:
-beyond all of them that one is continued, and the coverage is zero.
+distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet and, in a
+layout, on the same side of a cut. The more charts contradict each other the smaller is ε, and the more the nearest of
+them counts. Every point has a nearest chart: beyond all of them that one is continued, and the coverage is zero.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -28,9 +28,8 @@ from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blended import Blended, blend
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.graph.neighborhoods import frame_size
 
-# Charts beyond twice the dimension that are asked about a point.
-_MORE = 6
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
 _EVEN, _SHARPEST = 0.02, 1e-3
 
@@ -82,7 +81,14 @@ class LinkedAtlas(ChartAtlas):
 
     def project(self, points: Any) -> Blended:
         """Project ``points`` [batch, dim] (or one point, [dim]: a batch of one) to the charts near them and blend."""
-        blended, held = self._blended(as_batch(points, "points", self.ambient_dim)[0])
+        found = self.considered(as_batch(points, "points", self.ambient_dim)[0])
+        kept = (found.weights > 0.0) | (found.charts == found.nearest[found.rows])
+        pairs = ("rows", "charts", "weights", "projections", "coordinates")
+        return replace(found, **{name: getattr(found, name)[kept] for name in pairs})
+
+    def considered(self, points: FloatArray) -> Blended:
+        """As `project`, with all charts near ``points`` [n, dim], also those of no weight: copying costs more."""
+        blended, held = self._blended(points)
         return blended.covered(held / self.typical)
 
     def _blended(self, given: FloatArray) -> tuple[Blended, FloatArray]:
@@ -133,7 +139,7 @@ class NearestCharts:
 
     def __init__(self, places: FloatArray, rank: int) -> None:
         self._places = places
-        count = min(2 * rank + _MORE + 1, len(places))
+        count = min(frame_size(rank) + 1, len(places))
         # All but the last, which shows where the next would come in.
         self.count = max(count - 1, 1)
         self._search = NearestNeighbors(n_neighbors=count).fit(places)

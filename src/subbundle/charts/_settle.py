@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle._numbers import DIFFERENCE, SINGULAR
+from subbundle._numbers import DIFFERENCE, MOST_ROUNDS, SINGULAR
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle.bundles.surroundings import Picture, Surroundings
 from subbundle.charts.chart_data import Model
-
-# Most Gauss–Newton steps: the start, nearest in the picture, is close.
-_ROUNDS = 8
 
 
 def settle(
@@ -34,7 +31,7 @@ def settle(
         ends = picture.leave(model.evaluate(v))
         return around.coordinates(targets[which], around.displacement(targets[which], ends))
 
-    for _ in range(_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         if rows.size == 0:
             return
         v = coordinates[rows]

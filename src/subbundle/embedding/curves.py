@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding._tour_kernels import shortest_tour
 
 # Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between the two kinds.
 _CURVE = 0.77
-# Rows of all starts of the tour together and the most starts, sweeps, and rows up to which it is tried: a start costs
+# Rows of all starts of the tour together and the most starts, and rows up to which it is tried: a start costs
 # their square.
-_ALL_STARTS, _MOST_STARTS, _SWEEPS, _MOST_ROWS = 2400, 8, 30, 1000
+_ALL_STARTS, _MOST_STARTS, _MOST_ROWS = 2400, 8, 1000
 # A first rough tour (one start, two sweeps) must come within this of the fraction to be worth the others.
 _WORTHWHILE = 0.05
 # The tour is closed unless its longest edge exceeds so many medians.
@@ -66,7 +67,7 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     order = np.empty(count, np.int64)
     number = min(_MOST_STARTS, _ALL_STARTS // count)
     starts = evenly(count, number)
-    for few, sweeps, wanted in ((1, 2, _CURVE - _WORTHWHILE), (number, _SWEEPS, _CURVE)):
+    for few, sweeps, wanted in ((1, 2, _CURVE - _WORTHWHILE), (number, MOST_ROUNDS, _CURVE)):
         shortest_tour(distances, starts[:few], sweeps, order)
         followed = _followed(distances, order, 2, 1)
         if not strict:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
+from subbundle._numbers import MOST_ROUNDS, SINGULAR
 from subbundle._types import FloatArray, IntArray
 from subbundle.embedding.rigid_charts import RigidCharts
 from subbundle.embedding.scaling import Stress
@@ -22,9 +23,7 @@ from subbundle.embedding.scaling import Stress
 # Most rounds, of which a few suffice, and halvings of a step that does not gain.
 _ROUNDS, _HALVINGS = 25, 4
 # Relative gain of E below which the rounds end, and accuracy of the conjugate gradients.
-_SETTLED, _TOL, _MOST = 3e-4, 1e-2, 200
-# Added to the diagonal, as a fraction of it: rigid motions of the whole cost nothing.
-_RAISED = 1e-8
+_SETTLED, _TOL = 3e-4, 1e-2
 # Rows per cluster of the preconditioner: its dense factor has the size n/this · k(k + 1)/2, at most as large as this.
 _PER_CLUSTER, _MOST_COARSE = 12, 2400
 
@@ -101,8 +100,9 @@ def _conjugate_gradients(
     direction = solve(left)
     size = float(np.sum(left * direction))
     first = size
-    raised = _RAISED * (charts.degrees + mu * stress.degrees)[:, None]
-    for _ in range(_MOST):
+    # Rigid motions of the whole cost nothing.
+    raised = SINGULAR * (charts.degrees + mu * stress.degrees)[:, None]
+    for _ in range(MOST_ROUNDS):
         moved = charts.product(direction) + mu * stress.product(direction) + raised * direction
         length = size / max(float(np.sum(direction * moved)), 1e-300)
         solution += length * direction

@@ -97,7 +97,7 @@ class LaidOutAtlas:
         on what grounds. ``novelty`` is how far beyond the disc of the nearest chart a point lies, along it."""
         points = np.ascontiguousarray(points)
         each = blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
-        return Located.joined([self._placed(self._opened.project(points[part])) for part in each])
+        return Located.joined([self._placed(self._opened.considered(points[part])) for part in each])
 
     def _placed(self, blended: Blended) -> Located:
         charts, own = blended.charts, blended.own_coordinates

@@ -36,8 +36,6 @@ _EVEN, _POWER = 0.2, 4.0
 _LOOSE = 1e-4
 # The charts' own scale of the graph distances is kept within these; a free one would let the layout shrink.
 _SCALES = (0.5, 1.0)
-# Rounds of plain stress where it is asked for, and the move that ends them.
-_STRESS_ROUNDS = (100, 1e-4)
 # A joint layout may predict the rows that much worse than distances alone.
 _WORSE = 1.02
 # Residual above which charts contradict each other.
@@ -158,7 +156,7 @@ def _tied(
     """
     if metric == "stress":
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
-        positions = plain.minimised(found.positions, *_STRESS_ROUNDS)
+        positions = plain.minimised(found.positions)
         return positions, float("inf"), prediction_error(points, positions)
     tie = _LOOSE
     if metric == "auto" and residual > CONTRADICTION:
@@ -207,7 +205,7 @@ def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour)
         around = np.abs(place[near] - place[:, None]) > _CURVE_STEPS
         edges = replace(edges, across=np.where(around, 1.0, edges.across))
     stress = Stress(np.arange(count), closed.distances())
-    positions = stress.minimised(landmark_scaling(stress.landmarks, stress.distances, rank), 60, 1e-4)
+    positions = stress.minimised(landmark_scaling(stress.landmarks, stress.distances, rank))
     links = [_ring(tour, closes) for closes in (closed.closed, tour.closed)]
     members = chart_members(edges, fits.forms)
     return NodeLayout(

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import eigsh
 
+from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray
 
 # Distances below this fraction of the longest get no more weight: 1/d² would tie equal rows with infinite strength.
@@ -87,7 +88,7 @@ class Stress:
         far = self.distances > np.median(self.distances)
         return float(np.median(self._apart(positions)[far] / self.distances[far])) if far.any() else 1.0
 
-    def minimised(self, positions: FloatArray, rounds: int, tol: float) -> FloatArray:
+    def minimised(self, positions: FloatArray, rounds: int = MOST_ROUNDS, tol: float = 1e-4) -> FloatArray:
         """Positions [n, k] after at most ``rounds`` rounds of majorisation, fewer when moves fall below ``tol``."""
         solve = self._solver()
         for _ in range(rounds):

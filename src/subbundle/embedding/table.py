@@ -36,8 +36,6 @@ from subbundle.local.neighbor_frames import leading_directions
 _MOST_NODES = 4000
 # Nodes in the neighbourhood that a fit averages over: more of them carry the same information.
 _PER_FIT = 30
-# Neighbours of the graph whose gaps tell components, beyond twice the dimension.
-_COMPONENT_NEIGHBORS = 6
 # A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
 _REACH = 1.5
 # Gap between two components, as a fraction of the width of the largest.
@@ -118,10 +116,10 @@ def _denoising(rows: FloatArray, weights: FloatArray, rank: int, bandwidth: floa
 
 
 def _components(nodes: FloatArray, rank: int) -> IntArray:
-    size = min(2 * rank + _COMPONENT_NEIGHBORS, len(nodes) - 1)
+    size = min(frame_size(rank), len(nodes) - 1)
     if size < 1:
         return np.zeros(len(nodes), np.int64)
-    edges = neighborhoods(nodes, nearest_rows(nodes, size), rank, frame_neighbors=min(size, frame_size(rank)))
+    edges = neighborhoods(nodes, nearest_rows(nodes, size), rank, frame_neighbors=size)
     return graph_of(nodes, edges).components
 
 

@@ -97,7 +97,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     n_neighbors_ : int
         Neighbours in a chart.
     atlas_, bundle_ : subbundle.embedding.laid_out_atlas.LaidOutAtlas, subbundle.PrincipalSubbundle
-        Charts and their layout, and the subbundle of their nodes at their size, in the kept components.
+        Charts (``atlas_.atlas``) and their layout, and the subbundle of their nodes at their size, in the kept
+        components.
     base_point_ : [n_features]
         Only with a ``base_point``: the point of the shape nearest to it.
     mean_, axes_, noise_, n_features_in_, feature_names_in_
