@@ -27,7 +27,7 @@ BUDGET = {
     "cloud": (520, 8),
     "commands": (2440, 17),
     "diagnostics": (900, 36),
-    "distributed": (4440, 82),
+    "distributed": (4440, 77),
     "embedding": (2500, 68),
     "estimators": (2080, 22),
     "experiments": (1620, 39),
