@@ -166,3 +166,9 @@ def test_bad_arguments_are_named():
         datasets.torus(5, major=1.0, minor=1.5)
     with pytest.raises(ValueError, match="points must have 3 coordinates per point"):
         datasets.bumpy_sphere(5).distance(np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("generate", [datasets.sphere, datasets.swiss_roll, datasets.curve_in_plane, datasets.head])
+def test_more_points_than_memory_holds_are_refused(generate):
+    with pytest.raises(MemoryError, match=r"A dataset of so many points would hold .* Pass a smaller n\."):
+        generate(10**30)

@@ -155,10 +155,36 @@ def test_estimators_refuse_what_is_no_table_in_a_sentence(name, value, error, me
         getattr(sb, name)().fit(value)
 
 
-@pytest.mark.parametrize("value", [[["a", "b"], ["1", "2"]], np.array([[1.0, "north"]], object)])
-def test_estimators_refuse_text_in_a_sentence(value):
-    with pytest.raises(ValueError, match=r"X must hold numbers: could not convert .* Drop or encode what is not one\."):
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            [["a", "b"], ["1", "2"]],
+            r"2 of 2 do not, such as 0 with 'a'\. .* np\.delete\(X, \[0, 1\], axis=1",
+        ),
+        (
+            np.array([[1.0, "north"]], object),
+            r"1 of 2 do not, such as 1 with 'north'\. .* np\.delete\(X, \[1\], ",
+        ),
+    ],
+)
+def test_estimators_refuse_text_in_a_sentence(value, message):
+    with pytest.raises(ValueError, match=rf"X must hold numbers in every column; {message}.* or encode them first\."):
         sb.AtlasEmbedding().fit(value)
+
+
+@pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance", "SurfaceReconstructor"])
+@pytest.mark.parametrize("kind", ["text", "category", "date"])
+def test_estimators_name_the_columns_that_hold_no_numbers(name, kind):
+    pandas = pytest.importorskip("pandas")
+    values = {
+        "text": ["red"] * 8, "category": pandas.Categorical(["red", "blue"] * 4),
+        "date": pandas.date_range("2020-01-01", periods=8),
+    }  # fmt: skip
+    table = pandas.DataFrame({"x": np.arange(8.0), "colour": values[kind], "y": ["1.5"] * 8, "n": np.arange(8)})
+    message = r"1 of 4 do not, such as 'colour' with .*X\.drop\(columns=\['colour'\]\), or encode them first, pd\.get"
+    with pytest.raises(ValueError, match=rf"X must hold numbers in every column; {message}"):
+        getattr(sb, name)().fit(table)
 
 
 @pytest.mark.parametrize("make", [sb.spaces.Sphere, sb.spaces.Hyperbolic, sb.spaces.SPD, sb.spaces.SO])

@@ -96,12 +96,40 @@ def readable(value: Any, name: str) -> Any:
 def tabular(value: Any, name: str) -> Any:
     """`readable` for tables that scikit-learn converts: what is neither a number nor the text of one is refused."""
     value = readable(value, name)
-    if getattr(getattr(value, "dtype", None), "kind", "-") in "USO":
-        try:
-            np.asarray(value).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{name} must hold numbers: {error}. Drop or encode what is not one.") from None
+    framed = hasattr(value, "iloc") and hasattr(value, "columns")
+    if not framed and getattr(getattr(value, "dtype", None), "kind", "-") not in "USO":
+        return value
+    columns = value.items() if hasattr(value, "iloc") else enumerate(np.atleast_2d(np.asarray(value).T))
+    refused = {label: entry for label, column in columns for entry in _no_number(column)}
+    if refused:
+        labels, entry = list(refused)[:5], next(iter(refused.values()))
+        without = f"{name}.drop(columns={labels})" if framed else f"np.delete({name}, {labels}, axis=1)"
+        encoded = f", pd.get_dummies({name})" if framed else ""
+        # In scikit-learn's words for what is neither text nor number.
+        what = (
+            f"{entry!r:.60}"
+            if isinstance(entry, str)
+            else f"{entry!r:.60}, where an argument must be a string or a number"
+        )
+        raise (ValueError if isinstance(entry, str) else TypeError)(
+            f"{name} must hold numbers in every column; {len(refused)} of {value.shape[-1]} do not, such as "
+            f"{labels[0]!r} with {what}. Leave them out, {without}, or encode them first{encoded}."
+        )
     return value
+
+
+def _no_number(column: Any) -> Iterator[Any]:
+    """The first entry of ``column`` that is no number and does not read as one, if there is one."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "fiubc":  # complex numbers scikit-learn refuses itself
+        return
+    entries = np.asarray(column).ravel()
+    for entry in entries if kind in "OUS" else entries[:1].astype(str):
+        try:
+            float(np.nan if entry is None else entry)
+        except (TypeError, ValueError):
+            yield str(entry) if isinstance(entry, str) else entry
+            return
 
 
 def as_bundle(value: Any) -> Any:

@@ -21,7 +21,7 @@ from subbundle._closest import StarSurface, distance_to_arc, distance_to_curve, 
 from subbundle._head import head_surface
 from subbundle._html import card, dots
 from subbundle._types import FloatArray
-from subbundle._validation import as_integer, as_nonnegative, as_points, as_positive
+from subbundle._validation import as_integer, as_nonnegative, as_points, as_positive, check_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,9 @@ def _bumpy_surface() -> StarSurface:
 
 
 def _start(n: Any, seed: Any) -> tuple[np.random.Generator, int]:
-    return np.random.default_rng(as_integer(seed, "seed", low=0)), as_integer(n, "n", low=1)
+    count = as_integer(n, "n", low=1)
+    check_room(8.0 * count, "A dataset of so many points", "Pass a smaller n.")
+    return np.random.default_rng(as_integer(seed, "seed", low=0)), count
 
 
 def _dataset(

@@ -266,3 +266,9 @@ class TestBadInput:
         with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 60 observations"):
             model = PrincipalSubmanifold().fit(bowl)
         assert np.isfinite(model.embedding_).all()
+
+
+def test_one_chart_of_very_many_dimensions_is_refused():
+    rows = np.random.default_rng(0).standard_normal((60, 15))
+    with pytest.raises(ValueError, match=r"n_components must be at most 12 .* got 14\. Use AtlasEmbedding"):
+        PrincipalSubmanifold(14, bandwidth=3.0, reduce_dim=None).fit(rows)

@@ -6,6 +6,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import kstest
 
 from subbundle.geodesics import directions
+from subbundle.geodesics.directions import default_count
 
 
 def nearest_distance(points):
@@ -66,3 +67,8 @@ def test_same_each_time_and_checked():
         directions(0, 5)
     with pytest.raises(TypeError, match=r"n must be an integer >= 1; got 2\.5"):
         directions(3, 2.5)
+
+
+def test_directions_double_up_to_rank_five_and_then_grow_as_a_quadratic_function_has_coefficients():
+    assert [default_count(k) for k in range(1, 6)] == [2, 100, 200, 400, 800]
+    assert [default_count(k) for k in (6, 28)] == [64 * 21, 64 * 406]

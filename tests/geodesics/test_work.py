@@ -1,11 +1,14 @@
 """What a search and a geodesic may cost where every evaluation of the field takes hundreds of logs on a manifold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import subbundle as sb
 from subbundle.bundles import Constant, SphereTangent
 from subbundle.bundles.base import sparing
+from subbundle.flow.integrate import most_steps
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import levenberg
 from subbundle.geodesics.shooting import Shots
@@ -35,6 +38,37 @@ def test_a_geodesic_ends_after_a_thousand_steps_unless_told_otherwise():
     assert ended.status == sb.Status.TOO_MANY_STEPS
     assert ended.n_evaluations <= 2 + 8 * 1000  # one more after each step, where a manifold projects it
     assert sb.geodesic(bundle, [0, 0, 1.0], [1.0, 0.0], max_steps=10_000, **options).status == sb.Status.OK
+
+
+class Rough(Slow):
+    """The same with a force that changes sign within a millionth of the length scale: no step is long enough."""
+
+    def field(self, points, covectors):
+        found = super().field(points, covectors)
+        return replace(found, force=found.force + 1e3 * np.sign(np.sin(1e6 * points)))
+
+
+def test_a_geodesic_ends_after_twenty_steps_a_length_scale_whatever_its_neighbours_are():
+    bundle = Rough(np.eye(3)[:, :2])
+    run = sb.flow.integrate(bundle, np.zeros((2, 3)), np.eye(3)[:2] * [[1.0], [7.0]], np.array([4.0]))
+    assert (run.status == sb.Status.TOO_MANY_STEPS).all()
+    # Seven stages a step, the first of them kept; rows are as long as they are fast.
+    assert (run.n_evaluations <= 2 + 7 * 20 * np.array([4.0, 28.0])).all()
+    alone = sb.flow.integrate(bundle, np.zeros((1, 3)), np.eye(3)[:1], np.array([4.0]))
+    np.testing.assert_array_equal(alone.end_points[0], run.end_points[0])
+    # A finer tolerance takes more steps, 10^(1/5) for each digit, and may.
+    assert most_steps(bundle, 4.0, 1e-11) == 10 * most_steps(bundle, 4.0) == 800
+
+
+def test_a_submanifold_has_fewer_geodesics_and_a_bound_for_all_of_them():
+    bundle = Rough(np.eye(3)[:, :2])
+    found = sb.submanifold(bundle, [0, 0, 1.0], 1000.0, step=100.0)
+    assert found.n_geodesics == 25
+    assert (found.status == sb.Status.TOO_MANY_STEPS).all()
+    assert found.geodesics.n_evaluations.sum() <= 25 * 2 + 7 * 4000
+    # What was not reached is said to be so, and no point stands for it.
+    assert not found.valid[1:].any()
+    assert sb.submanifold(bundle, [0, 0, 1.0], 1.0, step=0.5, n_geodesics=80, max_steps=3).n_geodesics == 80
 
 
 @pytest.mark.parametrize("search", [levenberg, bfgs])

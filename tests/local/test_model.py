@@ -5,8 +5,10 @@ import pytest
 
 import subbundle as sb
 from subbundle._types import Status
+from subbundle.local.many_fits import Fit, Seen
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
+from subbundle.local.tuning import FLATNESS
 
 
 def plane(n, noise, seed, dim=3):
@@ -196,3 +198,29 @@ def test_a_cut_of_zero_keeps_what_lies_on_the_quadric():
     assert (model.status == sb.Status.OK).all()
     # Rounding of coordinates of size one, summed over a few hundred neighbours.
     np.testing.assert_allclose(model.points[:, 2], 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [120, 12])
+def test_the_quadric_of_many_dimensions_is_a_penalised_least_squares_fit(n):
+    # With 12 neighbours 18 slopes cannot be told apart: what they do not have stays zero, whoever solves.
+    rng = np.random.default_rng(4)
+    rank, points = 18, rng.standard_normal((n, 20))
+    weights = rng.uniform(0.1, 1.0, n)
+    seen = Seen(
+        np.zeros(20), points, np.arange(n), weights, float(weights @ weights), float(weights.sum()), 0.0, np.zeros(20),
+        2.0, 0.0, np.ones(rank + 1), np.eye(20)[:, :rank],
+    )  # fmt: skip
+    fit = Fit(seen)
+    tau, heights = points[:, :rank] / 2.0, points[:, rank:] / 2.0
+    first, second = np.triu_indices(rank)
+    design = np.column_stack([np.ones(n), tau, tau[:, first] * tau[:, second]])
+    penalty = np.sqrt(FLATNESS * seen.squares / seen.mass)
+    below = np.diag(np.where(np.arange(design.shape[1]) > rank, penalty, 0.0))
+    stacked = np.vstack([np.sqrt(weights)[:, None] * design, below])
+    right = np.vstack([np.sqrt(weights)[:, None] * heights, np.zeros((len(below), 2))])
+    expected, *_ = np.linalg.lstsq(stacked, right, rcond=None)
+    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / seen.mass
+    if n > rank + 1:
+        np.testing.assert_allclose(fit.coefficients[:, rank:], expected, atol=1e-9)
+    # Below, the solution is one of many with the same residual.
+    np.testing.assert_allclose(fit.residual, residual, rtol=1e-6, atol=1e-9)

@@ -5,7 +5,7 @@ import numpy as np
 from subbundle import datasets
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.graph.neighborhoods import nearest_rows
-from subbundle.local.neighbor_curvature import curved_fits
+from subbundle.local.neighbor_curvature import _mean_over, curved_fits, fit_size
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, leave_one_out
 
 
@@ -37,8 +37,7 @@ def test_leaving_out_by_formula_is_leaving_out():
     near = np.argsort(np.linalg.norm(points - points[0], axis=1))[None, 1:]
     weights = distance_weights(np.linalg.norm(points[near] - points[0], axis=2), np.ones(near.shape))
     frames = np.eye(3)[None, :2]
-    shown = leave_one_out(points, np.repeat(near, 15, axis=0), np.repeat(weights, 15, axis=0),
-                          np.repeat(frames, 15, axis=0), np.array([0.1]))[0, 0]  # fmt: skip
+    shown = leave_one_out(points, points[:1], near, weights, frames, np.array([0.1]), 2)[0, 0]
     offsets = points[near[0]] - points[0]
     scale = np.sqrt(np.sum(weights[0] * np.sum(offsets**2, axis=1)))
     u, v = offsets[:, 0] / scale, offsets[:, 1] / scale
@@ -73,3 +72,32 @@ def test_directions_on_a_sphere_are_those_of_great_circles():
     # A great circle at the angle θ has τ = sin θ: θ = τ + τ³/6 to third order, in the same direction.
     lengths = np.linalg.norm(tau, axis=2, keepdims=True)
     np.testing.assert_allclose(found, tau * (1.0 + lengths**2 / 6.0), rtol=1e-12)
+
+
+def test_of_large_fits_some_nodes_speak_for_those_around_them():
+    # Two clusters; the first node of each was asked, and the third cluster has nobody to ask.
+    members = np.repeat(np.arange(9).reshape(3, 3), 3, axis=0)
+    errors = np.full((9, 2), np.nan)
+    errors[[0, 3]] = [[1.0, 2.0], [4.0, 3.0]]
+    means = _mean_over(errors, members)
+    np.testing.assert_array_equal(means[[1, 5, 8]], [[1.0, 2.0], [4.0, 3.0], [2.5, 2.5]])
+    errors[:] = np.random.default_rng(0).random((9, 2))
+    np.testing.assert_allclose(means_of_known(errors, members), _mean_over(errors, members), rtol=1e-15)
+
+
+def means_of_known(errors, members):
+    return np.array([np.mean([errors[j] for j in row], axis=0) for row in members])
+
+
+def test_a_shape_of_many_dimensions_gets_planes_of_few_neighbours():
+    # A quadric of rank 24 has 325 coefficients; a flat shape needs none of them.
+    rng = np.random.default_rng(3)
+    frame = np.linalg.qr(rng.standard_normal((30, 24)))[0]
+    points = rng.standard_normal((200, 24)) @ frame.T
+    assert fit_size(24) == 50
+    assert fit_size(20) == 462
+    found, misfit = curved_fits(points, np.ones(200), nearest_rows(points, 60), 24)
+    # Every tangent space is the shape itself.
+    np.testing.assert_allclose(found.frames @ frame @ frame.T, found.frames, atol=1e-8)
+    assert not found.forms.any()
+    assert misfit < 1e-6

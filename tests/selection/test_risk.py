@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from subbundle.cloud import Cloud
+from subbundle.selection._ladder import n_queries, parts
 from subbundle.selection._risk import compare
 from subbundle.selection._statistics import Estimate, Statistic, points_product
 
@@ -69,3 +71,20 @@ def test_the_climb_ends_once_the_risk_has_risen():
     risks = compare(statistic, parts, 100, np.zeros((QUERIES, 3)), 0.5, 1e6)
     assert risks.total[-1, 0] > 4.0 * risks.total.min()
     assert risks.total[-2, 0] <= 4.0 * risks.total.min()
+
+
+@pytest.mark.parametrize("rank", [9, 16, 28, 39])
+def test_the_work_of_a_risk_is_bounded_whatever_the_rank(rank):
+    cloud = Cloud(np.random.default_rng(0).standard_normal((999, rank + 1)))
+    queries, those = parts(cloud, rank)
+    unknowns = 1 + rank + rank * (rank + 1) // 2
+    work = len(queries) * len(those) * unknowns**2 * (len(those[0]) + unknowns / 6.0)
+    # Eight queries are left in any case; of rank 28 they cost three times the bound, of rank 39 ten times.
+    assert work <= 3e9 or len(queries) == 8
+    # They are spread over the cloud, not its first rows.
+    assert np.ptp(queries[:, 0]) > 1.0
+
+
+def test_low_ranks_are_asked_at_as_many_places_as_before():
+    for rank, dim, asked in ((1, 2, 400), (2, 3, 400), (5, 6, 400), (2, 50, 64)):
+        assert n_queries(Cloud(np.random.default_rng(0).standard_normal((1000, dim))), rank) == asked

@@ -7,16 +7,16 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import check_room
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, sparing
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_data import ChartData
-from subbundle.charts.fan import Fan, end_where_the_picture_does, most_steps, pictured
+from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
 from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
-from subbundle.flow import integrate
+from subbundle.flow.integrate import integrate, most_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 
@@ -45,7 +45,7 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
     if bundle.rank == 1:
         return 2
     if bundle.rank > 2:
-        return default_count(bundle.rank)
+        return default_count(bundle.rank) // (4 if sparing(bundle, 10) < 10 else 1)  # as in one chart
     return int(np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST, MOST_GEODESICS))
 
 
@@ -65,7 +65,7 @@ def _together(
     duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
-    starts, most = np.repeat(bases, len(every), axis=0), most_steps(bundle, longest)
+    starts, most = np.repeat(bases, len(every), axis=0), int(most_steps(bundle, longest))
     run = integrate(bundle, starts, covectors, times, unit_speed=True, tol=0.01 * TOL, max_steps=most)
     max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []

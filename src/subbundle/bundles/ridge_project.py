@@ -60,7 +60,8 @@ def ridge_project(
         Known in closed form or learned from data, as `PrincipalSubbundle`.
     points : [batch, d] or [d]
     order : {1, 2}
-        2 corrects the ridge for the curvature of the cloud.
+        2 corrects the ridge for the curvature of the cloud, by a quadric: 4, 14, 44 ms a row and step for ranks 16,
+        28 and 39 with a thousand neighbours.
     tol : float
         Steps shorter than this fraction of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
         steps shrink fast. Noise moves the ridge by more.

@@ -15,15 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
-from subbundle.bundles.base import Subbundle, sparing
+from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
-from subbundle.flow import integrate
+from subbundle.flow.integrate import integrate, most_steps
 from subbundle.geodesics.start import covectors_from_coordinates
-
-# Steps of the integrator per length scale, on average over a stage, after which a geodesic is given up: most take 5 to
-# 15. One that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its
-# fields, and has long ceased to be the shortest. And where steps are expensive.
-_MOST_STEPS, _SPARED_STEPS = 50, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +91,7 @@ def trace(
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
-        most = most_steps(bundle, times[-1])
+        most = int(most_steps(bundle, times[-1]))
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
@@ -146,12 +141,6 @@ def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors:
     result = np.full((2, *points.shape[:2], seen.shape[2]), np.nan)
     result[:, known] = seen
     return result
-
-
-def most_steps(bundle: Subbundle, length: float) -> int:
-    """Steps of the integrator after which a geodesic of this ``length`` is given up."""
-    rate = _MOST_STEPS if sparing(bundle, 10) == 10 else _SPARED_STEPS
-    return max(int(rate * length / bundle.length_scale), rate)
 
 
 def end_where_the_picture_does(

@@ -26,6 +26,7 @@ from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, n
 from subbundle.selection.components import principal_components, telling_components
 from subbundle.selection.gap import mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
+from subbundle.selection.work import affordable_fits
 
 # Observations looked at closely.
 _QUERIES = 500
@@ -232,7 +233,7 @@ def _report(
         # Pure noise and lattices can have no subspace at all: that is a finding, not a failure.
         refused = " ".join(str(error).split())
     else:
-        queries = cloud.at(cloud.sample(_QUERIES)) + cloud.centre
+        queries = cloud.at(cloud.sample(min(_QUERIES, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))

@@ -43,6 +43,9 @@ CONTRADICTION = 0.03
 # A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
 # worse than cut ones, a cut through others gains at most a twentieth (benchmarks/tables.py).
 _MENDED = 0.5
+# Rank up to which charts are laid out as rigid pieces unless asked for, with k (k − 1)/2 turns each: 17 s for 1000 rows
+# of rank 6, 44 s of rank 8. Beyond it the distances decide.
+_MOST_RIGID = 6
 # Steps along a curve that its charts hold.
 _CURVE_STEPS = 2
 
@@ -107,6 +110,7 @@ def lay_out_nodes(
         edges = neighborhoods(points, near[:, :size], rank, frame_neighbors=size, frames=fits.frames)
         found = skeleton_of(points, edges, graph_of(points, edges).joined())
     start, joined, cut = found.positions, found.lengths, 0.0
+    metric = "stress" if metric == "auto" and rank > _MOST_RIGID else metric
     # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
     wanted = np.inf if metric == "rigid" else CONTRADICTION
     members, charts, positions, residual = _loose(found, fits, start, wanted)
@@ -138,6 +142,8 @@ def _loose(
     """
     members = chart_members(found.edges, fits.forms)
     charts = RigidCharts(members, len(start))
+    if charts.rank > _MOST_RIGID and np.isfinite(wanted):
+        return members, charts, start, 0.0
     clusters = compact_clusters(found.lengths, charts.rank)
     goal = wanted**2 * charts.size
     positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0, goal=goal)

@@ -59,8 +59,9 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         `subbundle.log` near it. None: centred, along the principal axes.
     metric : {"auto", "rigid", "stress", "precomputed"}
         Lay charts out as rigid pieces, follow distances along the shape, or (``"auto"``) weigh the two by how far
-        charts contradict each other; ``metric_`` reports which prevailed. ``"precomputed"``: as ``"auto"``, but ``X``
-        holds the distances [n_samples, n_samples] between rows, and `transform` takes distances to the training rows.
+        charts contradict each other; ``metric_`` reports which prevailed. Above 6 components ``"auto"`` is the
+        distances: rigid pieces take minutes there. ``"precomputed"``: as ``"auto"``, but ``X`` holds the distances
+        [n_samples, n_samples] between rows, and `transform` takes distances to the training rows.
     closed : {"cut", "raise"}
         What to do with a shape that closes up (circle, cylinder, sphere, Möbius strip) and cannot be laid out in one
         piece: cut it open far from its centre, or refuse.

@@ -43,8 +43,8 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     Parameters
     ----------
     n_components : int or "auto"
-        k, the dimension of the submanifold; below the number of features. ``"auto"``: that of the data, see
-        `subbundle.selection.choose_rank`.
+        k, the dimension of the submanifold; below the number of features, and at most 12: geodesics go in all
+        directions. ``"auto"``: that of the data, see `subbundle.selection.choose_rank`.
     bandwidth : float, "auto" or "local"
         Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
         estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`. ``"local"``: one for every

@@ -66,13 +66,20 @@ class _Rows(ActiveRows):
     error: FloatArray  # ε of the last accepted step
     cautious: BoolArray  # the last step was refused: do not grow the next one
     attempts: IntArray
+    most: IntArray  # attempts that it may make
     following: IntArray  # index of the first output not yet written
 
 
-def dopri5(bundle: Subbundle, rows: ActiveRows, times: FloatArray, out: Output, *, tol: float, max_steps: int) -> None:
-    """Integrate ``rows``, at unit speed, to ``times[-1]``, and write states and ends to ``out``."""
+def dopri5(
+    bundle: Subbundle, rows: ActiveRows, times: FloatArray, out: Output, *, tol: float, max_steps: int | IntArray
+) -> None:
+    """Integrate ``rows``, at unit speed, to ``times[-1]``, and write states and ends to ``out``.
+
+    ``max_steps`` is one number or one per row.
+    """
     scale = float(bundle.length_scale)
     active = _start(rows, times, tol, scale)
+    active.most[:] = max_steps
     while active.index.size:
         remaining = active.goal - active.travelled
         last = active.step >= remaining
@@ -90,7 +97,7 @@ def dopri5(bundle: Subbundle, rows: ActiveRows, times: FloatArray, out: Output, 
         _advance(active, accepted, state, slopes[-1], travelled)
         _land(bundle, active, accepted & ~last)
         _choose_step(active, accepted, attempt.status, step, error, scale)
-        _end_rows(out, active, accepted & last, attempt.status, accepted, scale, max_steps)
+        _end_rows(out, active, accepted & last, attempt.status, accepted, scale)
 
 
 def _start(rows: ActiveRows, times: FloatArray, tol: float, scale: float) -> _Rows:
@@ -106,6 +113,7 @@ def _start(rows: ActiveRows, times: FloatArray, tol: float, scale: float) -> _Ro
         error=np.full(n, 1e-4),
         cautious=np.zeros(n, bool),
         attempts=np.zeros(n, np.int64),
+        most=np.zeros(n, np.int64),
         following=np.full(n, int(times[0] == 0.0)),
     )  # fmt: skip
 
@@ -183,11 +191,10 @@ def _end_rows(
     status: StatusArray,
     accepted: BoolArray,
     scale: float,
-    max_steps: int,
 ) -> None:
     """Take out the rows that have arrived or cannot go on, with the reason."""
     failed = status != Status.OK
-    reason = np.where(active.attempts >= max_steps, np.int8(Status.TOO_MANY_STEPS), np.int8(Status.OK))
+    reason = np.where(active.attempts >= active.most, np.int8(Status.TOO_MANY_STEPS), np.int8(Status.OK))
     underflow = ~accepted & ~failed & (active.step < _SHORTEST_STEP * scale)
     reason = np.where(underflow, np.int8(Status.STEP_UNDERFLOW), reason)
     # The step that failed has been halved already.

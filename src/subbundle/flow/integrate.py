@@ -37,6 +37,10 @@ METHODS = ("dopri5", *_FIXED_STEP)
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
 # Error per step of dopri5 unless given, relative to the length scale: far below what noisy data determine.
 DEFAULT_TOL = 1e-6
+# Steps of dopri5 per length scale, on average, after which a geodesic of a chart is given up: most take 5 to 15. One
+# that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
+# has long ceased to be the shortest. And where steps are expensive, of any geodesic.
+_MOST_STEPS, _SPARED_STEPS = 50, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,8 @@ def integrate(
     step : float, optional
         For the others: longest step, an arc length.
     max_steps : int, optional
-        Steps, rejected ones included, after which a row ends with `Status.TOO_MANY_STEPS`. Unless given 10000, or 1000
-        on manifolds without closed forms (`RiemannianSubbundle`).
+        Steps, rejected ones included, after which a row ends with `Status.TOO_MANY_STEPS`. Unless given 10000; on
+        manifolds without closed forms (`RiemannianSubbundle`) 1000, and of dopri5 20 per length scale.
 
     Examples
     --------
@@ -121,7 +125,7 @@ def integrate(
             "Repeat the shorter one with np.broadcast_to."
         )
     times = _as_times(times)
-    max_steps = sparing(bundle, 10_000) if max_steps is None else as_integer(max_steps, "max_steps", low=1)
+    most: int | IntArray = sparing(bundle, 10_000) if max_steps is None else as_integer(max_steps, "max_steps", low=1)
     check_room(
         4.0 * points.size * times.size, "Geodesics at so many times", "Pass fewer times, or fewer geodesics at once."
     )
@@ -130,9 +134,18 @@ def integrate(
         if isinstance(bundle, Projecting):
             points, covectors = bundle.project(points, covectors)
         out, rows, speed = _prepare(bundle, points, covectors, times, unit_speed)
-        solve(bundle, rows, times, out, max_steps=max_steps)
+        if max_steps is None and method == "dopri5" and sparing(bundle, 10) < 10:
+            most = np.minimum(most, most_steps(bundle, times[-1] * rows.pace, tol or DEFAULT_TOL))
+        solve(bundle, rows, times, out, max_steps=most)
         _land(bundle, out)
         return _finish(out, points, covectors, times, speed, unit_speed)
+
+
+def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFAULT_TOL) -> IntArray:
+    """Steps of dopri5 after which geodesics of these ``lengths`` are given up; it takes tol^(−1/5) of them."""
+    rate = _MOST_STEPS if sparing(bundle, 10) == 10 else _SPARED_STEPS
+    rate = rate * max(DEFAULT_TOL / tol, 1.0) ** 0.2
+    return np.asarray(np.maximum(rate * np.minimum(lengths / bundle.length_scale, 1e9), rate), dtype=np.int64)
 
 
 def _as_times(times: Any) -> FloatArray:

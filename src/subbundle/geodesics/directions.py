@@ -17,13 +17,16 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
 
-# Directions by default for k = 2; each further dimension doubles them.
-_ON_A_CIRCLE = 100
+# Directions by default for k = 2; each further dimension doubles them, as long as they are fewer than 64 for each of
+# the k (k + 1)/2 coefficients of a quadratic function of them, which is from k = 6 on.
+_ON_A_CIRCLE, _PER_COEFFICIENT = 100, 64
 
 
 def default_count(rank: int) -> int:
-    """Directions of a fan unless given: 2 for rank 1 (there are no more), 100 · 2^(k − 2) above."""
-    return 2 if rank == 1 else _ON_A_CIRCLE * 2 ** (rank - 2)
+    """Directions of a fan unless given: 2 for rank 1 (there are no more), 100 · 2^(k − 2) up to rank 5, then as k²."""
+    if rank == 1:
+        return 2
+    return int(min(_ON_A_CIRCLE * 2 ** (rank - 2), _PER_COEFFICIENT * rank * (rank + 1) // 2))
 
 
 def directions(rank: int, n: int) -> FloatArray:

@@ -20,11 +20,15 @@ from numpy.typing import NDArray
 from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, sparing
+from subbundle.flow.integrate import most_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 from subbundle.geodesics.tuning import COARSE_TOL
+
+# Steps of all geodesics together where each takes milliseconds, unless that is below 100 of each.
+_SPARED = 4000
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -117,10 +121,13 @@ def submanifold(
     step : float
         Δ, the distance between points along a geodesic; also the integration step of the fixed-step methods.
     n_geodesics : int, optional
-        L. Unless given 2 for rank 1 (there are no more), 100 for rank 2, and twice as many for each further dimension.
+        L. Unless given 2 for rank 1 (there are no more), 100 for rank 2, and twice as many for each further dimension
+        up to 5; a quarter on manifolds without closed forms, where a step takes milliseconds (`RiemannianSubbundle`).
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
-        below what noise and curvature leave undecided, and costs half of the default's evaluations.
+        below what noise and curvature leave undecided, and costs half of the default's evaluations. On manifolds
+        without closed forms ``max_steps`` is 20 per length scale unless given, and 4000 of all geodesics together, but
+        100 of each at least; those that end there have `Status.TOO_MANY_STEPS`.
 
     See Also
     --------
@@ -147,8 +154,9 @@ def submanifold(
             f"step must not exceed radius, or no point is left to compute; got step={step:.4g} and "
             f"radius={radius:.4g}. Pass for example step={radius / 50:.3g}."
         )
+    spared = sparing(bundle, 10) < 10
     if n_geodesics is None:
-        n_geodesics = default_count(bundle.rank)
+        n_geodesics = default_count(bundle.rank) // (4 if spared and bundle.rank > 1 else 1)
     if bundle.rank == 1:
         as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
     else:
@@ -166,6 +174,8 @@ def submanifold(
     covectors = covectors_from_coordinates(frame.vectors, unit, frame.duals)
     if method == "dopri5" and tol is None:
         tol = COARSE_TOL
+    if max_steps is None and spared:
+        max_steps = min(int(most_steps(bundle, radius)), max(_SPARED // n_geodesics, 100))
     curves = geodesic(
         bundle, base_point, covectors,
         times=distances, method=method, tol=tol, step=None if method == "dopri5" else step, max_steps=max_steps,

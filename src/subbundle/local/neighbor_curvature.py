@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._memory import blocks
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.neighbor_fits import (
     LocalPolynomials,
     distance_weights,
@@ -22,11 +22,16 @@ from subbundle.local.neighbor_fits import (
 _PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
 # Neighbours of a fit, per coefficient of a quadratic function.
 _PER_COEFFICIENT = 2
+# Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
+# time, and fewer nodes are asked; beyond four times as many (rank 21) a quadric takes a tenth of a second and more
+# neighbours than tables have, and the plane remains.
+_LARGE_FIT = 132
 
 
 def fit_size(rank: int) -> int:
     """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
-    return _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
+    size = _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
+    return size if size <= 4 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
 
 
 def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
@@ -41,7 +46,26 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
         distances[rows] = np.linalg.norm(points[members[rows]] - points[rows, None], axis=2)
     weights = distance_weights(distances, masses[members])
     flat = fit_polynomials(points, points, members, weights, rank, 1)
-    errors = leave_one_out(points, members, weights, flat.frames, _PENALTIES)
-    best = errors[members].mean(axis=1).argmin(axis=1)
-    misfit = float(np.sqrt(np.median(errors[np.arange(count), best])))
-    return fit_polynomials(points, points, members, weights, rank, 2, _PENALTIES[best]), misfit
+    size = fit_size(rank)
+    order, penalties = (2, _PENALTIES) if size > _PER_COEFFICIENT * (1 + rank) else (1, _PENALTIES[-1:])
+    # Where fits are large the penalty of a node is that of the nodes around it that were asked.
+    asked = evenly(count, int(np.ceil(count * min(_LARGE_FIT / size, 1.0) ** 2)))
+    errors = np.full((count, len(penalties)), np.nan)
+    errors[asked] = leave_one_out(
+        points, points[asked], members[asked], weights[asked], flat.frames[asked], penalties, order
+    )
+    best = _mean_over(errors, members).argmin(axis=1)
+    misfit = float(np.sqrt(np.median(errors[asked, best[asked]])))
+    if order == 1:
+        return flat, misfit
+    return fit_polynomials(points, points, members, weights, rank, 2, penalties[best]), misfit
+
+
+def _mean_over(errors: FloatArray, members: IntArray) -> FloatArray:
+    """Means [n, P] of the known rows of ``errors`` [n, P] over ``members`` [n, m]; of all where no member is known."""
+    if np.isfinite(errors).all():
+        return np.asarray(errors[members].mean(axis=1))
+    known = np.isfinite(errors[:, 0])
+    counts = known[members].sum(axis=1)[:, None]
+    sums = np.where(known[:, None], errors, 0.0)[members].sum(axis=1)
+    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), errors[known].mean(axis=0)))

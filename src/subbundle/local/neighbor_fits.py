@@ -57,6 +57,12 @@ def quadratic_features(tau: FloatArray) -> FloatArray:
     return np.asarray(tau[..., first] * tau[..., second])
 
 
+def _features(tau: FloatArray, order: int) -> FloatArray:
+    """1, τ and for order two τ_a τ_b, [b, m, features]."""
+    parts = [np.ones((*tau.shape[:2], 1)), tau] + ([quadratic_features(tau)] if order == 2 else [])
+    return np.concatenate(parts, axis=2)
+
+
 def fit_polynomials(
     points: FloatArray, queries: FloatArray, near: IntArray, weights: FloatArray, rank: int, order: int,
     penalty: FloatArray | float = 0.0,
@@ -98,8 +104,7 @@ def _fitted(offsets: FloatArray, weights: FloatArray, rank: int, order: int, pen
 def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
     """The matrices [b, features, m] that turn values at the neighbours into coefficients."""
     rank = tau.shape[2]
-    parts = [np.ones((*tau.shape[:2], 1)), tau] + ([quadratic_features(tau)] if order == 2 else [])
-    features = np.concatenate(parts, axis=2)
+    features = _features(tau, order)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
     gram = weighted @ features
     steady = SINGULAR * np.trace(gram, axis1=1, axis2=2)
@@ -110,25 +115,26 @@ def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatAr
 
 
 def leave_one_out(
-    points: FloatArray, near: IntArray, weights: FloatArray, frames: FloatArray, penalties: FloatArray
-) -> FloatArray:
-    """Mean squared normal distance [n, P] of the neighbours from the fit without them, for each of ``penalties`` [P].
+    points: FloatArray, queries: FloatArray, near: IntArray, weights: FloatArray, frames: FloatArray,
+    penalties: FloatArray, order: int,
+) -> FloatArray:  # fmt: skip
+    """Mean squared normal distance [b, P] of the neighbours from the fit without them, for each of ``penalties`` [P].
 
     With the hat matrix H of the regression, the residual of a neighbour that was left out is (x_j − Σ H_jl x_l)/(1 −
     H_jj); squared lengths follow from the Gram matrix of the normal parts, whatever their dimension.
     """
-    count, dim = points.shape
+    count, dim = queries.shape
     errors = np.empty((count, len(penalties)))
     for rows in blocks(count, near.shape[1] * dim):
-        offsets = points[near[rows]] - points[rows, None]
+        offsets = points[near[rows]] - queries[rows, None]
         tau = offsets @ frames[rows].transpose(0, 2, 1)
         normal = offsets - tau @ frames[rows]
         gram = normal @ normal.transpose(0, 2, 1)
         scale = np.sqrt(np.einsum("bm,bmd,bmd->b", weights[rows], offsets, offsets)) + 1e-300
         tau = tau / scale[:, None, None]
-        features = np.concatenate([np.ones((*tau.shape[:2], 1)), tau, quadratic_features(tau)], axis=2)
+        features = _features(tau, order)
         for i, penalty in enumerate(penalties):
-            hat = features @ _solution(tau, weights[rows], 2, np.full(len(tau), penalty))
+            hat = features @ _solution(tau, weights[rows], order, np.full(len(tau), penalty))
             left = np.eye(hat.shape[1]) - hat
             squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
             free = np.maximum(1.0 - np.einsum("bii->bi", hat), 0.05)

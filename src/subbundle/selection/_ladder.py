@@ -8,25 +8,21 @@ from scipy.spatial import cKDTree
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
-from subbundle.selection._tuning import (
-    AS_GOOD,
-    CLIP,
-    FEW_POINTS,
-    FOLDS,
-    LEAST_QUERIES,
-    MOST_OF_PART,
-    PER_COEFFICIENT,
-    QUERIES,
-    RATIO,
-)
+from subbundle.local.regression import n_features
+from subbundle.local.tuning import ENOUGH
+from subbundle.selection._tuning import AS_GOOD, CLIP, FEW_POINTS, FOLDS, LEAST_QUERIES, MOST_OF_PART, QUERIES, RATIO
+from subbundle.selection.work import affordable_fits
 
 # Neighbours per dimension that the first width is looked for among.
 _AMONG = 64
+# Queries that are left whatever each costs.
+_FEWEST = 8
 
 
-def n_queries(codimension: int, *, folds: int = 2) -> int:
+def n_queries(cloud: Cloud, rank: int, *, folds: int = 2) -> int:
     """Queries that a risk is averaged over."""
-    return int(max(QUERIES / np.sqrt(max(codimension, 1)), LEAST_QUERIES) * 2 / folds)
+    wanted = max(QUERIES / np.sqrt(max(cloud.dim - rank, 1)), LEAST_QUERIES) * 2 / folds
+    return min(int(wanted), max(affordable_fits(cloud, rank) // folds, _FEWEST))
 
 
 def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -49,18 +45,17 @@ def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
     then includes what a point's own noise does.
     """
     if cloud.n_points >= FEW_POINTS:
-        first, *halves = split(cloud, n_queries(cloud.dim - rank))
+        first, *halves = split(cloud, n_queries(cloud, rank))
         return first, halves
     observations = cloud.at(np.arange(cloud.n_points))
     fold = np.random.default_rng(0).permutation(cloud.n_points) % FOLDS
-    queries = cloud.at(cloud.sample(n_queries(cloud.dim - rank, folds=FOLDS)))
+    queries = cloud.at(cloud.sample(n_queries(cloud, rank, folds=FOLDS)))
     return queries, [observations[fold != f] for f in range(FOLDS)]
 
 
 def wanted_neighbours(rank: int, n_points: int) -> float:
     """Effective neighbours at which a quadric can be fitted: in proportion to its coefficients."""
-    coefficients = 1 + rank + rank * (rank + 1) // 2
-    return min(PER_COEFFICIENT * coefficients, MOST_OF_PART * n_points)
+    return float(min(ENOUGH * n_features(rank), MOST_OF_PART * n_points))
 
 
 def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> FloatArray:

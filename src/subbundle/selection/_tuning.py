@@ -18,8 +18,8 @@ RISEN, LEAST_RUNGS = 4.0, 5
 MOST_POOLS = 0.95
 
 # --- what is compared
-# With fewer observations two halves say nothing of each other; below the second, neighbourhoods do not.
-LEAST_POINTS, LEAST_POINTS_LOCALLY = 100, 1000
+# With fewer observations two halves say nothing of each other; with fewer than `FEW_POINTS`, neighbourhoods do not.
+LEAST_POINTS = 100
 # Queries for a shape of codimension one. A query in codimension m gives m values at once, though of one place:
 # √m times fewer do, but not fewer than the least.
 QUERIES, LEAST_QUERIES = 400, 64
@@ -32,9 +32,9 @@ STEPS, TOL = 6, 1e-2
 PLENTY = 400.0
 
 # --- what can be believed
-# Effective neighbours per coefficient of the quadric, at least: with fewer, points stay where they start, and all parts
-# agree on a place that is wrong. Small clouds give at most this fraction of a part.
-PER_COEFFICIENT, MOST_OF_PART = 1.5, 0.2
+# With fewer effective neighbours than `ENOUGH` per coefficient of the quadric points stay where they start, and all
+# parts agree on a place that is wrong. Small clouds give at most this fraction of a part.
+MOST_OF_PART = 0.2
 # Bandwidth over the noise, at least, for the same reason. Best bandwidths were seen between 1.8 and 19.
 OVER_NOISE = 1.3
 # Means are taken of values clipped at this quantile of their size: outliers count, but not without bound.

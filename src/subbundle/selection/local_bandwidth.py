@@ -29,16 +29,17 @@ from subbundle.selection._risk import compare
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection._tuning import (
     AROUND,
+    FEW_POINTS,
     KNOWN_LOCALLY,
     LANDMARKS,
     LEAST_AROUND,
-    LEAST_POINTS_LOCALLY,
     LEAST_SPREAD,
     QUERIES_LOCALLY,
     WIDEST,
     WORTH,
 )
 from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
+from subbundle.selection.work import affordable_fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def choose_local_bandwidth(
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(purpose, "purpose", PURPOSES)
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
-    if len(distinct) < LEAST_POINTS_LOCALLY:
+    if len(distinct) < FEW_POINTS:
         return _one(cloud, rank, purpose, n_jobs)
     # Two halves that share copies of one observation share its noise.
     centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
@@ -129,7 +130,7 @@ def _field(
     cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
 ) -> LocalChoice | None:
     """The chosen field in the cloud's centred coordinates; None where the risk is hardly known anywhere."""
-    queries, *halves = split(cloud, QUERIES_LOCALLY)
+    queries, *halves = split(cloud, min(QUERIES_LOCALLY, affordable_fits(cloud, rank)))
     start = pilot(queries, np.concatenate(halves), rank, LANDMARKS)
     statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:
