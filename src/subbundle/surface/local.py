@@ -58,8 +58,7 @@ class QuadricFit:
         Σ w.
     gain : [n]
         8/5 of the variance with which noise in the observations comes into the height: (M⁻¹)_00 of the normal equations
-        on an evenly sampled plane.
-        Infinite where the neighbourhood determines no quadric: such a point stays where it was.
+        on an evenly sampled plane. Infinite where there is no quadric: such a point stays where it was.
     bend : [n]
         II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
     residual : [n]
