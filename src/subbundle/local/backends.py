@@ -94,8 +94,7 @@ def walk_robust(
     def work(i: int, j: int) -> None:
         robust_rows(
             cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, general,
-            out.points[i:j], out.basis[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j],
-            out.status[i:j],
+            out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)

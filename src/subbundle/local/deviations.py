@@ -29,41 +29,31 @@ def deviations(near, count, rank, factor, fit, errors, general, tile, out, bias)
     None only surfaces in R³ are compiled.
     """
     size, columns = fit.shape
-    ends, inner = np.zeros((size, 1 + rank)), np.zeros((size, 1))
+    surface = rank == 2 and near.shape[0] == 4
+    ends, inner, lever = np.zeros((size, 1 + rank)), np.zeros((size, 1)), 0.0
     for a in range(1 + rank):
         ends[a, a] = 1.0
     solve(factor, ends)
-    lever = 0.0
-    for j in range(columns):
-        bias[j] = 0.0
+    right, own = np.zeros((size, 1)), np.zeros(columns)
     if errors > 1:
-        lever = _lever(near, count, rank, factor, fit, general, tile, inner, bias)
-    if general is None or (rank == 2 and near.shape[0] == 4):
+        if general is None or surface:
+            whole = _quartic3(near, count, fit, right, own)
+        else:
+            whole = _quartic(near, count, rank, fit, tile, right, own)
+        for f in range(size):
+            inner[f, 0] = right[f, 0]
+        solve(factor, inner)
+        for f in range(size):
+            whole -= inner[f, 0] * right[f, 0]
+        # A quartic that the neighbours do not show beside the quadric has no estimate, and no bias.
+        lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
+    for j in range(columns):
+        bias[j] = own[j] * lever
+    if general is None or surface:
         _squares3(near, count, ends, inner, out)
     else:
         _squares(near, count, rank, tile, ends, inner, out)
     out[2] *= lever * lever
-
-
-@kernel
-def _lever(near, count, rank, factor, fit, general, tile, inner, bias):
-    """Write x = G⁻¹ Σ w f h into ``inner`` [q, 1] and β̂ x_0 into ``bias``; return x_0 over what |τ|⁴ has beside f."""
-    size, columns = fit.shape
-    right, own = np.zeros((size, 1)), np.zeros(columns)
-    if general is None or (rank == 2 and near.shape[0] == 4):
-        whole = _quartic3(near, count, fit, right, own)
-    else:
-        whole = _quartic(near, count, rank, fit, tile, right, own)
-    for f in range(size):
-        inner[f, 0] = right[f, 0]
-    solve(factor, inner)
-    for f in range(size):
-        whole -= inner[f, 0] * right[f, 0]
-    # A quartic that the neighbours do not show beside the quadric has no estimate, and no bias.
-    lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
-    for j in range(columns):
-        bias[j] = own[j] * lever
-    return lever
 
 
 @kernel(fastmath=FAST)

@@ -47,10 +47,11 @@ def ball(tree, point, bandwidth, kernel, reach, apart, general, found, near):
     count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
     if general is None or (kernel != GAUSSIAN and point.size == 3 and apart < 0.0):
-        squares = _compact3(blocks, weights, found, count, point, 1.0 / (area * reach), kernel, near)
+        scale = 1.0 / (area * reach)
+        _, squares = _weighed3(blocks, weights, found, count, point, scale, kernel, reach, general, near)
         return near, count * LEAF, 0.0, squares
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
-        mass, squares = _gaussian3(blocks, weights, found, count, point, 1.0 / area, reach, near)
+        mass, squares = _weighed3(blocks, weights, found, count, point, 1.0 / area, kernel, reach, general, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
         if squares > FAINT * mass:
             return near, count * LEAF, 0.0, squares
@@ -83,8 +84,8 @@ def _room(near, count):
 
 
 @kernel(fastmath=True)
-def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
-    """Offsets and weights in one pass; return Σ w and Σ w²/v.
+def _weighed3(blocks, weights, found, count, point, scale, kernel, reach, general, near):
+    """Offsets and weights in one pass, t in units of 1/``scale``; return Σ w and Σ w²/v.
 
     What has no weight is not squeezed out: the passes that follow are too short in three dimensions for that to pay.
     """
@@ -95,8 +96,11 @@ def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             t = (y0 * y0 + y1 * y1 + y2 * y2) * scale
-            value = exp_minus(0.5 * min(t, reach))
-            value = value if t < reach else 0.0
+            if general is None or kernel != GAUSSIAN:
+                value, _ = powers(kernel, max(1.0 - t, 0.0))
+            else:
+                value = exp_minus(0.5 * min(t, reach))
+                value = value if t < reach else 0.0
             weighted = value * weights[leaf, i]
             near[0, base + i] = y0
             near[1, base + i] = y1
@@ -105,25 +109,6 @@ def _gaussian3(blocks, weights, found, count, point, scale, reach, near):
             mass += weighted
             squares += value * weighted
     return mass, squares
-
-
-@kernel(fastmath=True)
-def _compact3(blocks, weights, found, count, point, scale, power, near):
-    """The same for a compact kernel; return Σ w²/v."""
-    p0, p1, p2 = point[0], point[1], point[2]
-    squares = 0.0
-    for c in range(count):
-        leaf, base = found[c], c * LEAF
-        for i in range(LEAF):
-            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
-            value, _ = powers(power, max(1.0 - (y0 * y0 + y1 * y1 + y2 * y2) * scale, 0.0))
-            weighted = value * weights[leaf, i]
-            near[0, base + i] = y0
-            near[1, base + i] = y1
-            near[2, base + i] = y2
-            near[3, base + i] = weighted
-            squares += value * weighted
-    return squares
 
 
 @kernel(fastmath=True)

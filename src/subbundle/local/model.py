@@ -35,7 +35,7 @@ class LocalModel:
         Where the points came to rest; the queries themselves when no steps were taken.
     mean, eigenvalues : [n, d]
         Local mean m and eigenvalues of the second moment about it, descending (the leading k + 1, then NaN, in many
-        dimensions; NaN throughout for robust fits, which have none).
+        dimensions). Robust fits have neither: NaN.
     tangents : [n, d, k]
         Orthonormal basis of the tangent space: leading eigenvectors, for order 2 tilted to those of the quadric.
     forms : [n, k (k + 1)/2, d]
@@ -167,8 +167,8 @@ def fit_local(
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "noise", "none"}
-        Standard errors from noise and bias, from noise only, or none. They take about as long as one step, the noise
-        alone half of that.
+        Standard errors from noise and bias, the noise and the gain of the height alone, or the noise. They take about
+        as long as one step, the gain a quarter of that.
 
     Examples
     --------

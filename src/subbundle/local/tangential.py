@@ -50,13 +50,13 @@ _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 @kernel
 def robust_rows(
-    tree, widths, cuts, stretches, rank, rounds, errors, general, points, basis, means, forms, numbers, steps, status
+    tree, widths, cuts, stretches, rank, rounds, errors, general, points, basis, forms, numbers, steps, status
 ):  # fmt: skip
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
-    ``widths``, ``cuts``, ``stretches`` [batch]. ``means`` [batch, d], ``forms`` [batch, pairs, d], ``numbers`` as in
-    `walk_rows`. Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
-    ``general`` is None for a surface in R³, and only that is compiled then; else True.
+    ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
+    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``general`` is None
+    for a surface in R³, and only that is compiled then; else True.
     """
     blocks, weights, boxes, corners, _ = tree
     dim = points.shape[1]
@@ -74,7 +74,7 @@ def robust_rows(
         for f in range(fit.shape[0]):
             for j in range(dim - rank):
                 fit[f, j] = 0.0
-        row, mean = numbers[b], means[b]
+        row = numbers[b]
         for c in range(COLUMNS):
             row[c] = np.nan
         row[LOG_MASS], row[LOG_ABSOLUTE] = -np.inf, -np.inf
@@ -95,7 +95,6 @@ def robust_rows(
             spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
-                _mean(cross, gram, p, frame, rank, a, mean)
                 residual = fitted(gram, cross, fit, rank, mass, 0.0, spread)
             if not mass > 0.0 or not _determined(gram, mass):
                 status[b] = _LEFT_SUPPORT
@@ -170,17 +169,6 @@ def _determined(factor, mass):
 
 
 @kernel
-def _mean(cross, gram, p, frame, rank, a, mean):
-    """The weighted mean of the observations, as far as arcs are taken for parabolas."""
-    dim = p.size
-    for i in range(dim):
-        mean[i] = p[i]
-        for j in range(dim):
-            along = gram[1 + j, 0] if j < rank else cross[0, j - rank]
-            mean[i] += a * frame[i, j] * along / gram[0, 0]
-
-
-@kernel
 def _shrink(fit, rank):
     """1 / (1 + `SWOLLEN` (a |II|)²): by how much the second form of a quadric through arcs is too large."""
     total = 0.0
@@ -195,10 +183,7 @@ def _shrink(fit, rank):
 
 @kernel
 def _window(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
-    """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights.
-
-    Returns how many columns there are, and Σ w²/v.
-    """
+    """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; count, Σ w²/v."""
     if general is None or (rank == 2 and p.size == 3):
         _turned3(blocks, weights, found, count, p, frame, a, stretch, near)
         count = squeeze(near, count * LEAF)

@@ -12,6 +12,7 @@ from subbundle.cloud.lattice import lattice_cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
+from subbundle.local.tuning import LEAST_SLOPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,7 @@ class QuadricFit:
         Σ w.
     gain : [n]
         8/5 of the variance with which noise in the observations comes into the height: (M⁻¹)_00 of the normal equations
-        on an evenly sampled plane.
-        Infinite where the neighbourhood determines no quadric: such a point stays where it was.
+        on an evenly sampled plane. Infinite where there is no quadric: such a point stays where it was.
     bend : [n]
         II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
     residual : [n]
@@ -152,11 +152,11 @@ class WeightedCloud:
         )
 
     def level(self, points: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArray]:
-        """``points`` [n, 3] carried to the level of the local mean along the normal, and the mass [n] around them."""
+        """``points`` [n, 3] after a step of order 1 along the normal, Newton's as in `local.walk`, and the mass [n]."""
         model = fit_local(self.cloud, points, bandwidth, 2, order=0, errors="none", n_jobs=self.n_jobs)
-        normals = model.normals[:, :, 0]
-        across = np.einsum("nd,nd->n", model.mean - points, normals)
-        return points + across[:, None] * normals, model.mass
+        across = np.einsum("nd,nd->n", model.mean - points, model.normals[:, :, 0])
+        across /= np.maximum(1.0 - model.eigenvalues[:, 2] / bandwidth**2, LEAST_SLOPE)
+        return points + across[:, None] * model.normals[:, :, 0], model.mass
 
     def quadric(
         self,

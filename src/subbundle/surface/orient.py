@@ -68,7 +68,8 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     joined = np.abs(votes) > 0.0
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
-    seam = pairs[(_strength(seeds, pairs) > _STRONG) & (votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0)]
+    against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
+    seam = against[_strength(seeds, against) > _STRONG]
     turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts, cell)
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 

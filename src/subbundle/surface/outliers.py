@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, bounds
 from subbundle.surface.repair import vertex_normals
-from subbundle.surface.voxels import sorted_rows, voxel_keys
+from subbundle.surface.voxels import voxel_keys
 from subbundle.triangles.topology import border_edges, parts_of
 
 # Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
@@ -39,10 +39,9 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
     count = np.bincount(piece[faces[:, 0]], minlength=int(piece.max()) + 1)
     doubtful = count > 0
     doubtful[np.argmax(count)] = False
-    if doubtful.any():
-        doubtful[piece[border_edges(faces).ravel()]] = False
     if not doubtful.any():
         return faces
+    doubtful[piece[border_edges(faces).ravel()]] = False
     used = np.unique(faces)
     nearest = used[_nearest(vertices[used], points)]
     # A piece inside of another is turned inward, so the side does not count.
@@ -74,7 +73,7 @@ def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
     Neighbours find the same branches of the tree in the processor's cache: half the time.
     """
     low, high = bounds(points)
-    order = sorted_rows(voxel_keys(points, low, float((high - low).max()) / _ASKED))
+    order = np.argsort(voxel_keys(points, low, float((high - low).max()) / _ASKED))
     nearest = np.empty(len(points), np.int64)
     nearest[order] = cKDTree(vertices).query(points[order])[1]
     return nearest

@@ -21,7 +21,6 @@ from subbundle.surface._grid_kernels import add_refined, interpolate, laplacian,
 # How strongly seeds hold χ at zero, per area in cells. At 4 a layer of seeds pulls in about a quarter of a cell what
 # the Laplacian would let drift; results are flat from 2 to 8.
 _STRENGTH = 4.0
-_COARSER = 2
 # Fall of the residual at which the rounds end, and how many there are at most.
 _FALL, _MOST_ROUNDS = 1e-2, 40
 
@@ -32,8 +31,8 @@ def screen(chi: Field, places: FloatArray, areas: FloatArray, n_jobs: int) -> No
     """Add to ``chi`` [X, Y, Z] what brings it to zero at ``places`` [n, 3] (in cells) with the given ``areas`` [n]."""
     values = np.empty(len(places))
     interpolate(chi, places, values)
-    shape = tuple(int(fft.next_fast_len(int(np.ceil(n / _COARSER)) + 2, real=True)) for n in chi.shape)
-    system = _System(np.ascontiguousarray(places / _COARSER), _STRENGTH * areas / _COARSER, shape, n_jobs)
+    shape = tuple(int(fft.next_fast_len((n + 1) // 2 + 2, real=True)) for n in chi.shape)
+    system = _System(np.ascontiguousarray(0.5 * places), 0.5 * _STRENGTH * areas, shape, n_jobs)
     right = np.zeros(shape, np.float32)
     spread(system.places, -system.weights * values, right)
     start = np.full(shape, -np.average(values, weights=areas), np.float32)

@@ -175,8 +175,7 @@ def _start_per_cell(points: FloatArray, mass: FloatArray, cell: float, origin: F
     seen = np.flatnonzero((mass > 0.0) & np.isfinite(points).all(axis=1))
     # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
     begin = None if origin is None else origin + 0.5 * KEEP * cell
-    chosen: FloatArray = points[seen[_best_per_voxel(points[seen], mass[seen], KEEP * cell, begin)]]
-    return chosen
+    return np.asarray(points[seen[_best_per_voxel(points[seen], mass[seen], KEEP * cell, begin)]])
 
 
 def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:

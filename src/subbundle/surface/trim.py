@@ -33,12 +33,11 @@ def trim(
         error = np.concatenate([error, error[edges].max(axis=1)])
     faces = repair.keep_large_parts(vertices, faces, supported)
     widest = np.inf if closed else max(defect, NARROW * scan.window)
-    before, (vertices, faces, rows) = len(faces), repair.make_manifold(vertices, faces, widest)
+    vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])
     error = np.concatenate([error[rows], np.full(new, np.inf)])
-    if new or len(faces) != before or not np.array_equal(rows, np.arange(len(rows))):
-        faces = repair.keep_large_parts(vertices, faces, supported)
+    faces = repair.keep_large_parts(vertices, faces, supported)
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
     return clip.smoothed(vertices[old], faces), faces, error[old]

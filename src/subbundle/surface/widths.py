@@ -96,9 +96,7 @@ def choose(
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
-    narrowest = heights[:1], gains[:1]
-    seen = noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows), narrowest)
-    noise_sq = min(seen, pilot.noise**2)
+    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows)), pilot.noise**2)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
@@ -130,26 +128,21 @@ def heights_at(
 
 def noise_square(
     cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot,
-    along: FloatArray | None = None, narrowest: tuple[FloatArray, FloatArray] | None = None,
+    along: FloatArray | None = None,
 ) -> float:  # fmt: skip
     """σ² that explains by how much heights over some of ``points`` differ between the narrowest window and the next.
 
-    That is half a rung wider: over a whole one a detailed surface differs by more than noise. The `heights_at` of the
-    ``narrowest`` window may be known already.
+    That is half a rung wider: over a whole one a detailed surface differs by more than noise.
     """
     few = slice(None, None, max(len(points) // _COMPARED, 1))
     rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
-    points, normals, along = points[few], normals[few], some(along, few)
-    if narrowest is None:
-        narrowest, few = heights_at(cloud, points, normals, rungs[:1], pilot, along), slice(None)
-    (height, gain), (wider, gain_too) = narrowest, heights_at(cloud, points, normals, rungs[1:], pilot, along)
-    height, gain = height[0, few], gain[0, few]
-    known = np.isfinite(gain) & np.isfinite(gain_too[0])
+    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, some(along, few))
+    known = np.isfinite(gains).all(axis=0)
     if not known.any():
         return pilot.noise**2
+    heights, gains = heights[:, known], gains[:, known]
     agree = variance.correlation(float(rungs[1]), float(rungs[0]))
-    differ = variance.of_difference(gain_too[0, known], gain[known], agree)
-    return variance.noise_square(wider[0, known] - height[known], differ)
+    return variance.noise_square(heights[1] - heights[0], variance.of_difference(gains[1], gains[0], agree))
 
 
 def risk_terms(
