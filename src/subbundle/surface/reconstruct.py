@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,15 +147,8 @@ def reconstruct(
         found = skin.without_sides(seeds, turned, grid, half_width / 1.5, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
-    settled = project.refine(
-        _levels(cloud, scan, found, across if turned.orientable else None, grid.cell),
-        found.vertices,
-        across,
-        found.faces,
-        found.unseen,
-        scan.pilot,
-        grid.cell,
-    )
+    levels = _levels(cloud, scan, found, across if turned.orientable else None, grid.cell)
+    settled = project.refine(levels, found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell)
     clock.stage("borders and small parts")
     if closed:
         concerns.invented_area(settled, found.faces, found.unseen)
@@ -226,12 +220,8 @@ def _of_atlas(
 
 def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
-    mesh = ambient.reconstruct_ambient(
-        rows,
-        given,
-        clock.stage,
-        lambda part: reconstruct(part, progress=clock.stage, **options),
-        **options | {"opening": _WIDTH * options["opening"]},
-    )
+    wider = options | {"opening": _WIDTH * options["opening"]}
+    in_space = partial(reconstruct, progress=clock.stage, **options)
+    mesh = ambient.reconstruct_ambient(rows, given, clock.stage, in_space, **wider)
     assert mesh.summary is not None
     return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))
