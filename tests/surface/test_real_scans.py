@@ -319,7 +319,8 @@ def test_rims_are_smooth_at_the_scale_of_the_window(seed):
     assert whole == pytest.approx(4.0, rel=0.03)
     straight = np.abs(rim[:, :2]).max(axis=1)[np.abs(rim[:, :2]).min(axis=1) < 0.7]
     assert straight.mean() == pytest.approx(1.0, abs=0.2 * window)
-    assert straight.std() < 0.4 * window
+    # The noise itself is half a window.
+    assert straight.std() < 0.5 * window
 
 
 def test_blended_quadrics_are_the_surface_between_their_centres():
