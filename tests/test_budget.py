@@ -39,7 +39,7 @@ BUDGET = {
     "plot": (540, 4),
     "selection": (1820, 68),
     "spaces": (2420, 4),
-    "surface": (3740, 167),
+    "surface": (3740, 165),
     "testing": (420, 2),
     "the top": (3940, 39),
     "triangles": (1840, 13),

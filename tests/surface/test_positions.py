@@ -121,7 +121,9 @@ def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
     cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.ladder(pilot)[-1])
     average = widths.neighbour_average(faces, len(vertices))
     up = np.tile([0.0, 0.0, 1.0], (len(vertices), 1))
-    chosen = widths.choose(cloud, vertices, up, np.ones(len(vertices), dtype=bool), average, pilot)
+    # As long as wide.
+    aside = np.tile([1.0, 0.0, 0.0], (len(vertices), 1))
+    chosen = widths.choose(cloud, vertices, up, np.ones(len(vertices), dtype=bool), average, pilot, aside)
     # Noise of the heights of two windows, from some 800 of them.
     assert chosen.noise == pytest.approx(0.01, rel=0.15)
     # Waves of length 0.25 allow windows of about a tenth of that, a plane any.

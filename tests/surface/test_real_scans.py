@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import subbundle as sb
+from subbundle.local.frames import beside
 from subbundle.surface import implicit, openings, outliers, sheets
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
-from subbundle.surface.facing import Facing, directions
+from subbundle.surface.facing import Facing, cube_directions
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot, look
@@ -17,6 +18,7 @@ from subbundle.surface.sides import SidedPyramid, in_thin_walls
 from subbundle.surface.soften import soften
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
+from subbundle.triangles.topology import border_edges
 
 
 def grid_mesh(n):
@@ -139,7 +141,7 @@ def test_directions_are_near_every_normal():
     rng = np.random.default_rng(0)
     normals = rng.standard_normal((2000, 3))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    assert np.rad2deg(np.arccos((normals @ directions().T).max(axis=1))).max() < 37.0
+    assert np.rad2deg(np.arccos((normals @ cube_directions(1, 3).T).max(axis=1))).max() < 37.0
     facing = Facing(normals, normals, None, 1)
     for row, side in enumerate(facing.side_of(normals)[:200]):
         assert row in facing.rows[side]
@@ -289,6 +291,38 @@ def test_the_report_says_what_was_bridged_and_what_stays_open():
     assert top[top[:, 2] > 0.0, 2].mean() == pytest.approx(0.7, abs=0.06)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rims_are_smooth_at_the_scale_of_the_window(seed):
+    # Noise of half a window moves observations across the rim as well; the mean drift of some 30 of them tells where it
+    # is to a third of a window, and stray ones further out tell nothing.
+    rng = np.random.default_rng(seed)
+    angle, aside = rng.uniform(0.0, 2.0 * np.pi, 6000), np.sqrt(rng.uniform(size=6000))
+    disc = np.column_stack([aside * np.cos(angle), aside * np.sin(angle), np.zeros(6000)])
+    square = np.column_stack([rng.uniform(-1.0, 1.0, (6000, 2)), np.zeros(6000)])
+    rims = []
+    for points in (disc, square):
+        mesh = sb.reconstruct(points + 0.03 * rng.standard_normal(points.shape))
+        assert (mesh.n_components, mesh.n_border_loops) == (1, 1)
+        edges = border_edges(mesh.faces)
+        after = dict(edges.tolist())
+        way = mesh.vertices[edges[:, 1]] - mesh.vertices[edges[:, 0]]
+        way = dict(zip(edges[:, 0].tolist(), way, strict=True))
+        turns = [way[a] @ way[b] / np.linalg.norm(way[a]) / np.linalg.norm(way[b]) for a, b in after.items()]
+        # No tongue: nowhere does the rim turn by more than a right angle within one edge.
+        assert min(turns) > 0.0
+        length = sum(np.linalg.norm(one) for one in way.values())
+        rims.append((length, mesh.area, mesh.vertices[edges[:, 0]], mesh.summary.bandwidth))
+    (around, area, _, _), (_, whole, rim, window) = rims
+    # Waves of a third of a window, a few windows long, make it longer by some per cent.
+    assert around == pytest.approx(2.0 * np.pi, rel=0.05)
+    assert area == pytest.approx(np.pi, rel=0.03)
+    assert whole == pytest.approx(4.0, rel=0.03)
+    straight = np.abs(rim[:, :2]).max(axis=1)[np.abs(rim[:, :2]).min(axis=1) < 0.7]
+    assert straight.mean() == pytest.approx(1.0, abs=0.2 * window)
+    # The noise itself is half a window.
+    assert straight.std() < 0.5 * window
+
+
 def test_blended_quadrics_are_the_surface_between_their_centres():
     # A sphere without noise: every quadric is exact to the fourth order of a/R = 0.15 at its centre.
     data = sb.datasets.sphere(20000, seed=0)
@@ -298,7 +332,8 @@ def test_blended_quadrics_are_the_surface_between_their_centres():
     levels = Pyramid(cloud, data.points, None, side=0.0, spacing=0.025, widest=0.15)
     usable = start[:, 2] > -0.5
     graph = neighbour_average(mesh.faces, n)
-    fit = blended_quadrics(levels, start, mesh.normals, usable, graph, np.full(n, 0.15), np.full(n, 0.2), 2)
+    aside = beside(mesh.normals)[:, :, 0]
+    fit = blended_quadrics(levels, start, mesh.normals, usable, graph, np.full(n, 0.15), np.full(n, 0.2), 2, aside)
     found = np.isfinite(fit.gain)
     assert np.array_equal(found, usable)
     # Between centres an arc's fourth order is left, (0.6 a)⁴/8 in curvature radii.

@@ -24,8 +24,9 @@ from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_scale import Scale, names_of
 from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
 from subbundle.distributed.mesh_sides import BLOCK, Nodes
+from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import hull_directions, merge_votes, neighbour_votes, polished, towards_cavity
+from subbundle.surface.orient import merge_votes, neighbour_votes, polished, towards_cavity
 from subbundle.triangles.finish import SMALLEST_PART
 
 # Votes of at most 0.49 from which on seeds of one block are joined at once.
@@ -175,7 +176,7 @@ def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds,
 
 def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
     """Reach [n, 26] of every cluster and the normal's component there; of equals the last row counts."""
-    directions = hull_directions()
+    directions = cube_directions(1, 2, 3)
     order = np.argsort(place, kind="stable")
     points, normals, place = points[order], normals[order], place[order]
     first = np.searchsorted(place, np.arange(n))

@@ -48,7 +48,7 @@ _DRIFTING = 0.4
 # λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.
 _THIN, _THICK = 0.25, 0.5
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
-_COARSE = 0.1
+COARSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,9 @@ class Sheet:
 
 
 def reconstruct_ambient(
-    rows: FloatArray,
-    given: Mapping[str, NDArray[Any]],
-    stage: Callable[[str], None],
-    in_space: Callable[[FloatArray], Mesh],
-    *,
-    bandwidth: float | str,
-    closed: bool,
-    opening: float,
-    n_jobs: int,
-) -> Mesh:
+    rows: FloatArray, given: Mapping[str, NDArray[Any]], stage: Callable[[str], None],
+    in_space: Callable[[FloatArray], Mesh], *, bandwidth: float | str, closed: bool, opening: float, n_jobs: int,
+) -> Mesh:  # fmt: skip
     """A mesh of the surface around ``rows`` [N, d], d > 3, with the attributes ``given``.
 
     ``stage`` is told what begins; ``in_space`` makes the mesh of a surface in R³ of its points [n, 3].
@@ -141,7 +134,7 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
     else:
         width = as_positive(bandwidth, "bandwidth")
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    if not remark and width > _COARSE * size:
+    if not remark and width > COARSE * size:
         remark = (
             f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
             f"{size:.3g}. Features narrower than two bandwidths are lost."

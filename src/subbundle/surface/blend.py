@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface._blend_kernels import blend, blend_near, spread_centres
-from subbundle.surface.local import QuadricFit, some, stretches
+from subbundle.surface.local import QuadricFit, stretches
 from subbundle.surface.pyramid import Levels
 
 # Radius that a centre covers, and in which its quadric counts, in bandwidths.
@@ -29,16 +29,9 @@ _CHUNK = 50_000
 
 
 def blended_quadrics(
-    cloud: Levels,
-    points: FloatArray,
-    normals: FloatArray,
-    usable: NDArray[np.bool_],
-    graph: Any,
-    widths: FloatArray,
-    cuts: FloatArray,
-    rounds: int,
-    along: FloatArray | None = None,
-) -> QuadricFit:
+    cloud: Levels, points: FloatArray, normals: FloatArray, usable: NDArray[np.bool_], graph: Any, widths: FloatArray,
+    cuts: FloatArray, rounds: int, along: FloatArray,
+) -> QuadricFit:  # fmt: skip
     """As `Pyramid.quadric` at all ``usable`` [n] vertices; ``graph`` is a sparse matrix of the mesh's edges."""
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
@@ -48,7 +41,7 @@ def blended_quadrics(
     out = np.zeros((len(points), 11))
     while rows.size:
         which = points[rows], normals[rows], widths[rows], cuts[rows]
-        fit = cloud.quadric(*which, rounds=rounds, along=some(along, rows))
+        fit = cloud.quadric(*which, rounds=rounds, along=along[rows])
         solved = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0))
         centres, fit = rows[solved], fit.take(solved)
         # Mass over a², so that centres of different bandwidths can be compared.
@@ -67,14 +60,8 @@ def blended_quadrics(
     tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), normals)
     known = out[:, 0] > 0.0
     mass, gain, bend, residual = values.T
-    return QuadricFit(
-        points=moved,
-        normals=tilted,
-        mass=mass * widths**2,
-        gain=np.where(known, gain, np.inf),
-        bend=bend,
-        residual=np.where(known, residual, np.inf),
-    )
+    gain, residual = np.where(known, gain, np.inf), np.where(known, residual, np.inf)
+    return QuadricFit(moved, tilted, mass * widths**2, gain, bend, residual)
 
 
 def blend_at(

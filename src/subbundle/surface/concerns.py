@@ -14,8 +14,8 @@ from subbundle.triangles.mesh import Mesh
 
 # Fraction of the area of a closed surface that may lie where nothing was seen before a warning is due.
 _INVENTED = 0.3
-# Borders, connected components and handles from which on a mesh looks like crumbs and not like an object.
-_MANY_BORDERS, _MANY_COMPONENTS, _MANY_HANDLES = 10, 10, 10
+# Borders, connected components or handles from which on a mesh looks like crumbs and not like an object.
+_MANY = 10
 
 
 def seeds_found(count: int, reliability: float) -> None:
@@ -51,16 +51,11 @@ def crumbled(mesh: Mesh, *, closed: bool) -> None:
     """Warn when the mesh has more borders, components or handles than an object that was scanned."""
     borders, components = mesh.n_border_loops, mesh.n_components
     handles = (2 * components - borders - mesh.euler_characteristic) // 2
-    signs = []
-    if borders > _MANY_BORDERS:
-        signs.append(f"{borders} borders")
-    if components > _MANY_COMPONENTS:
-        signs.append(f"{components} connected components")
-    if handles > _MANY_HANDLES:
-        signs.append(f"{handles} handles")
+    counts = ((borders, "borders"), (components, "connected components"), (handles, "handles"))
+    signs = [f"{count} {name}" for count, name in counts if count > _MANY]
     if signs:
         found = " and ".join([", ".join(signs[:-1]), signs[-1]] if len(signs) > 1 else signs)
-        other = "a larger opening or closed=True to bridge gaps, " if borders > _MANY_BORDERS and not closed else ""
+        other = "a larger opening or closed=True to bridge gaps, " if borders > _MANY and not closed else ""
         warn(
             f"the mesh has {found}, which is much for a scanned object: the scan may be sparse, thin or in layers "
             f"there. Try {other}a larger bandwidth, or the scanner's normals."

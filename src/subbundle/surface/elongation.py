@@ -38,5 +38,4 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     beside = np.eye(3) - normals[:, :, None] * normals[:, None, :]
     values, vectors = np.linalg.eigh(beside @ scatter @ beside + 2.0 * (np.eye(3) - beside))
     turns = np.maximum(values[:, :2], 0.0) + _TURN**2
-    tangents: FloatArray = (turns[:, 1] / turns[:, 0])[:, None] ** 0.375 * vectors[:, :, 0]
-    return tangents
+    return np.asarray((turns[:, 1] / turns[:, 0])[:, None] ** 0.375 * vectors[:, :, 0])

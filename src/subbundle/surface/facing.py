@@ -14,18 +14,18 @@ from itertools import product
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface.local import QuadricFit, WeightedCloud, some
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.local import QuadricFit, WeightedCloud
+from subbundle.surface.pyramid import Pyramid, dealt
 
 _WIDE = np.cos(np.deg2rad(75.0))
 # Fewest observations that make a cloud.
 _FEWEST = 20
 
 
-def directions() -> FloatArray:
-    """The fourteen directions [14, 3]."""
+def cube_directions(*axes: int) -> FloatArray:
+    """Directions [k, 3] from the middle of a cube to its faces (1), edges (2) and corners (3)."""
     cube = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
-    chosen = cube[np.isin(np.abs(cube).sum(axis=1), (1.0, 3.0))]
+    chosen = cube[np.isin(np.abs(cube).sum(axis=1), axes)]
     unit: FloatArray = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
     return unit
 
@@ -34,7 +34,7 @@ class Facing:
     """``points`` [n, 3] with unit ``normals`` [n, 3], all on one side of the surface, and ``weights`` [n] or None."""
 
     def __init__(self, points: FloatArray, normals: FloatArray, weights: FloatArray | None, n_jobs: int) -> None:
-        self.directions = directions()
+        self.directions = cube_directions(1, 3)
         lean = normals @ self.directions.T
         self.rows = [np.flatnonzero(column > _WIDE) for column in lean.T]
         self.points, self.normals, self.weights = points, normals, weights
@@ -72,10 +72,4 @@ class FacingPyramid:
     ) -> QuadricFit:  # fmt: skip
         """As `Pyramid.quadric`; where a side has no observations the gain is infinite."""
         side = self._facing.side_of(normals)
-        parts = []
-        for number, levels in enumerate(self._levels):
-            rows = np.flatnonzero(side == number)
-            if rows.size and levels is not None:
-                which = points[rows], normals[rows], widths[rows], cuts[rows]
-                parts.append((rows, levels.quadric(*which, rounds=rounds, along=some(along, rows))))
-        return QuadricFit.gather(len(points), parts, points, normals)
+        return dealt(self._levels, side, points, normals, widths, cuts, rounds=rounds, along=along)

@@ -98,11 +98,6 @@ def stretches(along: FloatArray | None, n: int) -> FloatArray:
     return np.ones(n) if along is None else np.linalg.norm(along, axis=1)
 
 
-def some(along: FloatArray | None, rows: IntArray | slice) -> FloatArray | None:
-    """The ``rows`` of ``along`` [n, 3], or None."""
-    return None if along is None else along[rows]
-
-
 class WeightedCloud:
     """Observations with weights, and their search tree; coordinates are taken relative to ``centre``.
 
@@ -118,13 +113,9 @@ class WeightedCloud:
     __slots__ = ("centre", "cloud", "n_jobs", "n_points", "size")
 
     def __init__(
-        self,
-        points: FloatArray,
-        weights: FloatArray | None = None,
-        *,
-        n_jobs: int = 1,
+        self, points: FloatArray, weights: FloatArray | None = None, *, n_jobs: int = 1,
         lattice: tuple[FloatArray, float] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         cloud = Cloud(points, weights) if lattice is None else lattice_cloud(points, weights, *lattice)
         self.cloud, self.n_jobs = cloud, n_jobs
         self.centre, self.size, self.n_points = cloud.centre, cloud.size, cloud.n_points
@@ -141,15 +132,11 @@ class WeightedCloud:
         drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
         form = np.einsum("npd,nd->np", model.forms, normals)
         seen = model.mass > 0.0
-        return LocalFit(
-            points=model.points,
-            normals=np.where(seen[:, None], normals, 0.0),
-            eigenvalues=np.where(seen[:, None], model.eigenvalues, 0.0),
-            mass=model.mass,
-            drift=np.where(seen, drift, 0.0),
-            second_form=np.where(seen[:, None], form, 0.0),
-            n_effective=np.where(seen, model.n_effective, 0.0),
+        normals, eigenvalues, form = (
+            np.where(seen[:, None], values, 0.0) for values in (normals, model.eigenvalues, form)
         )
+        drift, effective = np.where(seen, drift, 0.0), np.where(seen, model.n_effective, 0.0)
+        return LocalFit(model.points, normals, eigenvalues, model.mass, drift, form, effective)
 
     def level(self, points: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArray]:
         """``points`` [n, 3] after a step of order 1 along the normal, Newton's as in `local.walk`, and the mass [n]."""
@@ -159,15 +146,9 @@ class WeightedCloud:
         return points + across[:, None] * model.normals[:, :, 0], model.mass
 
     def quadric(
-        self,
-        points: FloatArray,
-        normals: FloatArray,
-        bandwidth: float | FloatArray,
-        cut: float | FloatArray,
-        *,
-        rounds: int = 3,
-        along: FloatArray | None = None,
-    ) -> QuadricFit:
+        self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *,
+        rounds: int = 3, along: FloatArray | None = None,
+    ) -> QuadricFit:  # fmt: skip
         """Carry ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
 
         Observations whose height differs by more than ``cut`` from the quadric have no weight. Windows are |t| times as
@@ -185,13 +166,7 @@ class WeightedCloud:
         solved = model.status == 0
         across = model.normals[:, :, 0]
         form = np.where(solved[:, None], np.einsum("npd,nd->np", model.forms, across), 0.0)
-        return QuadricFit(
-            points=model.points,
-            normals=across,
-            mass=model.mass,
-            gain=np.where(solved, model.height_gain / PLANE_GAIN, np.inf),
-            bend=form[:, 0] + form[:, 2],
-            residual=np.where(solved, model.residual, np.inf),
-            frames=np.concatenate([model.tangents, across[:, :, None]], axis=2),
-            forms=form,
-        )
+        gain = np.where(solved, model.height_gain / PLANE_GAIN, np.inf)
+        residual, bend = np.where(solved, model.residual, np.inf), form[:, 0] + form[:, 2]
+        frames = np.concatenate([model.tangents, across[:, :, None]], axis=2)
+        return QuadricFit(model.points, across, model.mass, gain, bend, residual, frames, form)

@@ -27,6 +27,7 @@ from scipy.spatial import cKDTree
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface.facing import cube_directions
 from subbundle.surface.seeds import Seeds
 from subbundle.triangles.finish import SMALLEST_PART
 
@@ -84,11 +85,8 @@ def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     keys = np.sort((low * len(near) + high)[low != high])
     keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
     pairs = np.column_stack([keys // len(near), keys % len(near)])
-    across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
-    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-    first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
-    lean, lean_too = np.sum(first * across, axis=1), np.sum(second * across, axis=1)
-    agreement = np.sum(first * second, axis=1) - 2.0 * lean * lean_too
+    lean, lean_too, agreement = _angles(seeds, pairs)
+    agreement -= 2.0 * lean * lean_too
     weight = np.maximum(np.abs(agreement) - _WEAK, 0.0) ** 2 * _elementwise.exp(-(lean**2 + lean_too**2) / _LEAN)
     weight *= seeds.reliability[pairs[:, 0]] * seeds.reliability[pairs[:, 1]]
     return pairs, np.sign(agreement) * weight
@@ -161,12 +159,18 @@ def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray, rounds: int 
 
 def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
     """|n_i·n_j| where the pair lies flat on both planes, else 0."""
+    lean, lean_too, agreement = _angles(seeds, pairs)
+    flat = np.maximum(np.abs(lean), np.abs(lean_too)) < _WEAK
+    strength: FloatArray = np.where(flat, np.abs(agreement), 0.0)
+    return strength
+
+
+def _angles(seeds: Seeds, pairs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """n_i·u, n_j·u and n_i·n_j [m] of ``pairs`` [m, 2] of seeds."""
     across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
     first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
-    flat = np.maximum(np.abs(np.sum(first * across, axis=1)), np.abs(np.sum(second * across, axis=1))) < _WEAK
-    strength: FloatArray = np.where(flat, np.abs(np.sum(first * second, axis=1)), 0.0)
-    return strength
+    return np.sum(first * across, axis=1), np.sum(second * across, axis=1), np.sum(first * second, axis=1)
 
 
 def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
@@ -181,18 +185,9 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
     return longest > _SEAM_LENGTH * cell
 
 
-def hull_directions() -> FloatArray:
-    """The 26 directions [26, 3] from the middle of a cube to its faces, edges and corners."""
-    axes = np.array([-1.0, 0.0, 1.0])
-    directions = np.stack(np.meshgrid(axes, axes, axes), axis=-1).reshape(-1, 3)
-    directions = directions[np.abs(directions).sum(axis=1) > 0.0]
-    unit: FloatArray = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return unit
-
-
 def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
     """The sign [n] that turns each part outward, or inward if it lies inside of an odd number of others."""
-    directions = hull_directions()
+    directions = cube_directions(1, 2, 3)
     order = np.argsort(parts, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)
     hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]

@@ -28,13 +28,13 @@ _LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
 # on a ratio can be trusted not to rise by itself.
 _MANY_NEIGHBOURS, _ALMOST_FLAT, _RISEN = 30.0, 0.45, 1.15
 _WIDEST = 0.15
-_NOISE_WIDTHS, _SPACINGS = 1.8, 1.5
+_NOISE_WIDTHS, SPACINGS = 1.8, 1.5
 WIDER, _DOUBTFUL = 1.3, 1.6
 # Quadrics: narrowest window and cut in noise levels, how often the cut follows the noise, the weight that six terms
 # take from Σ w in a Gaussian window, and the part of the variance that the biweight leaves of Gaussian noise.
-_NARROW, _CUT, _CUTS, _FREEDOM = 1.2, 4.0, 3, 1.5
-_T = np.linspace(-_CUT, _CUT, 401)
-_W = np.exp(-0.5 * _T**2) * (1.0 - (_T / _CUT) ** 2) ** 2
+NARROW, CUT, _CUTS, FREEDOM = 1.2, 4.0, 3, 1.5
+_T = np.linspace(-CUT, CUT, 401)
+_W = np.exp(-0.5 * _T**2) * (1.0 - (_T / CUT) ** 2) ** 2
 _KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
 # λ_2/λ_1 below which the neighbourhoods are those of a curve.
 _THIN = 0.25
@@ -61,7 +61,7 @@ class Pilot:
 
 def bandwidth_of(noise: float, spacing: float) -> float:
     """The bandwidth that suits noise and spacing."""
-    return max(_NOISE_WIDTHS * noise, _SPACINGS * spacing)
+    return max(_NOISE_WIDTHS * noise, SPACINGS * spacing)
 
 
 def look(cloud: WeightedCloud) -> Pilot:
@@ -80,13 +80,13 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
     """``seen`` with the noise that the residuals of robust quadrics tell, where it is lower."""
     noise = seen.noise
     for _ in range(_CUTS):
-        width = max(_SPACINGS * seen.spacing, _NARROW * noise)
+        width = max(SPACINGS * seen.spacing, NARROW * noise)
         start = cloud.fit(sample, WIDER * width, rounds=3)
-        fit = cloud.quadric(start.points, start.normals, width, _CUT * noise, rounds=3)
-        known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * _FREEDOM)
+        fit = cloud.quadric(start.points, start.normals, width, CUT * noise, rounds=3)
+        known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * FREEDOM)
         if known.sum() < 0.5 * len(sample):
             return seen
-        variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - _FREEDOM)
+        variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - FREEDOM)
         noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
     return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 

@@ -16,8 +16,6 @@ from subbundle.surface.facing import Facing
 from subbundle.surface.local import WeightedCloud
 
 LEAST_POINTS = ambient.LEAST_POINTS
-# Bandwidth, as a fraction of the size of the cloud, from which on a warning is due.
-_COARSE = 0.1
 # More distinct points than this are replaced by voxel means, this fraction of a bandwidth wide.
 _DENSE, _VOXEL = 400_000, 0.4
 _PILOT_POINTS = 200_000
@@ -86,7 +84,7 @@ def prepare(
         seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = _WINDOW * first.bandwidth
-    if window > _COARSE * few.size:
+    if window > ambient.COARSE * few.size:
         warn(
             f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
             f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."

@@ -22,15 +22,14 @@ from subbundle.surface import widths as choosing
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.elongation import elongation
 from subbundle.surface.local import QuadricFit
-from subbundle.surface.pilot import Pilot
+from subbundle.surface.pilot import FREEDOM, Pilot
 from subbundle.surface.pyramid import Levels
 from subbundle.surface.soften import soften
 
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST = 1.5
-# Weight that the six terms of a quadric take from Σ w of a Gaussian window, and the least that is left.
-_FREEDOM, _LEAST_FREEDOM = 1.5, 0.3
-_SMOOTHING, _BEND_ROUNDS = 5, 4
+# Rounds in which curvatures are averaged; weight that is left, at least, of a window by the terms of its quadric.
+_BEND_ROUNDS, _LEAST_FREEDOM = 4, 0.3
 # Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
 _BETWEEN = 0.4
 
@@ -41,32 +40,23 @@ class Settled:
 
     Attributes
     ----------
-    points, normals : [n, 3]
+    points : [n, 3]
     support : [n]
         Observations per area, as a fraction of what is typical; zero where there are none, or where they lie around the
         vertex but not near it, as they do between two walls.
-    stayed : [n] of bool
-        Vertices that no observation speaks for, or that would have gone too far.
     error : [n]
         Standard error of the positions along the normals; infinite where no observation speaks.
     """
 
     points: FloatArray
-    normals: FloatArray
     support: FloatArray
-    stayed: NDArray[np.bool_]
     error: FloatArray
 
 
 def refine(
-    cloud: Levels,
-    vertices: FloatArray,
-    normals: FloatArray,
-    faces: IntArray,
-    unseen: NDArray[np.bool_],
-    pilot: Pilot,
+    cloud: Levels, vertices: FloatArray, normals: FloatArray, faces: IntArray, unseen: NDArray[np.bool_], pilot: Pilot,
     cell: float,
-) -> Settled:
+) -> Settled:  # fmt: skip
     """Carry ``vertices`` [n, 3] with outward ``normals`` [n, 3] onto robust quadrics of the bandwidth of least risk.
 
     The zero set lies near enough to the surface for robust quadrics to start from; a step onto the ridge of one width
@@ -89,14 +79,10 @@ def refine(
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)
-    # Where nothing speaks the surface is as smooth as it can be.
-    for _ in range(_SMOOTHING):
-        points = np.where(stayed[:, None], average @ points, points)
-    turned = np.where(stayed[:, None], normals, fit.normals)
     between = fit.residual > (_BETWEEN * cuts) ** 2
     density = fit.mass / chosen.widths**2
     support = np.where(between, 0.0, density / np.median(density[~unseen])) if not unseen.all() else density
-    return Settled(points, turned, support, stayed, error)
+    return Settled(points, support, error)
 
 
 def taken_back(noise: float, bend: FloatArray) -> FloatArray:
@@ -114,5 +100,5 @@ def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:
 
 def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) -> FloatArray:
     """Var e [n] of heights, with the noise of the residuals around each fit."""
-    noise_sq = residual * mass / np.maximum(mass - _FREEDOM, _LEAST_FREEDOM)
+    noise_sq = residual * mass / np.maximum(mass - FREEDOM, _LEAST_FREEDOM)
     return np.asarray(variance.of_height(gain) * noise_sq)

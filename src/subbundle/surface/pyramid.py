@@ -11,13 +11,14 @@ which is taken back from the fitted height, to four fifths: a thin sheet fills i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from subbundle._types import FloatArray
-from subbundle.surface.local import QuadricFit, WeightedCloud, some, stretches
+from subbundle._types import FloatArray, IntArray
+from subbundle.surface.local import QuadricFit, WeightedCloud, stretches
 from subbundle.surface.voxels import voxel_means
 
 # Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
@@ -40,6 +41,20 @@ class Levels(Protocol):
         """`WeightedCloud.quadric` at ``points`` [n, 3] with unit ``normals`` [n, 3]; one bandwidth and cut each [n]."""
 
 
+def dealt(
+    levels: Sequence[Levels | WeightedCloud | None], which: IntArray, *views: FloatArray, rounds: int,
+    along: FloatArray | None,
+) -> QuadricFit:  # fmt: skip
+    """`Levels.quadric` of ``views``, each row by the one of ``levels`` that ``which`` [n] says; of None by nobody."""
+    parts = []
+    for number, level in enumerate(levels):
+        rows = np.flatnonzero(which == number)
+        if rows.size and level is not None:
+            part = None if along is None else along[rows]
+            parts.append((rows, level.quadric(*(view[rows] for view in views), rounds=rounds, along=part)))
+    return QuadricFit.gather(len(which), parts, *views[:2])
+
+
 class Pyramid:
     """Levels of a cloud ``points`` [n, 3] with ``weights`` [n] or None, for windows up to ``widest``.
 
@@ -48,16 +63,9 @@ class Pyramid:
     """
 
     def __init__(
-        self,
-        finest: WeightedCloud,
-        points: FloatArray,
-        weights: FloatArray | None,
-        *,
-        side: float,
-        spacing: float,
-        widest: float,
-        origin: FloatArray | None = None,
-    ) -> None:
+        self, finest: WeightedCloud, points: FloatArray, weights: FloatArray | None, *, side: float, spacing: float,
+        widest: float, origin: FloatArray | None = None,
+    ) -> None:  # fmt: skip
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
         wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
         while wanted < _SIDE * widest:
@@ -76,13 +84,6 @@ class Pyramid:
         """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
         across = widths / np.sqrt(stretches(along, len(points)))
         level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, across, side="right")
-        parts = []
-        for i, (cloud, side) in enumerate(zip(self._clouds, self._sides, strict=True)):
-            rows = np.flatnonzero(level == i)
-            if rows.size == 0:
-                continue
-            which = points[rows], normals[rows], widths[rows], cuts[rows]
-            fit = cloud.quadric(*which, rounds=rounds, along=some(along, rows))
-            off = (_FILLED * fit.bend * side**2 / 24.0)[:, None] * fit.normals
-            parts.append((rows, replace(fit, points=fit.points - off)))
-        return parts[0][1] if len(parts) == 1 else QuadricFit.gather(len(points), parts, points, normals)
+        fit = dealt(self._clouds, level, points, normals, widths, cuts, rounds=rounds, along=along)
+        off = _FILLED * fit.bend * np.array(self._sides)[level] ** 2 / 24.0
+        return replace(fit, points=fit.points - off[:, None] * fit.normals)

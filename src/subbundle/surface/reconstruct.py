@@ -220,8 +220,8 @@ def _of_atlas(
 
 def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
-    wide = options | {"opening": _WIDTH * options["opening"]}
-    flat = partial(reconstruct, progress=clock.stage, **options)
-    mesh = ambient.reconstruct_ambient(rows, given, clock.stage, flat, **wide)
+    wider = options | {"opening": _WIDTH * options["opening"]}
+    in_space = partial(reconstruct, progress=clock.stage, **options)
+    mesh = ambient.reconstruct_ambient(rows, given, clock.stage, in_space, **wider)
     assert mesh.summary is not None
     return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))

@@ -70,13 +70,9 @@ def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, 
 
 
 def sprout(
-    cloud: WeightedCloud,
-    points: FloatArray,
-    weights: FloatArray | None,
-    bandwidth: float,
-    cell: float,
+    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
     origin: FloatArray | None = None,
-) -> Seeds:
+) -> Seeds:  # fmt: skip
     """`plant` before seeds of outliers are dropped; cells begin at the ``origin``, or at the lowest point."""
     return _one_per_cell(_grow(cloud, points, weights, bandwidth, cell, origin), KEEP * cell, origin)
 
@@ -102,13 +98,9 @@ def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
 
 
 def _grow(
-    cloud: WeightedCloud,
-    points: FloatArray,
-    weights: FloatArray | None,
-    bandwidth: float,
-    cell: float,
+    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
     origin: FloatArray | None = None,
-) -> Seeds:
+) -> Seeds:  # fmt: skip
     """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, START * cell, origin)
     starts = _start_per_cell(*cloud.level(starts, bandwidth), cell, origin)
@@ -133,8 +125,7 @@ def _flatness(fit: LocalFit) -> FloatArray:
     """λ_3/λ_2 [n]; infinite where the neighbours determine no plane."""
     ratio = fit.eigenvalues[:, 2] / np.maximum(fit.eigenvalues[:, 1], 1e-300)
     known = np.isfinite(fit.points).all(axis=1) & np.isfinite(fit.normals).all(axis=1) & np.isfinite(ratio)
-    flatness: FloatArray = np.where(known, ratio, np.inf)
-    return flatness
+    return np.asarray(np.where(known, ratio, np.inf))
 
 
 def _of_a_sheet(seeds: Seeds) -> Seeds:

@@ -16,9 +16,9 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray
 from subbundle.surface.facing import Facing, FacingPyramid
 from subbundle.surface.layers import across_gap
-from subbundle.surface.local import QuadricFit, some
+from subbundle.surface.local import QuadricFit
 from subbundle.surface.prepare import Prepared
-from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.pyramid import Pyramid, dealt
 from subbundle.surface.widths import cut, ladder
 
 # Noise levels of the far side that reach into a window.
@@ -55,14 +55,9 @@ class SidedPyramid:
         """As `Pyramid.quadric`."""
         if self._sided is None:
             return self._levels.quadric(points, normals, widths, cuts, rounds=rounds, along=along)
-        thin = np.isfinite(self._walls.query(points, distance_upper_bound=self._beside)[0])
-        parts = []
-        for levels, chosen in ((self._levels, ~thin), (self._sided, thin)):
-            rows = np.flatnonzero(chosen)
-            if rows.size:
-                which = points[rows], normals[rows], widths[rows], cuts[rows]
-                parts.append((rows, levels.quadric(*which, rounds=rounds, along=some(along, rows))))
-        return QuadricFit.gather(len(points), parts, points, normals)
+        thin = np.isfinite(self._walls.query(points, distance_upper_bound=self._beside)[0]).astype(np.int64)
+        both = self._levels, self._sided
+        return dealt(both, thin, points, normals, widths, cuts, rounds=rounds, along=along)
 
 
 def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ nearly everywhere there are half as many observations around as at the rim, the 
 the surface was perforated where the scan is sparse or in layers. In a true tunnel only the noise of its walls is there.
 
 A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
-is left alone, so the normals at the loop have to point to the middle.
+is left alone, so most normals at the loop have to point to the middle.
 
 A tunnel two windows wide is full of the noise of its walls, and the smooth surface around it almost closed. But around
 its axis are observations all along it, and beyond them none, for there is the inside of the object; closed, it would
@@ -28,8 +28,6 @@ _STEPS, _LEAST, _NEAR, _FEW = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.7
 # Along the axis of a tunnel, in windows, observations are counted in three parts, up to so far to the side (a radius of
 # one to two windows and the noise of the walls); so many make a tube.
 _ALONG, _ASIDE, _ENOUGH = np.array([-3.0, -1.0, 1.0, 3.0]), (2.0, 2.5, 3.0), 20
-# Fraction of the normals along the loop that point to its middle.
-_INWARD = 0.7
 
 
 class Filled:
@@ -49,7 +47,7 @@ class Filled:
         for i, loop in enumerate(loops):
             rim = vertices[loop]
             middle = rim.mean(axis=0)
-            if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) <= _INWARD:
+            if np.mean(np.sum((middle - rim) * normals[loop], axis=1) > 0.0) <= 0.5:
                 continue
             if short[i]:
                 filled[i] = not self._tube(rim - middle, middle)
@@ -64,10 +62,7 @@ class Filled:
         return filled
 
     def _tube(self, spokes: FloatArray, middle: FloatArray) -> bool:
-        """Whether observations lie along the axis of a loop with ``spokes`` [n, 3] from its ``middle``, and not around.
-
-        Counted are those within some windows of the axis, and those in a ring of the same area beside them.
-        """
+        """Whether more lie along the axis of a loop with ``spokes`` [n, 3] than in a ring of that area around it."""
         assert self._tree is not None
         axis = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
         axis /= max(float(np.linalg.norm(axis)), np.finfo(float).tiny)

@@ -17,8 +17,7 @@ explained, and at most that of the pilot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -26,15 +25,13 @@ from scipy.sparse import coo_array
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import variance
-from subbundle.surface.local import WeightedCloud, some
-from subbundle.surface.pilot import Pilot
+from subbundle.surface.local import WeightedCloud
+from subbundle.surface.pilot import CUT, NARROW, SPACINGS, Pilot
 from subbundle.surface.pyramid import Levels
 from subbundle.triangles.topology import edges_of
 
 ROUNDS = 2
 _RATIO, _RUNGS = 1.69, 5
-# Narrowest window in spacings and in noise levels; heights further than this many noise levels have no weight.
-_LEAST_SPACINGS, _LEAST_NOISE, _CUT = 1.5, 1.2, 4.0
 _MODEL_ERROR = 0.1
 # One vertex in so many is tried, and so many are enough for the noise.
 _STRIDE, _COMPARED = 8, 4000
@@ -45,8 +42,7 @@ _NO_RISK = 1e-12
 _LARGEST = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
+class Widths(NamedTuple):
     """A bandwidth for every vertex [n], and the standard deviation of the observations across the surface."""
 
     widths: FloatArray
@@ -54,15 +50,15 @@ class Widths:
 
 
 def ladder(pilot: Pilot) -> FloatArray:
-    """The bandwidths that are tried."""
-    narrowest = max(_LEAST_SPACINGS * pilot.spacing, _LEAST_NOISE * pilot.noise)
+    """The bandwidths that are tried, from the narrowest of the pilot on."""
+    narrowest = max(SPACINGS * pilot.spacing, NARROW * pilot.noise)
     rungs: FloatArray = narrowest * np.power(_RATIO, np.arange(_RUNGS, dtype=np.float64))
     return rungs
 
 
 def cut(pilot: Pilot, widths: FloatArray) -> FloatArray:
     """Heights [n] beyond which observations have no weight, with room for what is not quadratic."""
-    return _CUT * np.hypot(pilot.noise, _MODEL_ERROR * widths)
+    return CUT * np.hypot(pilot.noise, _MODEL_ERROR * widths)
 
 
 def neighbour_average(faces: IntArray, n: int) -> Any:
@@ -75,14 +71,9 @@ def neighbour_average(faces: IntArray, n: int) -> Any:
 
 
 def choose(
-    cloud: Levels,
-    points: FloatArray,
-    normals: FloatArray,
-    usable: np.ndarray,
-    average: Any,
-    pilot: Pilot,
-    along: FloatArray | None = None,
-) -> Widths:
+    cloud: Levels, points: FloatArray, normals: FloatArray, usable: np.ndarray, average: Any, pilot: Pilot,
+    along: FloatArray,
+) -> Widths:  # fmt: skip
     """Bandwidths for the vertices ``points``, ``normals`` [n, 3] of a mesh with the given `neighbour_average`.
 
     Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] say nothing.
@@ -90,13 +81,13 @@ def choose(
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), _STRIDE)
     rows = rows[usable[rows]]
-    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, some(along, rows))
+    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, along[rows])
     known = np.isfinite(gains).all(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
         return Widths(np.full(len(points), rungs[1]), pilot.noise)
     # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
-    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, some(along, rows)), pilot.noise**2)
+    noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, along[rows]), pilot.noise**2)
     # What is within three edges of the vertices that were tried.
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
@@ -136,7 +127,8 @@ def noise_square(
     """
     few = slice(None, None, max(len(points) // _COMPARED, 1))
     rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
-    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, some(along, few))
+    part = None if along is None else along[few]
+    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, part)
     known = np.isfinite(gains).all(axis=0)
     if not known.any():
         return pilot.noise**2
