@@ -21,15 +21,15 @@ STILL_LONG: dict[str, int] = {}
 # folder: lines, module-level constants with a number in their value. Lines are rounded up to the next 20 (a sentence
 # more in a docstring is no change of size), and folders with work under way have room for it.
 BUDGET = {
-    "atlas": (1000, 27),
+    "atlas": (1620, 34),
     "bundles": (3820, 15),
-    "charts": (2880, 32),
+    "charts": (3020, 31),
     "cloud": (520, 8),
     "commands": (2440, 17),
     "diagnostics": (900, 36),
     "distributed": (4440, 82),
-    "embedding": (2500, 68),
-    "estimators": (2080, 22),
+    "embedding": (1940, 51),
+    "estimators": (2060, 22),
     "experiments": (1620, 39),
     "flow": (920, 12),
     "formats": (980, 15),
