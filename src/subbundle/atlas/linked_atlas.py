@@ -61,7 +61,7 @@ class LinkedAtlas(ChartAtlas):
         """Lengths [m, m] between neighbouring charts."""
         return self._links
 
-    @property
+    @cached_property
     def link_arrays(self) -> tuple[IntArray, IntArray]:
         """Starts [m + 1] and charts [l]: those linked to chart c are charts[starts[c] : starts[c + 1]], rising."""
         return self._links.indptr.astype(np.int64), self._links.indices.astype(np.int64)

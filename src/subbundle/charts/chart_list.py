@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,7 @@ class ChartList(Sequence[InvertibleChart]):
     def __len__(self) -> int:
         return len(self._charts)
 
-    @overload
-    def __getitem__(self, number: int) -> InvertibleChart: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[InvertibleChart]: ...
-
-    def __getitem__(self, number: int | slice) -> InvertibleChart | Sequence[InvertibleChart]:
+    def __getitem__(self, number: Any) -> Any:
         return self._charts[number]
 
     @cached_property
@@ -44,7 +38,7 @@ class ChartList(Sequence[InvertibleChart]):
     @property
     def rank(self) -> int:
         """k."""
-        return self[0].rank
+        return int(self[0].rank)
 
     def locate(self, points: FloatArray, charts: IntArray) -> Located:
         """Project each of ``points`` [n, dim] to its chart of ``charts`` [n]; NaN where that does not cover it."""

@@ -170,7 +170,7 @@ class QuadraticCharts(ChartList):
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
-            return [self[j] for j in range(*number.indices(len(self)))]
+            return tuple(self[j] for j in range(*number.indices(len(self))))
         form = np.empty((self.rank, self.rank, self.frames.shape[1]))
         first, second = np.triu_indices(self.rank)
         form[first, second] = form[second, first] = self.forms[number]

@@ -36,8 +36,6 @@ _EVEN, _POWER = 0.2, 4.0
 _LOOSE = 1e-4
 # The charts' own scale of the graph distances is kept within these; a free one would let the layout shrink.
 _SCALES = (0.5, 1.0)
-# A joint layout may predict the rows that much worse than distances alone.
-_WORSE = 1.02
 # Residual above which charts contradict each other.
 CONTRADICTION = 0.03
 # A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
@@ -171,7 +169,7 @@ def _tied(
         clusters = compact_clusters(found.lengths, charts.rank)
         positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
     error = prediction_error(points, positions)
-    if metric == "auto" and error > _WORSE * found.error:
+    if metric == "auto" and error > found.error:
         return found.positions, float("inf"), found.error
     return positions, tie, error
 

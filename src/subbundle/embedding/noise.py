@@ -31,8 +31,8 @@ _ALL_QUERIES, _MOST_SPLITS = 900, 4
 _GROWTH = 1.35
 # A smaller neighbourhood is taken if its risk is within this factor of the least: bias is felt more than it shows.
 _TIE = 1.15
-# The climb ends when the risk is that many times the least, after so many rungs.
-_HOPELESS, _RUNGS = 4.0, 6
+# The climb ends when the risk, once known, is that many times the least.
+_HOPELESS = 4.0
 # Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
 _SKETCH = 40
 # Fewer rows have no halves worth comparing.
@@ -149,7 +149,7 @@ def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> lis
                 rung.bias = max(rung.bias, _bias(rung, rungs[-back]))
         rung.known = len(rungs) >= 2
         rungs.append(rung)
-        if len(rungs) > _RUNGS and rung.risk > _HOPELESS * min(one.risk for one in rungs):
+        if rung.known and rung.risk > _HOPELESS * min(one.risk for one in rungs):
             break
         size = int(np.ceil(size * _GROWTH))
     for j, rung in enumerate(rungs):

@@ -87,18 +87,16 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
             known[few] = neighborhoods(points, near[:, :size], rank, frame_neighbors=few, frames=frames)
         edges = known[few].nearest(size)
         lengths = graph_of(points, edges).joined()
-        stress, positions = _scaled(lengths, landmarks, rank)
-        tried.append((prediction_error(points, positions), edges, lengths, stress))
+        tried.append(_settled(points, edges, lengths, _stress(lengths, landmarks)))
     tried.reverse()
-    errors = np.array([one[0] for one in tried])
+    errors = np.array([one.error for one in tried])
     shares = (errors.min() / np.maximum(errors, 1e-300)) ** _SHARPNESS
-    chosen = int(np.flatnonzero(errors <= _TIE * errors.min())[0])
-    _, edges, lengths, stress = tried[chosen]
+    best = tried[int(np.flatnonzero(errors <= _TIE * errors.min())[0])]
     mean = sum(
-        share * _scale(one[3].distances, stress.distances) * one[3].distances
+        share * _scale(one.stress.distances, best.stress.distances) * one.stress.distances
         for share, one in zip(shares / shares.sum(), tried, strict=True)
     )
-    return _settled(points, edges, lengths, Stress(landmarks, np.asarray(mean)), rank)
+    return _settled(points, best.edges, best.lengths, Stress(landmarks, np.asarray(mean)))
 
 
 def _scale(distances: FloatArray, wanted: FloatArray) -> float:
@@ -109,18 +107,15 @@ def _scale(distances: FloatArray, wanted: FloatArray) -> float:
 
 def skeleton_of(points: FloatArray, edges: Neighborhoods, lengths: csr_array) -> Skeleton:
     """The skeleton of given ``edges`` with their graph ``lengths``, nothing to compare."""
-    landmarks = landmarks_among(len(points))
-    stress = Stress(landmarks, dijkstra(lengths, directed=False, indices=landmarks))
-    return _settled(points, edges, lengths, stress, edges.frames.shape[1])
+    stress = _stress(lengths, landmarks_among(len(points)))
+    return _settled(points, edges, lengths, stress)
 
 
-def _settled(points: FloatArray, edges: Neighborhoods, lengths: csr_array, stress: Stress, rank: int) -> Skeleton:
-    start = landmark_scaling(stress.landmarks, stress.distances, rank)
+def _settled(points: FloatArray, edges: Neighborhoods, lengths: csr_array, stress: Stress) -> Skeleton:
+    start = landmark_scaling(stress.landmarks, stress.distances, edges.frames.shape[1])
     positions = stress.minimised(start, _ROUNDS, _TOL)
     return Skeleton(edges, lengths, stress, positions, prediction_error(points, positions))
 
 
-def _scaled(lengths: csr_array, landmarks: IntArray, rank: int) -> tuple[Stress, FloatArray]:
-    stress = Stress(landmarks, dijkstra(lengths, directed=False, indices=landmarks))
-    start = landmark_scaling(landmarks, stress.distances, rank)
-    return stress, stress.minimised(start, _ROUNDS, _TOL)
+def _stress(lengths: csr_array, landmarks: IntArray) -> Stress:
+    return Stress(landmarks, dijkstra(lengths, directed=False, indices=landmarks))
