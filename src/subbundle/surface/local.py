@@ -12,7 +12,6 @@ from subbundle.cloud.lattice import lattice_cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
-from subbundle.local.tuning import LEAST_SLOPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +139,6 @@ class WeightedCloud:
             second_form=np.where(seen[:, None], form, 0.0),
             n_effective=np.where(seen, model.n_effective, 0.0),
         )
-
-    def level(self, points: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArray]:
-        """``points`` [n, 3] after a step of order 1 along the normal, Newton's as in `local.walk`, and the mass [n]."""
-        model = fit_local(self.cloud, points, bandwidth, 2, order=0, errors="none", n_jobs=self.n_jobs)
-        across = np.einsum("nd,nd->n", model.mean - points, model.normals[:, :, 0])
-        across /= np.maximum(1.0 - model.eigenvalues[:, 2] / bandwidth**2, LEAST_SLOPE)
-        return points + across[:, None] * model.normals[:, :, 0], model.mass
 
     def quadric(
         self,
