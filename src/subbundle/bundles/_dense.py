@@ -202,7 +202,7 @@ class Dense:
         components, vectors, turned = frame
         total, third = 0.0, np.zeros_like(centre)
         for rows, z in self._tiles(centre, about) if whole is None else [(slice(None), whole)]:
-            q = components @ ((vectors.T @ z.T) * (turned.T @ z.T)) * ratio[rows]
+            q = ((z @ vectors) * (z @ turned)) @ components * ratio[rows]
             total += float(q.sum())
             third += (q / np.sqrt(about.phi[rows] / about.mass)) @ z
         return total, third

@@ -137,9 +137,6 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         if plan.noise is not None:
             below = standard_errors.narrowed(np.full_like(area, plan.noise**2), window)
         slope = np.maximum(1.0 - below / window, LEAST_SLOPE)
-    if plan.errors < 2:
-        unknown = dict.fromkeys(("gain", "bias", "position_error", "tangent_error"), np.full_like(area, np.nan))
-        return {"noise": np.sqrt(squared), "height_gain": columns[walk.HEIGHT], **unknown}
     # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
     plain = 1.0 / columns[walk.EFFECTIVE]
     gain = (plain + columns[walk.KEPT] ** 2 * (columns[walk.HEIGHT] - plain)) / slope**2

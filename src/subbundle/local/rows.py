@@ -34,15 +34,17 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, reach, apart, places, phi,
     kept = 0
     for n in range(count):
         t = psi[n] / area - shift
-        if t < reach:
-            places[kept] = places[n]
-            if kernel == GAUSSIAN:
-                psi[kept] = exp_minus(0.5 * t)
-                phi[kept] = psi[kept]
-            else:
-                phi[kept], lower = powers(kernel, 1.0 - t / reach)
-                psi[kept] = 2.0 * kernel / reach * lower
-            kept += 1
+        places[kept], psi[kept] = places[n], t
+        kept += 1 if t < reach else 0
+    # By themselves these loops are vector code.
+    if kernel == GAUSSIAN:
+        for n in range(np.uint64(kept)):
+            psi[n] = exp_minus(0.5 * psi[n])
+            phi[n] = psi[n]
+    else:
+        for n in range(kept):
+            phi[n], lower = powers(kernel, 1.0 - psi[n] / reach)
+            psi[n] = 2.0 * kernel / reach * lower
     return kept, shift
 
 

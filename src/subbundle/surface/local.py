@@ -12,7 +12,6 @@ from subbundle.cloud.lattice import lattice_cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
-from subbundle.local.tuning import LEAST_SLOPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +136,6 @@ class WeightedCloud:
         )
         drift, effective = np.where(seen, drift, 0.0), np.where(seen, model.n_effective, 0.0)
         return LocalFit(model.points, normals, eigenvalues, model.mass, drift, form, effective)
-
-    def level(self, points: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArray]:
-        """``points`` [n, 3] after a step of order 1 along the normal, Newton's as in `local.walk`, and the mass [n]."""
-        model = fit_local(self.cloud, points, bandwidth, 2, order=0, errors="none", n_jobs=self.n_jobs)
-        across = np.einsum("nd,nd->n", model.mean - points, model.normals[:, :, 0])
-        across /= np.maximum(1.0 - model.eigenvalues[:, 2] / bandwidth**2, LEAST_SLOPE)
-        return points + across[:, None] * model.normals[:, :, 0], model.mass
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *,

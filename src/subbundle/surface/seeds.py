@@ -20,7 +20,8 @@ from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
 from subbundle.surface.voxels import voxel_keys, voxel_means
 
-_ROUNDS = 3
+# Steps before one start per cell is chosen, and after.
+_FIRST_ROUNDS, _ROUNDS = 1, 3
 _NARROWER, _BLURRED = (0.7, 0.5), 0.35
 _NO_PLANE = 0.6
 _LEAST_RELIABLE = 0.01
@@ -103,7 +104,7 @@ def _grow(
 ) -> Seeds:  # fmt: skip
     """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, START * cell, origin)
-    starts = _start_per_cell(*cloud.level(starts, bandwidth), cell, origin)
+    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell, origin)
     fit = cloud.fit(starts, bandwidth, rounds=_ROUNDS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     ratio = _flatness(fit)
@@ -161,12 +162,13 @@ def valley(fraction: FloatArray) -> float:
     return LEAST_MASS
 
 
-def _start_per_cell(points: FloatArray, mass: FloatArray, cell: float, origin: FloatArray | None) -> FloatArray:
+def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:
     """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
-    seen = np.flatnonzero((mass > 0.0) & np.isfinite(points).all(axis=1))
+    seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
     # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
     begin = None if origin is None else origin + 0.5 * KEEP * cell
-    return np.asarray(points[seen[_best_per_voxel(points[seen], mass[seen], KEEP * cell, begin)]])
+    chosen: FloatArray = fit.points[seen[_best_per_voxel(fit.points[seen], fit.mass[seen], KEEP * cell, begin)]]
+    return chosen
 
 
 def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:
