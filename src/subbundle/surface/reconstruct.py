@@ -6,7 +6,7 @@
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings, handles and tunnels; bent edges split   `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
-               around thin walls each side onto its own observations              `sides`
+               longer along crests; each side of thin walls onto its own          `elongation`, `sides`
     trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
