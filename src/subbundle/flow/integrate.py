@@ -41,8 +41,8 @@ DEFAULT_TOL = 1e-6
 # that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
 # has long ceased to be the shortest. And where steps are expensive, of any geodesic.
 _MOST_STEPS, _SPARED_STEPS = 50, 20
-# There, steps of all geodesics that are followed together: 20 s for 60 observations.
-_ALL_STEPS = 4000
+# There, steps of all geodesics that are followed together: 20 s for 60 shapes of four points.
+_ALL_STEPS = 2500
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
 
 
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
-    """`most_steps` of each of ``rows`` geodesics that make one thing; where steps are expensive they share 4000, unless
+    """`most_steps` of each of ``rows`` geodesics that make one thing; where steps are expensive they share 2500, unless
     that is below 40 of each."""
     most = int(most_steps(bundle, length))
     return most if sparing(bundle, 10) == 10 else min(most, max(_ALL_STEPS // max(rows, 1), 2 * _SPARED_STEPS))

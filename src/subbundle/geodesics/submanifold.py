@@ -123,7 +123,7 @@ def submanifold(
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
         below what noise and curvature leave undecided, and costs half of the default's evaluations. On manifolds
-        without closed forms ``max_steps`` is 20 per length scale unless given, and 4000 of all geodesics together, but
+        without closed forms ``max_steps`` is 20 per length scale unless given, and 2500 of all geodesics together, but
         40 of each at least; those that end there have `Status.TOO_MANY_STEPS`.
 
     See Also
