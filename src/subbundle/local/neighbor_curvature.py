@@ -23,7 +23,7 @@ _PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
 # Neighbours of a fit, per coefficient of a quadratic function.
 _PER_COEFFICIENT = 2
 # Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
-# time, and fewer nodes are asked; beyond 2.5 times as many (from rank 17 on) a thousand quadrics take half a minute and
+# time, and fewer nodes are asked; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
 # more neighbours each than tables have, and the plane remains.
 _LARGE_FIT = 132
 
@@ -31,7 +31,7 @@ _LARGE_FIT = 132
 def fit_size(rank: int) -> int:
     """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
     size = _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
-    return size if size <= 2.5 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
+    return size if size <= 2 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
 
 
 def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
