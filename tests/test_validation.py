@@ -187,6 +187,14 @@ def test_estimators_name_the_columns_that_hold_no_numbers(name, kind):
         getattr(sb, name)().fit(table)
 
 
+@pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance"])
+@pytest.mark.parametrize("features", [3, 12])
+def test_an_array_is_no_number_of_components(name, features):
+    rows = np.random.default_rng(0).standard_normal((40, features))
+    with pytest.raises(TypeError, match=r"reduce_dim must be an integer in 2\.\.\d+ \(or 'auto', or None\); got array"):
+        getattr(sb, name)(1, bandwidth=1.0, reduce_dim=np.array([1.0, 2.0])).fit(rows)
+
+
 @pytest.mark.parametrize("make", [sb.spaces.Sphere, sb.spaces.Hyperbolic, sb.spaces.SPD, sb.spaces.SO])
 def test_spaces_without_room_for_a_point_are_refused(make):
     with pytest.raises(MemoryError, match="A point of this space would hold .* numbers"):

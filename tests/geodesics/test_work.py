@@ -8,7 +8,7 @@ import pytest
 import subbundle as sb
 from subbundle.bundles import Constant, SphereTangent
 from subbundle.bundles.base import sparing
-from subbundle.flow.integrate import most_steps
+from subbundle.flow.integrate import most_steps, shared_steps
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import levenberg
 from subbundle.geodesics.shooting import Shots
@@ -65,7 +65,10 @@ def test_a_submanifold_has_fewer_geodesics_and_a_bound_for_all_of_them():
     found = sb.submanifold(bundle, [0, 0, 1.0], 1000.0, step=100.0)
     assert found.n_geodesics == 25
     assert (found.status == sb.Status.TOO_MANY_STEPS).all()
-    assert found.geodesics.n_evaluations.sum() <= 25 * 2 + 7 * 4000
+    assert found.geodesics.n_evaluations.sum() <= 25 * 2 + 7 * 2500
+    assert shared_steps(bundle, 1000.0, 25) == 100
+    assert shared_steps(bundle, 1000.0, 1000) == 40
+    assert shared_steps(Constant(np.eye(3)[:, :2]), 1000.0, 1000) == 50_000
     # What was not reached is said to be so, and no point stands for it.
     assert not found.valid[1:].any()
     assert sb.submanifold(bundle, [0, 0, 1.0], 1.0, step=0.5, n_geodesics=80, max_steps=3).n_geodesics == 80

@@ -16,7 +16,7 @@ from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
-from subbundle.flow.integrate import integrate, most_steps
+from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 
@@ -65,7 +65,8 @@ def _together(
     duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)
     covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
     times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
-    starts, most = np.repeat(bases, len(every), axis=0), int(most_steps(bundle, longest))
+    starts = np.repeat(bases, len(every), axis=0)
+    most = shared_steps(bundle, longest, len(starts))
     run = integrate(bundle, starts, covectors, times, unit_speed=True, tol=0.01 * TOL, max_steps=most)
     max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
     charts = []

@@ -48,8 +48,9 @@ class RiemannianSubbundle(Remembers):
     The bundle works with flat arrays [batch, D] in the ambient space of N, and its geodesics stay on N. On spheres,
     hyperbolic spaces and R^d the force is in closed form; elsewhere it is a central difference of H, with an error
     of about 1e-9 of its size, and takes 0.2 to 0.5 ms per point and 60 observations in reach. Where it does
-    (``by_differences``) geodesics end after a tenth of the usual steps, searches after a tenth of the evaluations, and
-    charts have a quarter of the geodesics, unless ``max_steps`` or ``n_geodesics`` is given; statuses tell.
+    (``by_differences``) geodesics end after 20 steps a length scale, all of a submanifold or an atlas after 2500 or 40
+    each, searches after a tenth of the evaluations, and charts have a quarter of the geodesics, unless ``max_steps``
+    or ``n_geodesics`` is given; statuses tell.
 
     Parameters
     ----------

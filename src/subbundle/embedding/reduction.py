@@ -26,7 +26,7 @@ _MOMENT, _TRACE = 0.1, 1e-5
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     """The components of ``points`` [n, d] for a shape of dimension ``rank``; at least one more than that."""
     count, dim = points.shape
-    if reduce_dim is None or (reduce_dim == "auto" and dim <= _FEW_FEATURES):
+    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= _FEW_FEATURES):
         found = all_components(points)
     elif isinstance(reduce_dim, str):
         as_choice(reduce_dim, "reduce_dim", ("auto",))

@@ -132,7 +132,7 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
 
     With ``"auto"`` those above the noise floor that tell neighbours apart, up to 10 of them.
     """
-    if reduce_dim != "auto" or points.shape[1] <= _FEW_FEATURES:
+    if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= _FEW_FEATURES:
         return _lifted(_components(points, rank, reduce_dim), rank), ""
     kept, telling = telling_components(points, rank, most=_MOST_COMPONENTS)
     count = kept.axes.shape[1]
@@ -146,7 +146,7 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
 
 def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     n_points, dim = points.shape
-    if reduce_dim is None or (reduce_dim == "auto" and dim <= _FEW_FEATURES):
+    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= _FEW_FEATURES):
         return all_components(points)
     if isinstance(reduce_dim, str):
         as_choice(reduce_dim, "reduce_dim", ("auto",))

@@ -37,7 +37,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     ----------
     rank : int or "auto"
         k, the dimension of the shape; below the number of features. ``"auto"``: that of the data, see
-        `subbundle.selection.choose_rank`.
+        `subbundle.selection.choose_rank`. Above 16 rows take long to project, see `subbundle.ridge_project`.
     method : {"geodesics", "atlas"}
         Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
         straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;

@@ -41,6 +41,8 @@ DEFAULT_TOL = 1e-6
 # that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
 # has long ceased to be the shortest. And where steps are expensive, of any geodesic.
 _MOST_STEPS, _SPARED_STEPS = 50, 20
+# There, steps of all geodesics that are followed together: 20 s for 60 shapes of four points.
+_ALL_STEPS = 2500
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,13 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
     rate = _MOST_STEPS if sparing(bundle, 10) == 10 else _SPARED_STEPS
     rate = rate * max(DEFAULT_TOL / tol, 1.0) ** 0.2
     return np.asarray(np.maximum(rate * np.minimum(lengths / bundle.length_scale, 1e9), rate), dtype=np.int64)
+
+
+def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
+    """`most_steps` of each of ``rows`` geodesics that make one thing; where steps are expensive they share 2500, unless
+    that is below 40 of each."""
+    most = int(most_steps(bundle, length))
+    return most if sparing(bundle, 10) == 10 else min(most, max(_ALL_STEPS // max(rows, 1), 2 * _SPARED_STEPS))
 
 
 def _as_times(times: Any) -> FloatArray:

@@ -21,14 +21,11 @@ from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle, sparing
-from subbundle.flow.integrate import most_steps
+from subbundle.flow.integrate import shared_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
 from subbundle.geodesics.tuning import COARSE_TOL
-
-# Steps of all geodesics together where each takes milliseconds, unless that is below 100 of each.
-_SPARED = 4000
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -126,8 +123,8 @@ def submanifold(
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
         below what noise and curvature leave undecided, and costs half of the default's evaluations. On manifolds
-        without closed forms ``max_steps`` is 20 per length scale unless given, and 4000 of all geodesics together, but
-        100 of each at least; those that end there have `Status.TOO_MANY_STEPS`.
+        without closed forms ``max_steps`` is 20 per length scale unless given, and 2500 of all geodesics together, but
+        40 of each at least; those that end there have `Status.TOO_MANY_STEPS`.
 
     See Also
     --------
@@ -175,7 +172,7 @@ def submanifold(
     if method == "dopri5" and tol is None:
         tol = COARSE_TOL
     if max_steps is None and spared:
-        max_steps = min(int(most_steps(bundle, radius)), max(_SPARED // n_geodesics, 100))
+        max_steps = shared_steps(bundle, radius, n_geodesics)
     curves = geodesic(
         bundle, base_point, covectors,
         times=distances, method=method, tol=tol, step=None if method == "dopri5" else step, max_steps=max_steps,

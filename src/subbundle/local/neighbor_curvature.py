@@ -23,15 +23,15 @@ _PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
 # Neighbours of a fit, per coefficient of a quadratic function.
 _PER_COEFFICIENT = 2
 # Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
-# time, and fewer nodes are asked; beyond four times as many (rank 21) a quadric takes a tenth of a second and more
-# neighbours than tables have, and the plane remains.
+# time, and fewer nodes are asked; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
+# more neighbours each than tables have, and the plane remains.
 _LARGE_FIT = 132
 
 
 def fit_size(rank: int) -> int:
     """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
     size = _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
-    return size if size <= 4 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
+    return size if size <= 2 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
 
 
 def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:

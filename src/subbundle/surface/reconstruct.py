@@ -210,7 +210,7 @@ def _of_atlas(
     atlas: Atlas, bandwidth: float | str, closed: bool, opening: float, attributes: Any, n_jobs: int | None
 ) -> Mesh:
     """The mesh of an atlas, which has its bandwidth already."""
-    if bandwidth != "auto" or closed or attributes:
+    if str(bandwidth) != "auto" or closed or attributes:
         raise ValueError(
             "bandwidth, closed and attributes go with points; an Atlas has its bandwidth, its charts end where the "
             "cloud does, and it knows no attributes. Pass opening alone, or the points themselves."
