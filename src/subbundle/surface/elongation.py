@@ -20,7 +20,7 @@ import numpy as np
 from subbundle._types import FloatArray
 
 # Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.
-_ROUNDS, _TURN = 10, 0.1
+_ROUNDS, _TURN = 10, 0.05
 
 
 def elongation(normals: FloatArray, average: Any) -> FloatArray:
