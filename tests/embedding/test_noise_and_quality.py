@@ -1,9 +1,12 @@
 """Evidence of noise, reduction, curves and quality against closed forms and independent computations."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
+import subbundle as sb
 from subbundle import datasets
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.noise import denoise, evidence_of_noise
@@ -57,3 +60,13 @@ def test_quality_agrees_with_scikit_learn_and_knows_pca():
     linear = quality(points, left[:, :2] * values[:2])
     assert linear.trustworthiness == linear.pca_trustworthiness
     assert linear.prediction_error == pytest.approx(linear.pca_prediction_error)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_handful_of_rows_beside_a_far_outlier_can_be_diagnosed(seed):
+    rows = np.random.default_rng(seed).standard_normal((8, 6))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[0] += 4e11
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert sb.diagnose(rows, 2, n_jobs=1).n_points == 8

@@ -133,4 +133,5 @@ def prediction_error(points: FloatArray, positions: FloatArray) -> float:
     error = 0.0
     for rows in blocks(count, size * points.shape[1]):
         error += float(np.sum((points[rows] - np.einsum("bm,bmd->bd", shares[rows], points[near[rows]])) ** 2))
-    return error / max(total, 1e-300)
+    # Positions that coincide but for rounding, beside a far outlier, predict nothing.
+    return error / max(total, 1e-300) if np.isfinite(error) else 1.0
