@@ -92,6 +92,8 @@ def test_rows_that_lack_numbers(table, tmp_path, model):
     ("options", "error", "said"),
     [
         ({"drop": ["nothing"]}, ValueError, "got 'nothing'. It has: name, age, a, b, c"),
+        ({"drop": np.zeros(3)}, TypeError, "drop must be a list of names of columns; got ndarray"),
+        ({"drop": "age"}, TypeError, "drop must be a list of names of columns; got str"),
         ({"missing": "fill"}, ValueError, "missing must be"),
         ({"model": object()}, TypeError, "model must be an AtlasEmbedding or a PrincipalSubmanifold"),
     ],

@@ -27,6 +27,8 @@ class TableLayout:
 
 def table_layout(source: Source, drop: Sequence[str] = (), label: str | None = None) -> TableLayout:
     """The columns of numbers of all files, which must have the same."""
+    if not isinstance(drop, list | tuple) or not all(isinstance(name, str) for name in drop):
+        raise TypeError(f"drop must be a list of names of columns; got {type(drop).__name__}.")
     endings = {suffix_of(path) for path in source.paths}
     if len(endings) > 1 or not endings <= {".parquet", ".npy"}:
         raise ValueError(f"a table must be .parquet or .npy files, all of one kind; got {', '.join(sorted(endings))}.")
