@@ -146,9 +146,9 @@ class LearnedSubbundle(HasLandmarks, Protocol):
         """``make(self)``, worked out when it is first asked for and kept with the bundle."""
 
 
-def sparing(bundle: Subbundle, most: int) -> int:
-    """``most`` evaluations of the field, or a tenth of so many where each takes hundreds of logs on a manifold."""
-    return most // 10 if getattr(bundle, "by_differences", False) else most
+def is_costly(bundle: Subbundle) -> bool:
+    """Whether the force is a central difference: each evaluation of the field takes hundreds of logs on a manifold."""
+    return bool(getattr(bundle, "by_differences", False))
 
 
 def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
