@@ -182,3 +182,8 @@ def test_base_point_off_the_data_says_what_to_do():
     bundle = PrincipalSubbundle(data.points, 2, 0.2)
     with pytest.raises(ValueError, match=r"left the support of the data.*sb.carry_to_ridge"):
         Chart(bundle, [5.0, 5.0, 5.0])
+
+
+def test_targets_whose_distances_overflow_are_outside(clean_sphere):
+    *_, chart = clean_sphere
+    assert chart.locate([[1e200, 0.0, 0.0]]).status.tolist() == [Status.LEFT_SUPPORT]

@@ -1,5 +1,7 @@
 """Every estimator chooses what it is not given, and shows what it chose."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,11 @@ def test_doubt_is_said_and_words_are_checked(points):
         sb.PrincipalSubmanifold("auto").fit(points[:20])
     with pytest.raises(ValueError, match="base_point must be one of 'frechet', 'learned', 'auto'; got 'middle'"):
         sb.PrincipalSubmanifold(2, bandwidth=0.3, base_point="middle").fit(points)
+
+
+def test_a_shape_has_one_coordinate_at_least(points, monkeypatch):
+    monkeypatch.setattr(
+        "subbundle.estimators._rank.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
+    )
+    with pytest.warns(sb.SubbundleWarning, match="took 1, but only 0% of the places agree"):
+        assert settled_rank("auto", "rank", points) == 1

@@ -227,3 +227,8 @@ def test_wrong_arguments_are_answered_in_words():
         ask(covectors=((1.0, 0, 0), (0, 1.0, 0)))
     with pytest.raises(ValueError, match="max_steps must be an integer >= 1"):
         ask(max_steps=0)
+
+
+def test_any_number_of_steps_may_be_allowed():
+    found = integrate(SphereTangent(2), [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]], [1.0], max_steps=10**30)
+    assert found.status.tolist() == [Status.OK]

@@ -83,6 +83,8 @@ class ExpInterpolant(ABC):
         """
         nodes, at = self.nodes
         _, near = self.tree.query(targets, k=np.arange(1, min(START_NODES, len(nodes)) + 1))
+        # Of a target so far away that its distances overflow no node is the nearest, and any serves.
+        near = np.minimum(near, len(nodes) - 1)
         first = near[:, 0]
         found = self.search(targets, at[first])
         covered = self.inside(found[0]) & found[3]

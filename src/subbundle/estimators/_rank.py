@@ -36,7 +36,7 @@ def checked_rank(rank: Any, name: str) -> int | str:
 def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
     """``rank`` itself, or for ``"auto"`` the dimension of the rows ``X`` [n, d], in ``space`` where there is one.
 
-    Never the whole space, which would leave nothing to learn.
+    Never the whole space, which would leave nothing to learn, and never a point.
     """
     if not isinstance(rank, str):
         return rank
@@ -44,14 +44,15 @@ def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None 
         X = _tangent_coordinates(X, space)
     most = X.shape[1] - 1 if space is None else space.dim
     choice = choose_rank(X, max_rank=most)
+    found = max(choice.rank, 1)
     if choice.confidence < _UNSURE:
         warnings.warn(
-            f"{name}='auto' took {choice.rank}, but only {choice.confidence:.0%} of the places agree: the dimension is "
+            f"{name}='auto' took {found}, but only {choice.confidence:.0%} of the places agree: the dimension is "
             f"uncertain, or varies, or the cloud fills the space. Look at subbundle.diagnose(X), or pass {name}.",
             SubbundleWarning,
             stacklevel=3,
         )
-    return choice.rank
+    return found
 
 
 def _tangent_coordinates(rows: FloatArray, space: Space) -> FloatArray:

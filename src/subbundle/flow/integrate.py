@@ -128,7 +128,7 @@ def integrate(
         )
     times = _as_times(times)
     default = 1_000 if is_costly(bundle) else 10_000
-    most: int | IntArray = default if max_steps is None else as_integer(max_steps, "max_steps", low=1)
+    most: int | IntArray = default if max_steps is None else min(as_integer(max_steps, "max_steps", low=1), 2**62)
     check_room(
         4.0 * points.size * times.size, "Geodesics at so many times", "Pass fewer times, or fewer geodesics at once."
     )

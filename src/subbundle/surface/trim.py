@@ -27,6 +27,8 @@ def trim(
         beyond = border.excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
         outside = clip.outer_region(faces, beyond)
         faces, edges, t = clip.cut(faces, outside)
+        if len(faces) == 0:
+            raise ValueError("points must lie around a surface; what was found ends at once. Pass a wider bandwidth.")
         start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
         vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
         supported = np.concatenate([supported, supported[edges[:, 0]]])
