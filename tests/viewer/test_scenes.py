@@ -44,8 +44,9 @@ def test_faces_come_back_from_their_differences():
 def test_what_is_hidden_has_its_layers_but_does_not_show():
     layers = sb.view({"first": TORUS, "second": TORUS}, hidden=["first"]).scene.layers
     assert [(layer.name, layer.visible) for layer in layers] == [("first", False), ("second", True)]
-    with pytest.raises(ValueError, match="hidden must name what is viewed"):
-        sb.view(TORUS, hidden=["mesh"])
+    assert not sb.view({"first": TORUS}, hidden="first").scene.layers[0].visible
+    with pytest.raises(ValueError, match=r"hidden must name what is viewed: points\. Got mesh, 3"):
+        sb.view(TORUS, hidden=["mesh", 3])
 
 
 def test_the_same_view_gives_the_same_bytes():

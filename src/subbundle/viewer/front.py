@@ -50,7 +50,7 @@ def view(
         When features are the pixels of grey pictures: hovering shows them.
     title : str, optional
         Heading of the page.
-    hidden : names of ``obj``, optional
+    hidden : name or names in ``obj``, optional
         What is not shown until its box is ticked: the points of a scan hide the mesh that was made from them.
 
     Returns
@@ -65,11 +65,13 @@ def view(
     >>> page
     View('a torus': 500 points)
     """
-    named = dict(obj) if isinstance(obj, Mapping) else {"points" if _is_array(obj) else type(obj).__name__: obj}
+    is_array = isinstance(obj, list | tuple) or hasattr(obj, "__array__")
+    named = dict(obj) if isinstance(obj, Mapping) else {"points" if is_array else type(obj).__name__: obj}
     if not named:
         raise ValueError("view needs something to look at; got an empty dict.")
-    if unknown := [name for name in hidden if name not in named]:
-        raise ValueError(f"hidden must name what is viewed ({', '.join(map(str, named))}); got {', '.join(unknown)}.")
+    hidden = [hidden] if isinstance(hidden, str) else hidden
+    if unknown := [str(name) for name in hidden if name not in named]:
+        raise ValueError(f"hidden must name what is viewed: {', '.join(map(str, named))}. Got {', '.join(unknown)}.")
     extras = Extras(rows, _columns(columns), color, image_shape)
     gathered = gather(named, extras, hidden)
     gathered.scene.title = title if title is not None else ", ".join(map(str, named))
@@ -160,10 +162,6 @@ class View:
         from subbundle.viewer.packing import subtitle
 
         return f"View({self.scene.title!r}: {subtitle(self.scene)})"
-
-
-def _is_array(obj: Any) -> bool:
-    return isinstance(obj, list | tuple) or hasattr(obj, "__array__")
 
 
 def _columns(columns: Any) -> dict[str, Any]:
