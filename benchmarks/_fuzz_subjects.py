@@ -313,7 +313,7 @@ def _used(rng: Rng, model: Any, *, weighted: bool = False) -> Any:
     points = fair_cloud(rng) if rng.random() < 0.6 else cloud(rng)
     weights = {}
     if weighted and rng.random() < 0.3:
-        weights["sample_weight"] = clothed(rng, rng.uniform(0.0, 2.0, np.shape(points)[:1]).round(1), odd=0.4)
+        weights["sample_weight"] = clothed(rng, rng.uniform(0.0, 2.0, len(points)).round(1), odd=0.4)
     coordinates = model.fit_transform(points, **weights)
     new = rows(rng, np.asarray(points, dtype=float))
     return model.transform(new), model.inverse_transform(coordinates[:3])

@@ -39,4 +39,5 @@ def smallest(rows: IntArray, count: int) -> IntArray:
 
 def share_for(count: int, total: int) -> float:
     """A share of ``total`` rows with the ``count`` of smallest hashes among them: six standard deviations more."""
+    count = min(count, total)
     return min((count + 6.0 * float(np.sqrt(count)) + 30.0) / max(total, 1), 1.0)

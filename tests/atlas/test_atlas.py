@@ -203,3 +203,15 @@ def test_on_a_known_manifold_the_blend_stays_there():
     np.testing.assert_allclose(np.linalg.norm(blended.points[held], axis=1), 1.0, atol=1e-12)
     # Some 100 neighbours: 0.05/√100, and as much again along a radius of three bandwidths.
     assert np.abs(blended.points[held, 3]).mean() < 0.015
+
+
+@pytest.mark.parametrize("make", [sb.Chart, lambda bundle, base, radius: sb.Atlas(bundle, base[None], radius)])
+def test_radii_of_thousands_of_length_scales_are_refused_where_nothing_else_ends_the_geodesics(make):
+    with pytest.raises(ValueError, match=r"radius must be at most 651 here, 651 length scales, for a chart of 512"):
+        make(sb.bundles.Heisenberg(), np.zeros(3), 1e4)
+
+
+def test_no_geodesic_of_an_atlas_is_longer_than_its_observations_can_be():
+    points = sb.datasets.curve_in_plane(60, noise=0.01, seed=1).points
+    atlas = sb.Atlas(sb.PrincipalSubbundle(points, 1, 0.3), points[:1], 1e9)
+    assert atlas.radii.max() <= 60 * 0.3

@@ -5,6 +5,7 @@ import pytest
 
 from subbundle._types import Status
 from subbundle.bundles.analytic import Constant, SphereTangent
+from subbundle.bundles.base import Field
 from subbundle.charts._fan_derivatives import angular, jacobi_fields
 from subbundle.charts._fold import folds, shortcuts
 from subbundle.charts.fan import interleave, trace
@@ -126,3 +127,31 @@ def test_given_up_geodesics_count_as_folded():
     border = domain.border(0.2)
     np.testing.assert_allclose(border[[4, 5]], 0.5)
     np.testing.assert_allclose(border[[3, 6]], 2.0)
+
+
+class Slit:
+    """A plane in R^3 whose field is not defined where x = 1, which steps pass without noticing."""
+
+    ambient_dim, rank, length_scale = 3, 2, 1.0
+    plane = Constant(np.eye(3)[:, :2])
+
+    def frame(self, points):
+        return self.plane.frame(points)
+
+    def field(self, points, covectors):
+        found = self.plane.field(points, covectors)
+        lost = np.abs(points[:, 0] - 1.0) < 1e-9
+        velocity, force = (np.where(lost[:, None], np.nan, part) for part in (found.velocity, found.force))
+        return Field(velocity, force, np.where(lost, np.int8(Status.GAP_CLOSED), found.status))
+
+
+def test_geodesics_end_before_a_node_without_a_field():
+    fan = trace(Slit(), np.zeros(3), np.eye(3)[:, :2], directions(2, 8), 0.25, 40, TOL)
+    # The geodesic along x has its node 4 in the slit; those beside it pass at other distances, between nodes.
+    expected = np.full(8, 10.0)
+    expected[0] = 0.75
+    np.testing.assert_allclose(fan.reached, expected)
+    assert fan.status[0] == Status.NOT_FINITE
+    np.testing.assert_allclose(fan.ends[0], [0.75, 0.0, 0.0], atol=1e-12)
+    assert np.isfinite(fan.end_velocities).all()
+    assert fan.real[0].sum() == 4

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
+from subbundle._sampling import share_for
 from subbundle.distributed import embed, embed_job
 
 arrow = pytest.importorskip("pyarrow")
@@ -106,3 +107,7 @@ def test_wrong_options_are_named(table, tmp_path, options, error, said):
 def test_a_model_of_other_columns_is_refused(table, tmp_path, model):
     with pytest.raises(ValueError, match="model needs 3 columns of numbers; the table has 4"):
         embed(table, tmp_path / "out", model=model)
+
+
+def test_a_sample_of_more_rows_than_there_are_takes_all():
+    assert share_for(10**400, 100) == 1.0

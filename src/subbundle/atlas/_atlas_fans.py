@@ -6,16 +6,15 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle._validation import check_room
-from subbundle.bundles.base import Subbundle, is_costly
+from subbundle.bundles.base import LearnedSubbundle, Subbundle, is_costly
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_data import ChartData
-from subbundle.charts.fan import Fan, end_where_the_picture_does, pictured
+from subbundle.charts.fan import Fan, end_before_unknown_nodes, pictured
 from subbundle.charts.fan_build import interpolate
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
-from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
+from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
 from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
@@ -30,7 +29,11 @@ _ROWS = 65536
 
 def charts_at(bundle: Subbundle, base_points: FloatArray, radii: FloatArray) -> list[Chart]:
     """A chart of radius at most ``radii[j]`` at each of ``base_points`` [m, dim]."""
+    scale = float(bundle.length_scale)
+    if isinstance(bundle, LearnedSubbundle):  # from observation to observation no path is longer
+        radii = np.minimum(radii, len(bundle.rows) * scale)
     count = _n_directions(bundle, float(radii.max(initial=0.0)))
+    check_fan(float(radii.max(initial=0.0)), scale / NODES_PER_LENGTH, count, scale)
     unit = directions(bundle.rank, count)
     checks = directions(bundle.rank, 2 * count)[1::2][:: max(count // _CHECKS, 1)] if bundle.rank == 2 else unit[:0]
     charts: list[Chart] = []
@@ -56,8 +59,6 @@ def _together(
     scale = float(bundle.length_scale)
     longest = float(radii.max())
     frame = defined_frame(bundle, bases)
-    room = longest * NODES_PER_LENGTH / scale * len(bases) * len(unit) * bundle.ambient_dim
-    check_room(4.0 * room, "Charts of this radius", f"Pass a radius of fewer length scales; one is {scale:.3g} here.")
     n_steps = max(4, int(np.ceil(longest * NODES_PER_LENGTH / scale)))
     step = longest / n_steps
     every = np.concatenate([unit, checks])
@@ -76,7 +77,7 @@ def _together(
         nodes = pictured(bundle, picture, run.points[own], run.covectors[own])
         ends, velocity = pictured(bundle, picture, run.end_points[own, None], run.end_covectors[own, None])[:, :, 0]
         reached, status = run.reached[own].copy(), run.status[own].copy()
-        end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
+        end_before_unknown_nodes(nodes, step, reached, ends, velocity, status)
         rays = slice(0, len(unit))
         fan = Fan(unit, step, nodes[0, rays], nodes[1, rays], reached[rays], ends[rays], velocity[rays], status[rays])
         independent = nodes[0, len(unit) :]

@@ -16,7 +16,7 @@ from subbundle.charts._scattered import n_coefficients
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan_build import Tracer, build, most_scattered
 from subbundle.charts.interpolant import Interpolant
-from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, TOL, max_residual_of
+from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
 from subbundle.flow.integrate import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import defined_frame
@@ -50,11 +50,11 @@ def survey(
     found = defined_frame(bundle, base[None])
     frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
     finest = scale / NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or TOL) / TOL) ** 0.25)
-    check_room(
-        limit / finest * (count or MOST_GEODESICS) * bundle.ambient_dim,
-        "The fan of a chart of this radius",
-        f"Pass a radius of fewer length scales; one is {scale:.3g} here.",
-    )
+    many = count or (2 if rank == 1 else MOST_GEODESICS)
+    if extent is None:  # nothing but the radius ends the geodesics
+        check_fan(limit, finest, many, scale)
+    hint = f"Pass a radius of fewer length scales; one is {scale:.3g} here."
+    check_room(limit / finest * many * bundle.ambient_dim, "The fan of a chart of this radius", hint)
     n_steps = max(4, int(np.ceil(limit / finest)))
     size = limit if extent is None else min(extent, limit)
     stage = 0.25 * (limit if extent is None else size)

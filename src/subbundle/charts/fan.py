@@ -102,7 +102,7 @@ def trace(
         new[:, going] = pictured(bundle, picture, run.points, run.covectors)
         # The first node of a stage is the last of the one before, and known for more geodesics there.
         nodes = np.concatenate([nodes, new[:, :, 1 if first else 0 :]], axis=2)
-        end_where_the_picture_does(nodes, step, reached, ends, velocity, status)
+        end_before_unknown_nodes(nodes, step, reached, ends, velocity, status)
         fan = Fan(directions, step, nodes[0], nodes[1], reached, ends, velocity, status)
         still = (status == Status.OK) & (reached == step * last)
         if useful is not None and last < n_steps and still.any():
@@ -143,12 +143,18 @@ def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors:
     return result
 
 
-def end_where_the_picture_does(
+def end_before_unknown_nodes(
     nodes: FloatArray, step: float, reached: FloatArray, ends: FloatArray, velocity: FloatArray, status: StatusArray
 ) -> None:
-    """End geodesics that left the picture at their last node inside it, in place."""
-    for ray in np.flatnonzero(~(np.isfinite(ends) & np.isfinite(velocity)).all(axis=1) & (reached > 0.0)):
-        last = int(np.argmin(np.isfinite(nodes[:, ray]).all(axis=(0, 2)))) - 1
+    """End geodesics at their last node before one that is not known, in place.
+
+    They left the picture, or passed a place so narrow that steps found the field on both sides of it and none there.
+    """
+    known = np.asarray(np.isfinite(nodes).all(axis=(0, 3)))
+    first = np.where(known.all(axis=1), known.shape[1], known.argmin(axis=1))
+    lost = ~(np.isfinite(ends) & np.isfinite(velocity)).all(axis=1) | (step * first <= reached)
+    for ray in np.flatnonzero(lost & (reached > 0.0)):
+        last = max(int(first[ray]) - 1, 0)
         nodes[:, ray, last + 1 :] = np.nan
         reached[ray], ends[ray], velocity[ray] = step * last, *nodes[:, ray, last]
         status[ray] = Status.NOT_FINITE

@@ -13,6 +13,8 @@ TOL = 1e-3
 NODES_PER_LENGTH = 3.0
 # Most geodesics of a chart of rank 2 unless a tolerance is given: 0.6 length scales apart at 50 length scales.
 MOST_GEODESICS = 512
+# Most nodes of all geodesics of a chart: seconds, and 650 length scales with the most geodesics.
+MOST_NODES = 1_000_000
 # Quantile of the errors on independent geodesics that a chart reports as its interpolation error. The largest ones sit
 # in the narrow cells beside folds.
 ERROR_QUANTILE = 0.99
@@ -32,3 +34,13 @@ def max_residual_of(eigenvalues: FloatArray, scale: float) -> float:
     known = across[np.isfinite(across)]
     variance = float(np.median(known)) if known.size else 0.0
     return RESIDUAL_DEVIATIONS * float(np.sqrt(scale**2 + variance))
+
+
+def check_fan(radius: float, spacing: float, n_geodesics: int, scale: float) -> None:
+    """Raise if a fan of ``n_geodesics`` of length ``radius``, with nodes ``spacing`` apart, has too many nodes."""
+    if radius / spacing * n_geodesics > MOST_NODES:
+        most = MOST_NODES / n_geodesics * spacing
+        raise ValueError(
+            f"radius must be at most {most:.3g} here, {most / scale:.3g} length scales, for a chart of {n_geodesics} "
+            f"geodesics; got {radius:.3g}. Pass a smaller radius; an Atlas of many charts covers more."
+        )
