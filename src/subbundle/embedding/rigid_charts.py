@@ -15,6 +15,7 @@ matrices G [C, p, p], p = k(k − 1)/2. All of them are sparse; memory is linear
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import bsr_array, csr_array, diags_array
@@ -64,20 +65,17 @@ class RigidCharts:
         self.degrees = np.asarray(self._spread @ members.weights)
         self._arms = members.coordinates - self._means(members.coordinates)[self._of]
         self.size = float(np.sum(members.weights[:, None] * self._arms**2))
-        self._generators = _generators(self.rank)
+        self._planes = np.triu_indices(self.rank, 1)
         self._turned = self._arms
         self._across: csr_array | None = None
-        self._gram = np.empty((charts, 0, 0))
+        self._gram: FloatArray = np.empty((charts, 0, 0))
 
     def at(self, positions: FloatArray) -> tuple[float, FloatArray]:
         """E and half of its negative gradient [n, k] at ``positions`` [n, k]; `product` then belongs to these."""
         weights = self.members.weights[:, None]
         here = positions[self.members.rows]
         here = here - self._means(here)[self._of]
-        moments = np.stack(
-            [np.asarray(self._sum @ (weights * self._arms[:, [a]] * here)) for a in range(self.rank)], axis=1
-        )
-        self.turns = nearest_frame(moments)
+        self.turns = nearest_frame(self._moments(weights * self._arms, here))
         self._turned = np.einsum("mi,mij->mj", self._arms, self.turns[self._of])
         off = self._turned - here
         self.residuals = np.asarray(self._sum @ np.einsum("m,mk,mk->m", self.members.weights, off, off))
@@ -85,26 +83,36 @@ class RigidCharts:
 
     def linearise(self) -> None:
         """Prepare `product` for the positions last given to `at`."""
-        charts, angles = len(self.mass), len(self._generators)
-        if not angles:
+        first, second = self._planes
+        if not first.size:
             self._across = None
             return
-        turned = np.einsum("mi,pij->mpj", self._turned, self._generators)
-        weighted = turned * self.members.weights[:, None, None]
-        gram = np.stack(
-            [
-                np.asarray(self._sum @ np.einsum("mj,mpj->mp", weighted[:, p], turned)) for p in range(angles)
-            ],
-            axis=1,
-        )  # fmt: skip
+        weighted = self._turned * self.members.weights[:, None]
+        gram = _turned_products(self._moments(weighted, self._turned), first, second)
         traces = np.trace(gram, axis1=1, axis2=2)
-        gram += (1e-9 * traces + 1e-300)[:, None, None] * np.eye(angles)
-        self._gram = np.linalg.inv(gram)
-        blocks = bsr_array(
-            (weighted, self.members.rows, self.members.starts), shape=(charts * angles, self.count * self.rank)
-        )
-        self._across = csr_array(blocks)
+        gram += (1e-9 * traces + 1e-300)[:, None, None] * np.eye(first.size)
+        self._gram = np.asarray(np.linalg.inv(gram), dtype=np.float64)
+        entries = np.stack([weighted[:, first], -weighted[:, second]], axis=2)
+        order, indices, starts = self._pattern
+        shape = (gram.shape[0] * first.size, self.count * self.rank)
+        self._across = csr_array((entries.ravel()[order], indices, starts), shape=shape)
         self._back = csr_array(self._across.T)
+
+    @cached_property
+    def _pattern(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Order, columns and starts of rows of the entries of K: u turned in the plane (a, b) is u_a e_b − u_b e_a."""
+        first, second = self._planes
+        rows = self._of[:, None] * first.size + np.arange(first.size)
+        columns = self.members.rows[:, None, None] * self.rank + np.stack([second, first], axis=1)
+        rows = np.broadcast_to(rows[:, :, None], columns.shape).ravel()
+        order = np.lexsort([columns.ravel(), rows])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self.mass) * first.size))])
+        return order, columns.ravel()[order], starts
+
+    def _moments(self, weighted: FloatArray, others: FloatArray) -> FloatArray:
+        """Σ w u ⊗ z [C, k, k] over the members of each chart, of w u and z [m, k]."""
+        parts = [np.asarray(self._sum @ (weighted[:, [a]] * others)) for a in range(self.rank)]
+        return np.stack(parts, axis=1)
 
     def product(self, x: FloatArray) -> FloatArray:
         """H x for ``x`` [n, k]."""
@@ -133,13 +141,18 @@ class RigidCharts:
         return np.asarray((self._sum @ (self.members.weights[:, None] * entries)) / self.mass[:, None])
 
 
-def _generators(rank: int) -> FloatArray:
-    """A basis [k(k−1)/2, k, k] of the antisymmetric matrices."""
-    first, second = np.triu_indices(rank, 1)
-    basis = np.zeros((len(first), rank, rank))
-    numbers = np.arange(len(first))
-    basis[numbers, first, second], basis[numbers, second, first] = 1.0, -1.0
-    return basis
+def _turned_products(moments: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Σ w (u turned in one plane)·(u turned in another) [C, p, p], from Σ w u uᵀ [C, k, k] and the planes' axes [p].
+
+    (u_a e_b − u_b e_a)·(u_c e_d − u_d e_c) = u_a u_c δ_bd − u_a u_d δ_bc − u_b u_c δ_ad + u_b u_d δ_ac.
+    """
+    axes = ((first, second, 1.0), (second, first, -1.0))
+    terms = [
+        sign * other_sign * moments[:, a[:, None], c] * (b[:, None] == d)
+        for a, b, sign in axes
+        for c, d, other_sign in axes
+    ]
+    return np.asarray(sum(terms))
 
 
 def _times_identity(matrix: csr_array, rank: int) -> csr_array:
