@@ -313,7 +313,8 @@ def _used(rng: Rng, model: Any, *, weighted: bool = False) -> Any:
     points = fair_cloud(rng) if rng.random() < 0.6 else cloud(rng)
     weights = {}
     if weighted and rng.random() < 0.3:
-        weights["sample_weight"] = clothed(rng, rng.uniform(0.0, 2.0, len(points)).round(1), odd=0.4)
+        count = len(points) if hasattr(points, "__len__") else 3
+        weights["sample_weight"] = clothed(rng, rng.uniform(0.0, 2.0, count).round(1), odd=0.4)
     coordinates = model.fit_transform(points, **weights)
     new = rows(rng, np.asarray(points, dtype=float))
     return model.transform(new), model.inverse_transform(coordinates[:3])

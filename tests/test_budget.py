@@ -28,7 +28,7 @@ BUDGET = {
     "commands": (2440, 17),
     "diagnostics": (900, 36),
     "distributed": (4440, 77),
-    "embedding": (1940, 52),
+    "embedding": (1960, 52),
     "estimators": (2060, 22),
     "experiments": (1620, 39),
     "flow": (940, 15),

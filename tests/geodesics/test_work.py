@@ -11,7 +11,7 @@ from subbundle.bundles.base import is_costly
 from subbundle.flow.integrate import most_steps, shared_steps
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import levenberg
-from subbundle.geodesics.shooting import Shots
+from subbundle.geodesics.shooting import Shots, shoot
 from subbundle.spaces import SO, Sphere
 
 
@@ -58,6 +58,13 @@ def test_a_geodesic_ends_after_twenty_steps_a_length_scale_whatever_its_neighbou
     np.testing.assert_array_equal(alone.end_points[0], run.end_points[0])
     # A finer tolerance takes more steps, 10^(1/5) for each digit, and may.
     assert most_steps(bundle, 4.0, 1e-11) == 10 * most_steps(bundle, 4.0) == 800
+
+
+def test_a_trial_of_a_search_ends_after_twenty_steps_a_length_scale():
+    frame = np.eye(3)[None, :2]
+    shots = shoot(Rough(np.eye(3)[:, :2]), np.zeros((1, 3)), frame, np.array([[3.0, 0.0]]), 1e-4, radial=True)
+    assert shots.status[0] == sb.Status.TOO_MANY_STEPS
+    assert shots.evaluations[0] <= 2 + 7 * 20 * 3.1  # a trial beside it is a little longer
 
 
 def test_a_submanifold_has_fewer_geodesics_and_a_bound_for_all_of_them():

@@ -17,14 +17,14 @@ import numpy as np
 
 from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, all_finite
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, is_costly
 from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
 from subbundle.flow import integrate
 
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
 # Steps after which a trial geodesic counts as ended early. Those that reach their target take fewer than 200; one with
-# a huge covector turns so fast that it would never end.
+# a huge covector turns so fast that it would never end. Where steps are expensive, `integrate` takes fewer by itself.
 _MOST_STEPS = 400
 # Evaluations of the field that one search may spend on a target, along the longest of the geodesics of each batch: 5000
 # steps. Without a bound a search along a closed curve, or on noise, could go on for minutes.
@@ -94,7 +94,7 @@ def shoot(
         covectors.reshape(n * count, bundle.ambient_dim),
         np.array([1.0]),
         tol=tol,
-        max_steps=_MOST_STEPS,
+        max_steps=None if is_costly(bundle) else _MOST_STEPS,
     )
     ends = run.points[:, 0].reshape(n, count, bundle.ambient_dim)
     reached = run.reached.reshape(n, count)
