@@ -134,10 +134,13 @@ def _no_number(column: Any) -> Iterator[Any]:
 
 def as_bundle(value: Any) -> Any:
     """Return ``value`` if it offers what the protocol `Subbundle` asks for, or raise."""
-    missing = [name for name in ("ambient_dim", "rank", "length_scale", "frame", "field") if not hasattr(value, name)]
+    wanted = ("ambient_dim", "rank", "length_scale", "is_costly", "frame", "field")
+    missing = [name for name in wanted if not hasattr(value, name)]
     if missing or isinstance(value, type):
+        lacks = f", which has no {', '.join(missing)}" if 0 < len(missing) < len(wanted) else ""
         raise TypeError(
-            f"bundle must be a subbundle, such as sb.PrincipalSubbundle(points, rank, bandwidth); got {value!r:.80}."
+            "bundle must be a subbundle, such as sb.PrincipalSubbundle(points, rank, bandwidth); "
+            f"got {value!r:.80}{lacks}."
         )
     return value
 
