@@ -92,11 +92,9 @@ class RigidCharts:
         turned = np.einsum("mi,pij->mpj", self._turned, self._generators)
         weighted = turned * self.members.weights[:, None, None]
         gram = np.stack(
-            [
-                np.asarray(self._sum @ np.einsum("mj,mpj->mp", weighted[:, p], turned)) for p in range(angles)
-            ],
+            [np.asarray(self._sum @ np.einsum("mj,mpj->mp", weighted[:, p], turned)) for p in range(angles)],
             axis=1,
-        )  # fmt: skip
+        )
         traces = np.trace(gram, axis1=1, axis2=2)
         gram += (1e-9 * traces + 1e-300)[:, None, None] * np.eye(angles)
         self._gram = np.linalg.inv(gram)

@@ -44,7 +44,7 @@ from subbundle.local.walk import (
     compare,
     deviate,
     scratch,
-)  # fmt: skip
+)
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
@@ -52,7 +52,7 @@ _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 @kernel
 def robust_rows(
     tree, widths, cuts, stretches, rank, rounds, errors, cases, points, basis, forms, numbers, steps, status
-):  # fmt: skip
+):
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
     ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.

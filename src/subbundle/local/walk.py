@@ -30,7 +30,7 @@ from subbundle.local.steps import (
     settle,
     shorten,
     tilt,
-)  # fmt: skip
+)
 from subbundle.local.tuning import FLATNESS, NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
