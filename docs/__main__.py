@@ -1,4 +1,4 @@
-"""``python -m docs``: build the site into docs/_build; warnings, dead links and links to the files of others are errors.
+"""``python -m docs``: build the site into docs/_build; warnings, dead links and files of other servers are errors.
 
 Further arguments go to sphinx-build.
 """
