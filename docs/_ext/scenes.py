@@ -35,7 +35,7 @@ _STYLE = """
 html, body { margin: 0; height: 100%; }
 .framed .sb-report:not(:has(img)), .framed .sb-foot, .framed .sb-mode { display: none; }
 @media (max-width: 760px) {
-  .framed .sb-dock, .framed .sb-subtitle { display: none; }
+  .framed .sb-dock, .framed .sb-subtitle, .framed .sb-bar h1 { display: none; }
   .framed .sb-stage { min-height: 100%; }
 }
 """
