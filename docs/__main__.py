@@ -1,4 +1,4 @@
-"""``python -m docs``: build the site into docs/_build; warnings and dead links are errors.
+"""``python -m docs``: build the site into docs/_build; warnings, dead links and files of other servers are errors.
 
 Further arguments go to sphinx-build.
 """
@@ -14,5 +14,5 @@ sys.path.insert(0, str(HERE / "_ext"))
 from links import dead_links
 
 dead = dead_links(HERE / "_build")
-print("\n".join(f"dead link: {link}" for link in dead), end="\n" if dead else "")
+print("\n".join(f"wrong link: {link}" for link in dead), end="\n" if dead else "")
 sys.exit(failed or bool(dead))

@@ -32,8 +32,10 @@ extensions = [
     "references",
     "measured",
     "command_help",
+    "scenes",
 ]
-exclude_patterns = ["_build", "_scenes", "images", "**/GALLERY_HEADER.rst"]
+# How long examples took is no page: it differs from build to build, and fetches its scripts from elsewhere.
+exclude_patterns = ["_build", "_scenes", "images", "**/GALLERY_HEADER.rst", "**sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 nitpicky = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -79,6 +80,18 @@ def test_every_example_has_its_place_in_the_gallery_and_leaves_a_scene():
         text = path.read_text(encoding="utf-8")
         assert re.match(r'"""\n[^\n]+\n=+\n\n', text), f"{path.name} needs a title"
         assert re.search(r"^(scene|view) = sb\.view\(", text, re.MULTILINE), path.name
+
+
+def test_no_block_of_an_example_ends_with_a_list_of_labels_or_lines():
+    """The gallery prints what the last expression of a block returns: lists, from these methods of matplotlib."""
+    for path in sorted((ROOT / "examples").glob("*/*.py")):
+        for block in re.split(r"^# %%.*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            last = ast.parse(block).body[-1]
+            called = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and last.value.func
+            assert getattr(called, "attr", "") not in ("set", "plot", "hist", "fill", "loglog"), (
+                path.name,
+                called.lineno,
+            )
 
 
 def test_ci_runs_the_readmes_test_command():

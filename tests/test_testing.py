@@ -28,6 +28,7 @@ class Broken:
     ambient_dim: int = 3
     rank: int = 2
     length_scale: float = 1.0
+    is_costly: bool = False
     amount: float = 1e-3
 
     def frame(self, points):
@@ -101,6 +102,7 @@ class Centred:
     wrong: str = ""
     ambient_dim: int = 3
     rank: int = 2
+    is_costly: bool = False
 
     @property
     def length_scale(self):

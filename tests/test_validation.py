@@ -7,7 +7,7 @@ import pytest
 
 import subbundle as sb
 from subbundle._types import Status
-from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real
+from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real, tabular
 
 
 def test_a_good_array_is_not_copied():
@@ -174,17 +174,48 @@ def test_estimators_refuse_text_in_a_sentence(value, message):
 
 
 @pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance", "SurfaceReconstructor"])
-@pytest.mark.parametrize("kind", ["text", "category", "date"])
+@pytest.mark.parametrize("kind", ["text", "category"])
 def test_estimators_name_the_columns_that_hold_no_numbers(name, kind):
     pandas = pytest.importorskip("pandas")
-    values = {
-        "text": ["red"] * 8, "category": pandas.Categorical(["red", "blue"] * 4),
-        "date": pandas.date_range("2020-01-01", periods=8),
-    }  # fmt: skip
+    values = {"text": ["red"] * 8, "category": pandas.Categorical(["red", "blue"] * 4)}
     table = pandas.DataFrame({"x": np.arange(8.0), "colour": values[kind], "y": ["1.5"] * 8, "n": np.arange(8)})
     message = r"1 of 4 do not, such as 'colour' with .*X\.drop\(columns=\['colour'\]\), or encode them first, pd\.get"
     with pytest.raises(ValueError, match=rf"X must hold numbers in every column; {message}"):
         getattr(sb, name)().fit(table)
+
+
+@pytest.mark.parametrize("kind", ["date", "with a time zone", "text", "object"])
+@pytest.mark.parametrize("framed", [True, False])
+def test_the_advice_for_dates_makes_them_days(kind, framed):
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2020-02-27", periods=8)
+    values = {
+        "date": days,
+        "with a time zone": days.tz_localize("UTC"),
+        "text": days.strftime("%Y-%m-%d"),
+        "object": np.array([day.date() for day in days], object),
+    }
+    X = pd.DataFrame({"x": np.arange(8.0), "day": values[kind], "y": np.arange(8)})
+    if not framed:
+        if kind == "with a time zone":
+            pytest.skip("NumPy's dates have none")
+        X = X.assign(day=X["day"].astype(str)).to_numpy() if kind == "date" else X.to_numpy()
+    with pytest.raises(
+        (ValueError, TypeError), match="1 of 3 do not, such as .* or count days from a fixed"
+    ) as refused:
+        sb.AtlasEmbedding().fit(X)
+    assert "get_dummies" not in str(refused.value)
+    exec(re.search(r"fixed date on: (.*)\.$", str(refused.value))[1], {"pd": pd, "np": np, "X": X})
+    column = X["day"] if framed else X[:, 1]
+    np.testing.assert_array_equal(np.asarray(column, float), np.arange(8.0))
+    tabular(X, "X")
+
+
+def test_categories_beside_dates_are_told_of_too():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"kind": ["a", "b"], "day": pd.date_range("2020-01-01", periods=2)})
+    with pytest.raises(ValueError, match=r"or encode them first, pd\.get_dummies\(X\); count days from .*X\['day'\] ="):
+        sb.AtlasEmbedding().fit(X)
 
 
 @pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance"])

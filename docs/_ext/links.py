@@ -1,4 +1,4 @@
-"""Links of the built site that lead nowhere, those of scenes, downloads and raw HTML included."""
+"""Links of the built site that lead nowhere, those of scenes, downloads and raw HTML included, and what it fetches."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +11,7 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.targets: set[str] = set()
+        self.fetched: set[str] = set()
         self.anchors: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
@@ -18,15 +19,21 @@ class Page(HTMLParser):
         for name, value in attrs:
             if name in ("href", "src") and value:
                 self.targets.add(value)
+                if tag != "a" and urlsplit(value).netloc:
+                    self.fetched.add(value)
             elif name in ("id", "name") and value:
                 self.anchors.add(value)
 
 
 def dead_links(site: Path) -> list[str]:
-    """``page → target`` for every relative link of the pages below ``site`` whose file or anchor does not exist."""
+    """``page → target`` for every relative link of the pages below ``site`` whose file or anchor does not exist.
+
+    Scripts, styles and pictures of other servers count as well: the site is complete by itself.
+    """
     pages = {path.resolve(): Page(path) for path in site.rglob("*.html") if not {"scenes", "_static"} & set(path.parts)}
     dead = []
     for path, page in pages.items():
+        dead += [f"{path.relative_to(site.resolve())} fetches {target}" for target in sorted(page.fetched)]
         for target in sorted(page.targets):
             parts = urlsplit(target)
             if parts.scheme or parts.netloc:

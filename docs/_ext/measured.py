@@ -1,6 +1,7 @@
 """``{measured} name``: the last result of a benchmark, with machine, date and command."""
 
 import json
+import re
 
 from benchmarks._report import FOLDER, _bar_cells, _show
 from docutils import nodes
@@ -18,11 +19,11 @@ class Measured(SphinxDirective):
         path = FOLDER / f"{self.arguments[0]}.json"
         self.env.note_dependency(str(path))
         record = json.loads(path.read_text(encoding="utf-8"))
-        content = [] if self.arguments[1:] else [nodes.paragraph("", record["method"])]
+        content = [] if self.arguments[1:] else [paragraph(record["method"])]
         tables = [] if self.arguments[1:] else record["tables"]
         for table in tables:
             rows = [[_show(cell) if cell is not None else "–" for cell in row] for row in table["rows"]]
-            content += [nodes.paragraph("", table["caption"])] if table["caption"] else []
+            content += [paragraph(table["caption"])] if table["caption"] else []
             content.append(grid(table["columns"], rows))
         if record["bars"]:
             cells = [[cell.replace("*", "") for cell in _bar_cells(bar)] for bar in record["bars"]]
@@ -35,12 +36,19 @@ class Measured(SphinxDirective):
         return content
 
 
+def paragraph(text):
+    """A paragraph of ``text``, with what stands between backquotes as code."""
+    pieces = re.split(r"`+([^`]+)`+", text)
+    inside = [nodes.literal("", piece) if i % 2 else nodes.Text(piece) for i, piece in enumerate(pieces)]
+    return nodes.paragraph("", "", *inside)
+
+
 def grid(columns, rows):
     """A table of text cells, in a box of its own that scrolls sideways."""
     head, body = nodes.thead(), nodes.tbody()
     group = nodes.tgroup("", *[nodes.colspec(colwidth=1) for _ in columns], head, body, cols=len(columns))
     for part, texts in [(head, columns), *((body, row) for row in rows)]:
-        cells = [nodes.entry("", nodes.paragraph("", str(text))) for text in texts]
+        cells = [nodes.entry("", paragraph(str(text))) for text in texts]
         part += nodes.row("", *cells)
     return nodes.container("", nodes.table("", group), classes=["pst-scrollable-table-container"])
 

@@ -6,6 +6,7 @@ the style lie beside the scenes once, as plain scripts, which browsers also load
 
 import base64
 import json
+import re
 from html import escape
 from pathlib import Path
 
@@ -34,7 +35,7 @@ _STYLE = """
 html, body { margin: 0; height: 100%; }
 .framed .sb-report:not(:has(img)), .framed .sb-foot, .framed .sb-mode { display: none; }
 @media (max-width: 760px) {
-  .framed .sb-dock, .framed .sb-subtitle { display: none; }
+  .framed .sb-dock, .framed .sb-subtitle, .framed .sb-bar h1 { display: none; }
   .framed .sb-stage { min-height: 100%; }
 }
 """
@@ -83,6 +84,17 @@ def write(view: View, file: str) -> None:
     data = base64.b64encode(block).decode("ascii")
     page = _PAGE.format(title=escape(description["title"]), description=text, data=data, start=_START)
     (FOLDER / file).write_text(page, encoding="utf-8")
+
+
+def without_remote_styles(app, name, source):
+    """Animations ask another server for the icons of their buttons, which the theme has."""
+    source[0] = re.sub(r'<link rel="stylesheet"\s+href="https://[^"]*">', "", source[0])
+
+
+def setup(app):
+    """Keep what is fetched from elsewhere out of the pages of the gallery."""
+    app.connect("source-read", without_remote_styles)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 class InOrderOfHeader(FileNameSortKey):

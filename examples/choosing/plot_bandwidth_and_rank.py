@@ -32,7 +32,6 @@ sb.plot.bandwidth(choice, ax=left)
 left.loglog(choice.ladder[known], errors, "s--", ms=4, color=sb.plot.PALETTE[1], label="true error")
 left.legend(frameon=False)
 left.set_title("estimated and true error")
-curve = sb.datasets.curve_in_plane(600, noise=0.03, seed=0).points
 mixed = np.concatenate(
     [
         sb.datasets.sphere(1500, noise=0.02, seed=0).points,
@@ -45,7 +44,7 @@ for value, colour, mark in ((1, sb.plot.PALETTE[1], "^"), (2, sb.plot.PALETTE[0]
     right.scatter(
         *mixed[per_point == value][:, :2].T, s=6, color=colour, marker=mark, linewidths=0, label=f"dimension {value}"
     )
-right.set(aspect="equal", title="dimension around each point: a sphere with a stick")
+right.set(aspect="equal", title="dimension: a sphere with a stick")
 right.legend(frameon=False)
 
 # %%

@@ -4,7 +4,7 @@ Shapes that cannot be flattened, and shapes that must be cut
 
 Three clouds go through `AtlasEmbedding`: an S-surface with a hole, which can be flattened; a spherical cap, which
 cannot; and a closed band with a half turn, which has to be cut. Each picture shows the coordinates coloured by the
-distortion of lengths: where it is large, the picture lies.
+distortion of lengths.
 """
 
 import warnings
@@ -40,8 +40,8 @@ for name, (points, metric) in shapes.items():
         print(" ", warning.message)
 
 # %%
-figure, panels = plt.subplots(1, 3, figsize=(12.0, 4.6), layout="constrained")
-for panel, (name, model) in zip(panels, models.items(), strict=True):
+figure, panels = plt.subplot_mosaic([["hole", "hole"], ["cap", "moebius"]], figsize=(8.4, 6.0), layout="constrained")
+for (name, model), panel in zip(models.items(), panels.values(), strict=True):
     sb.plot.trust(model, ax=panel)
     panel.set(aspect="equal", title=name)
 

@@ -30,7 +30,7 @@ figure = plt.figure(figsize=(6.0, 5.0), layout="constrained")
 ax = figure.add_subplot(projection="3d")
 for w, curve, colour in zip(turns, curves.points, sb.plot.PALETTE, strict=False):
     ax.plot(*curve.T, color=colour, lw=1.8, label=f"w = {w:g}")
-ax.set(xlabel="x", ylabel="y", zlabel="z", aspect="equal")
+ax.set(xlabel="x", ylabel="y", zlabel="z", aspect="equal", yticks=[0, 1, 2], zticks=[0, 0.5, 1])
 ax.legend(frameon=False)
 
 # %%

@@ -55,8 +55,8 @@ for c, t in list(zip(covariances, turn, strict=True))[::6]:
     ellipse = (vectors * np.sqrt(values)) @ np.array([np.cos(circle), np.sin(circle)])
     left.plot(*ellipse, color=plt.cm.viridis(t), lw=0.9)
 left.set(aspect="equal", xlabel="channel 1", ylabel="channel 2", title="covariances as ellipses")
-right.scatter(turn, position, c=turn, s=12)
 right.set(xlabel="true turn", ylabel="position along the curve", title="read off the curve")
+right.scatter(turn, position, c=turn, s=12)
 
 # %%
 rows = np.column_stack([covariances[:, 0, 0], covariances[:, 1, 1], covariances[:, 0, 1]])

@@ -47,7 +47,7 @@ print(f"measurements {to_truth.mean():.1f}° from the true motion, the curve {to
 # %%
 # Where the camera looks: the first axis on the sphere.
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
-figure, ax = plt.subplots(figsize=(5.6, 4.8), subplot_kw=bare, layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 3.0), subplot_kw=bare, layout="constrained")
 picture = sb.plot.Scene(sb.plot.View(75.0, 25.0), fog=0.1)
 picture.add_points(measured[:, :, 0], color=sb.plot.colours_of(time), size=14.0)
 picture.add_curves(truth[None, :, :, 0], color="#555555", width=1.2, lift=0.01)

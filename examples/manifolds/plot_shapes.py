@@ -53,8 +53,8 @@ for number, row in enumerate(np.linspace(0, len(points) - 1, 5).astype(int)):
     outline = np.vstack([aligned, aligned[:1]]) + [0.95 * number, 0.0]
     left.plot(*outline.T, "o-", ms=3, color=plt.cm.viridis(number / 4))
 left.set(aspect="equal", yticks=[], xticks=[], title="shapes along the principal curve")
-right.plot(age, position, ".", color=sb.plot.PALETTE[0])
 right.set(xlabel="true age", ylabel="position along the curve")
+right.scatter(age, position, s=9, color=sb.plot.PALETTE[0])
 
 # %%
 # Aligned landmarks have 20 numbers; the scene shows three principal components of them.

@@ -17,17 +17,17 @@ import trimesh
 import subbundle as sb
 
 rng = np.random.default_rng(0)
-x, y = rng.uniform([[-3.0], [-2.0]], [[3.0], [2.0]], (2, 22000))
+x, y = rng.uniform([[-2.0], [-1.6]], [[2.0], [1.6]], (2, 12000))
 ground = np.stack([x, y, 0.25 * np.sin(1.3 * x) * np.cos(1.1 * y) - 0.5 * np.exp(-(((y + 0.9) / 0.25) ** 2))], axis=1)
-boulder = rng.normal(size=(5000, 3))
-boulder = 0.55 * boulder / np.linalg.norm(boulder, axis=1, keepdims=True) + [1.0, 0.8, 0.9]
-points = np.concatenate([ground, boulder]) + rng.normal(scale=0.008, size=(27000, 3))
+boulder = rng.normal(size=(3500, 3))
+boulder = 0.45 * boulder / np.linalg.norm(boulder, axis=1, keepdims=True) + [1.2, 0.9, 0.8]
+points = np.concatenate([ground, boulder]) + rng.normal(scale=0.008, size=(15500, 3))
 # What the scanner did not see: spots a tenth wide.
-for spot in rng.uniform([-2.8, -1.8], [2.8, 1.8], (25, 2)):
+for spot in rng.uniform([-1.8, -1.4], [1.8, 1.4], (14, 2)):
     points = points[np.hypot(*(points[:, :2] - spot).T) > 0.1]
 
 with tempfile.TemporaryDirectory() as folder:
-    made = sb.distributed.reconstruct(points, Path(folder) / "tiles", points_per_tile=5000)
+    made = sb.distributed.reconstruct(points, Path(folder) / "tiles", points_per_tile=3000)
     tiles = [trimesh.load(path, process=False) for path in made.paths]
 print(f"{made.n_points} points in {made.n_tiles} tiles: {made.n_vertices} vertices, {made.n_components} components")
 print(f"Euler characteristic {made.euler_characteristic}: a sheet has 1, a closed surface 2")
@@ -45,7 +45,7 @@ mesh = sb.Mesh(distinct, faces)
 # Left the tiles, each in a colour. Right the whole, as one surface, where tiles meet: the triangles go on.
 number = np.repeat(np.arange(len(tiles)), [len(tile.faces) for tile in tiles])
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
-figure, panels = plt.subplots(1, 2, figsize=(12.0, 4.2), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
+figure, panels = plt.subplots(1, 2, figsize=(11.0, 4.4), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
 view = sb.plot.View(-65.0, 40.0)
 colours = plt.get_cmap("Set3")(number % 12)[:, :3]
 parts = sb.plot.Scene(view)

@@ -38,7 +38,7 @@ def error_of(Z):
 
 
 # %%
-figure, panels = plt.subplots(2, 2, figsize=(8.4, 5.0), layout="constrained", sharex=True, sharey=True)
+figure, panels = plt.subplots(2, 2, figsize=(8.4, 3.4), layout="constrained", sharex=True, sharey=True)
 for panel, (name, make) in zip(panels.flat, methods.items(), strict=True):
     affine = name in ("LTSA", "spectral embedding")
     counts = (8, 12, 18, 27) if name != "AtlasEmbedding" else (0,)

@@ -33,8 +33,8 @@ figure, (one, two) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained"
 one.hist(model.novelty(data.points[~seen]), bins=40, color=sb.plot.PALETTE[0])
 one.set(xlabel="novelty of new rows of the same kind", ylabel="rows")
 two.plot(offsets, model.novelty(strangers), ".", color=sb.plot.PALETTE[1], ms=3)
-two.axhline(4.0, ls="--", color="0.4", lw=1.0)
 two.set(xlabel="distance off the surface (noise 0.025)", ylabel="novelty of strangers")
+two.axhline(4.0, ls="--", color="0.4", lw=1.0)
 
 # %%
 scene = sb.view(model, data.points[~seen], title="rows that the model had not seen")

@@ -39,7 +39,7 @@ print("a row of the same kind:", answer(fresh[0]))
 print("a row from elsewhere:  ", answer([0.0, 1.0, 0.5]))
 
 # %%
-figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 sb.plot.trust(served, fresh, ax=ax)
 ax.set_title("300 new rows, by the distortion of lengths")
 scene = sb.view(served, fresh, title="the loaded model")

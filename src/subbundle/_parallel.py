@@ -74,7 +74,7 @@ class _Rows:
     Ctrl-C is seen between chunks, so none should take long; and what a row costs is known only when some are done.
     """
 
-    def __init__(self, n_rows: int, most: int, watcher: Progress | None = None) -> None:
+    def __init__(self, n_rows: int, most: int, watcher: Progress | None) -> None:
         self._next, self._end, self._most = 0, n_rows, most
         self._watcher = watcher
         self._lock = threading.Lock()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -104,18 +106,27 @@ def tabular(value: Any, name: str) -> Any:
     if refused:
         labels, entry = list(refused)[:5], next(iter(refused.values()))
         without = f"{name}.drop(columns={labels})" if framed else f"np.delete({name}, {labels}, axis=1)"
-        encoded = f", pd.get_dummies({name})" if framed else ""
+        days = [way for label, found in refused.items() for way in _as_days(name, label, found, framed)]
+        encoded = f"encode them first{f', pd.get_dummies({name})' if framed else ''}"
+        ways = "; ".join([encoded] * (len(days) < len(refused)) + days[:1])
         # In scikit-learn's words for what is neither text nor number.
-        what = (
-            f"{entry!r:.60}"
-            if isinstance(entry, str)
-            else f"{entry!r:.60}, where an argument must be a string or a number"
-        )
+        what = f"{entry!r:.60}" + ("" if isinstance(entry, str) else ", where an argument must be a string or a number")
         raise (ValueError if isinstance(entry, str) else TypeError)(
             f"{name} must hold numbers in every column; {len(refused)} of {value.shape[-1]} do not, such as "
-            f"{labels[0]!r} with {what}. Leave them out, {without}, or encode them first{encoded}."
+            f"{labels[0]!r} with {what}. Leave them out, {without}, or {ways}."
         )
     return value
+
+
+def _as_days(name: str, label: Any, entry: Any, framed: bool) -> Iterator[str]:
+    """How a column of dates such as ``entry`` becomes one of numbers, if it is a date."""
+    with suppress(ValueError):
+        datetime.fromisoformat(str(entry))
+        column = f"{name}[{label!r}]" if framed else f"{name}[:, {label}]"
+        dates, kind, day = f"pd.to_datetime({column})", "pd.Timestamp", "pd.Timedelta(days=1)"
+        if not framed:
+            dates, kind, day = f"{column}.astype('M8[s]')", "np.datetime64", "np.timedelta64(1, 'D')"
+        yield f"count days from a fixed date on: {column} = ({dates} - {kind}({str(entry)!r})) / {day}"
 
 
 def _no_number(column: Any) -> Iterator[Any]:
@@ -134,10 +145,13 @@ def _no_number(column: Any) -> Iterator[Any]:
 
 def as_bundle(value: Any) -> Any:
     """Return ``value`` if it offers what the protocol `Subbundle` asks for, or raise."""
-    missing = [name for name in ("ambient_dim", "rank", "length_scale", "frame", "field") if not hasattr(value, name)]
+    wanted = ("ambient_dim", "rank", "length_scale", "is_costly", "frame", "field")
+    missing = [name for name in wanted if not hasattr(value, name)]
     if missing or isinstance(value, type):
+        lacks = f", which has no {', '.join(missing)}" if 0 < len(missing) < len(wanted) else ""
         raise TypeError(
-            f"bundle must be a subbundle, such as sb.PrincipalSubbundle(points, rank, bandwidth); got {value!r:.80}."
+            "bundle must be a subbundle, such as sb.PrincipalSubbundle(points, rank, bandwidth); "
+            f"got {value!r:.80}{lacks}."
         )
     return value
 

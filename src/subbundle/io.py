@@ -201,9 +201,13 @@ def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:
 
 
 def _write_npz(
-    path: Path, vertices: FloatArray, faces: Any, normals: Any, attributes: Mapping[str, Any],
+    path: Path,
+    vertices: FloatArray,
+    faces: Any,
+    normals: Any,
+    attributes: Mapping[str, Any],
     comments: Sequence[str],
-) -> Path:  # fmt: skip
+) -> Path:
     arrays: dict[str, Any] = {"vertices": vertices, "faces": faces}
     if normals is not None:
         arrays["normals"] = _same_length(as_points(normals, "normals"), "normals", len(vertices))

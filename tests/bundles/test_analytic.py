@@ -109,7 +109,7 @@ def test_bad_input_is_answered_in_words():
         Constant(np.ones((2, 3)))
     with pytest.raises(ValueError, match="points must have 3 coordinates per point"):
         Heisenberg().frame(np.zeros((2, 4)))
-    with pytest.raises(ValueError, match=r"one row each per query; got \(2, 3\) and \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"both have shape \(batch, 3\); got \(2, 3\) and \(1, 3\). Repeat"):
         Heisenberg().field(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match="covectors must be finite"):
         SphereTangent(2).field(np.ones((1, 3)), np.full((1, 3), np.nan))

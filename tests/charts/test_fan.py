@@ -132,7 +132,7 @@ def test_given_up_geodesics_count_as_folded():
 class Slit:
     """A plane in R^3 whose field is not defined where x = 1, which steps pass without noticing."""
 
-    ambient_dim, rank, length_scale = 3, 2, 1.0
+    ambient_dim, rank, length_scale, is_costly = 3, 2, 1.0, False
     plane = Constant(np.eye(3)[:, :2])
 
     def frame(self, points):

@@ -39,6 +39,33 @@ def source(tmp_path):
     return tmp_path / "points.npy"
 
 
+def limit(n_bytes):
+    """No file may grow beyond so many bytes: what the system answers is what it answers when the disk is full."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes if n_bytes else hard, hard))
+
+
+# Before the tests that kill workers: those that take their place may be long in coming.
+@pytest.mark.parametrize(("n_bytes", "said"), [(20_000, "the disk is full"), (40_000, "File too large")])
+def test_a_full_disk_ends_the_job_and_resume_finishes_it(client, source, tmp_path, n_bytes, said):
+    # Tiles of at most 300 rows need 10 kB for their points and 30 kB for what is found; all rows together 43 kB.
+    out = tmp_path / "out"
+    client.wait_for_workers(2, timeout=120)  # one that comes later, in place of a killed one, would know no limit
+    client.run(limit, n_bytes)
+    try:
+        with pytest.raises(JobError, match=said):
+            denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client)
+    finally:
+        client.run(limit, 0)
+    assert not (out / "points.npy").exists()
+    with pytest.raises(FileExistsError, match="Write --resume"):
+        denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client)
+    denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client, resume=True)
+    check(sphere(), out)
+
+
 def count_or_die(plan, tile, settings):
     """A task that kills its worker, the first time or always."""
     marker = Path(settings["marker"])
@@ -99,32 +126,6 @@ def test_a_scheduler_that_is_lost_ends_the_job_which_another_one_resumes(source,
     results = run(plan, wait_for, settings)
     assert first.stat().st_mtime_ns == changed
     assert sum(int(results.load(tile)["count"][0]) for tile in range(len(plan))) == 900
-
-
-def limit(n_bytes):
-    """No file may grow beyond so many bytes: what the system answers is what it answers when the disk is full."""
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes if n_bytes else hard, hard))
-
-
-@pytest.mark.parametrize(("n_bytes", "said"), [(20_000, "the disk is full"), (40_000, "File too large")])
-def test_a_full_disk_ends_the_job_and_resume_finishes_it(client, source, tmp_path, n_bytes, said):
-    # Tiles of at most 300 rows need 10 kB for their points and 30 kB for what is found; all rows together 43 kB.
-    out = tmp_path / "out"
-    client.wait_for_workers(2)  # one that comes later, in place of a killed one, would know no limit
-    client.run(limit, n_bytes)
-    try:
-        with pytest.raises(JobError, match=said):
-            denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client)
-    finally:
-        client.run(limit, 0)
-    assert not (out / "points.npy").exists()
-    with pytest.raises(FileExistsError, match="Write --resume"):
-        denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client)
-    denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client, resume=True)
-    check(sphere(), out)
 
 
 def test_a_damaged_tile_is_named_and_a_new_job_is_right(client, source, tmp_path):

@@ -8,17 +8,51 @@ import pytest
 
 import subbundle as sb
 from subbundle.cloud.lattice import lattice_cloud, z_curve
-from subbundle.distributed.mesh_boxes import Territory
+from subbundle.distributed.mesh_boxes import Territory, inside
 from subbundle.distributed.mesh_look import scale_of
 from subbundle.distributed.mesh_scale import cells_of, names_of
+from subbundle.distributed.mesh_seeds import seeds_of
 from subbundle.distributed.mesh_sides import BLOCK, Nodes, Winding
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, turn_clusters
 from subbundle.distributed.mesh_skin import Piece
-from subbundle.distributed.mesh_tiles import pieces_of
-from subbundle.distributed.mesh_weld import weld, welded, write_welded
+from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
+from subbundle.distributed.mesh_weld import weld, write_welded
 from subbundle.local.model import fit_local
 from subbundle.surface.repair import compact, keep_large_parts
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import edges_of
+
+
+def pieces_of(points, boxes, scale):
+    """Pieces of all tiles ``boxes`` [k, 2, 3] of a scene that fits into memory, one tile after the other."""
+    tiles = [Territory(boxes, number) for number in range(len(boxes))]
+    near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
+    seeds = [seeds_of(rows, tile, scale) for rows, tile in zip(near, tiles, strict=True)]
+    found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
+    members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
+    return [
+        piece_of(rows, around(seeds, tile, seed_margin(scale), scale), members, signs, tile, scale)
+        for rows, tile in zip(near, tiles, strict=True)
+    ]
+
+
+def welded(pieces):
+    """Vertices, normals, standard errors and faces of all ``pieces`` in memory, sorted: the same for every tiling."""
+    large, seams = weld(pieces.__getitem__, len(pieces))
+    names = np.empty((seams.n_vertices, 2), np.int64)
+    columns = np.empty((seams.n_vertices, 7))
+    faces = []
+    for number in range(len(pieces)):
+        piece = large(number)
+        numbers, _ = seams.of(number, piece)
+        names[numbers] = piece.names
+        columns[numbers] = np.column_stack([piece.vertices, piece.normals, piece.error])
+        faces.append(numbers[piece.faces])
+    order = np.lexsort((names[:, 1], names[:, 0]))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    columns, corners = columns[order], place[np.concatenate(faces)]
+    return columns[:, :3], columns[:, 3:6], columns[:, 6], corners[np.lexsort(corners.T[::-1])]
 
 
 def ball(n, centre, radius, noise, seed):
@@ -130,7 +164,7 @@ def around_sphere(n, radius, centre, seed):
 def test_winding_numbers_are_one_inside_and_zero_outside():
     centre = np.array([7.0, -300.0, 40.0])
     places, areas, moments, scene = around_sphere(20000, 60.0, centre, 0)
-    asked = centre + np.random.default_rng(1).uniform(-90.0, 90.0, (2000, 3))
+    asked = centre + np.random.default_rng(1).uniform(-90.0, 90.0, (300, 3))
     found = Winding(places, areas, moments, scene).at(asked)
     # All seeds one by one. Blocks stand for their seeds to first order: at two blocks' distance within some hundredths.
     apart = places - asked[:, None]
@@ -152,11 +186,11 @@ def test_winding_numbers_are_the_same_bits_with_fewer_seeds_around():
 
 
 def test_faces_are_turned_outward_and_sheets_upward():
-    for name, inside in (("sphere", 4.0 / 3.0 * np.pi), ("thin slab", 2.0 * 1.0 * 0.2)):
+    for name, volume in (("sphere", 4.0 / 3.0 * np.pi), ("thin slab", 2.0 * 1.0 * 0.2)):
         vertices, _, _, faces = scene(name)[2]
         a, b, c = (vertices - vertices.mean(axis=0))[faces].transpose(1, 0, 2)
         # Positive: outward. Noise and rounded edges take less than 3 %.
-        assert np.sum(np.cross(a, b) * c) / 6.0 == pytest.approx(inside, rel=0.03)
+        assert np.sum(np.cross(a, b) * c) / 6.0 == pytest.approx(volume, rel=0.03)
     vertices, normals, _, faces = scene("hills")[2]
     a, b, c = vertices[faces].transpose(1, 0, 2)
     # At the border, where the cut is smoothed, slivers may fold.

@@ -59,7 +59,9 @@ class TestR50:
         assert f"{result.error:+.4f}" in r50.report([result, result])
 
 
-def test_the_logarithm_reaches_its_target_and_the_literal_objective_stops_short():
+def test_the_logarithm_reaches_its_target_and_the_literal_objective_stops_short(monkeypatch):
+    # A search in all covectors ends after a hundred rounds with four times the work, and is not what is looked at.
+    monkeypatch.delitem(log_illustration.VARIANTS, "whole cotangent space")
     found = log_illustration.illustrate(seed=0, n=600)
     names = list(log_illustration.VARIANTS)
     exact, literal = found.logs[names[0]], found.logs[names[-1]]

@@ -19,6 +19,7 @@ class Bordered:
 
     beyond: str
     length_scale: float = 1.0
+    is_costly: bool = False
     ambient_dim: int = 2
     rank: int = 1
     asked: list = field(default_factory=list)

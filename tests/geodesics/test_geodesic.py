@@ -16,7 +16,7 @@ TOLERANCE = 1e-5  # of dopri5: 1e-6 per step, over about ten steps
 class Half:
     """The tangent spaces of spheres, defined only where z > 0.2: an end of the data for tests."""
 
-    ambient_dim, rank, length_scale = 3, 2, 1.0
+    ambient_dim, rank, length_scale, is_costly = 3, 2, 1.0, False
 
     def frame(self, points):
         frame = SPHERE.frame(points)

@@ -7,27 +7,56 @@ import pytest
 
 import subbundle as sb
 from subbundle.bundles import Constant, SphereTangent
-from subbundle.bundles.base import is_costly
+from subbundle.bundles.base import Subbundle
 from subbundle.flow.integrate import most_steps, shared_steps
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import levenberg
 from subbundle.geodesics.shooting import Shots, shoot
-from subbundle.spaces import SO, Sphere
+from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 
 
 class Slow(Constant):
     """Parallel planes, as if their field were by differences."""
 
-    by_differences = True
+    is_costly = True
 
 
-def test_only_fields_by_differences_are_spared():
-    rng = np.random.default_rng(1)
-    spaces = {SO(3): True, Sphere(2): False}
-    for space, costly in spaces.items():
-        bundle = sb.RiemannianSubbundle(space.random_point(30, rng), 1, 0.7, space=space)
-        assert is_costly(bundle) == costly
-    assert not is_costly(SphereTangent(2))
+def on(space):
+    return sb.RiemannianSubbundle(space.random_point(30, np.random.default_rng(1)), 1, 0.7, space=space)
+
+
+# Every bundle that there is, and whether its force is a central difference: where a space has constant curvature, and
+# in R^d, it is in closed form.
+BUNDLES = {
+    "Heisenberg": (sb.bundles.Heisenberg, False),
+    "SphereTangent": (lambda: SphereTangent(2), False),
+    "Constant": (lambda: Constant(np.eye(3)[:, :2]), False),
+    "R^3": (lambda: sb.PrincipalSubbundle(np.random.default_rng(1).normal(size=(60, 3)), 1, 0.7), False),
+    "Euclidean": (lambda: on(Euclidean(2)), False),
+    "Sphere": (lambda: on(Sphere(2)), False),
+    "Hyperbolic": (lambda: on(Hyperbolic(2)), False),
+    "SO": (lambda: on(SO(3)), True),
+    "SPD": (lambda: on(SPD(2)), True),
+    "Kendall": (lambda: on(Kendall(4, 2)), True),
+    "Product": (lambda: on(Product(Sphere(2), Euclidean(1))), True),
+}
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_only_fields_by_differences_are_costly(name):
+    make, costly = BUNDLES[name]
+    bundle = make()
+    assert isinstance(bundle, Subbundle)
+    assert bundle.is_costly is costly
+
+
+def test_a_bundle_without_an_answer_is_told_what_it_lacks():
+    class Silent:
+        ambient_dim, rank, length_scale = 3, 2, 1.0
+        frame, field = SphereTangent(2).frame, SphereTangent(2).field
+
+    with pytest.raises(TypeError, match=r"bundle must be a subbundle.*which has no is_costly\.$"):
+        sb.geodesic(Silent(), [0, 0, 1.0], [1.0, 0.0], length=1.0)
 
 
 def test_a_geodesic_ends_after_a_thousand_steps_unless_told_otherwise():

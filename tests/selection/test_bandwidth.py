@@ -120,7 +120,7 @@ def test_flatness_is_the_width_of_the_valley():
     # log R = log₂²(a): within log 1.1 of the least for |log₂ a| below its square root, linear between rungs.
     risks = np.exp(np.log2(ladder) ** 2)
     edge = np.log(1.1) / (1.0 / 9.0) / 3.0
-    assert flatness(ladder, risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
+    assert flatness(risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
     assert np.isnan(compare_bandwidths(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)
 
 

@@ -124,7 +124,7 @@ def test_a_flat_torus_and_a_klein_bottle_in_four_dimensions():
     # Wider charts, of 1500 points at 0.2, end where few others are and leave holes for most draws of the cloud.
     bottle = sb.Atlas(sb.PrincipalSubbundle(noisy_klein_bottle(2500, noise=0.01), 2, 0.15))
     assert not bottle.orientable
-    mesh = bottle.mesh()
+    mesh = bottle.mesh(spacing=0.1)
     assert (mesh.euler_characteristic, mesh.is_closed, mesh.is_orientable) == (0, True, False)
     with pytest.raises(ValueError, match="normals need a hypersurface, rank = dim − 1; rank is 2 in R\\^4"):
         bottle.normals(bottle.project(mesh.vertices[:2]))

@@ -32,6 +32,18 @@ def test_points_are_drawn_offline_and_nothing_is_asked_of_any_network(opened):
     assert page.raw.locator(".sb-mode").inner_text() == "geodesics: approximate"
 
 
+def test_on_a_narrow_screen_the_scene_comes_first_and_is_as_wide_as_it(opened, page):
+    page.raw.set_viewport_size({"width": 390, "height": 800})
+    opened(sb.view(sb.datasets.torus(4000).points, title="a torus with a title that is longer than the screen is wide"))
+    stage, controls = (page.raw.locator(name).bounding_box() for name in (".sb-stage", ".sb-sidebar"))
+    assert (stage["x"], stage["width"]) == (0, 390)
+    assert stage["height"] > 300
+    assert controls["y"] >= stage["y"] + stage["height"] - 1
+    assert page.raw.locator(".sb-bar").evaluate("(bar) => bar.scrollWidth <= bar.clientWidth")
+    views = page.pixels()[int(stage["y"]) + 40 : int(stage["y"]) + 300]
+    assert (np.abs(views - 255).max(axis=2) > 30).mean() > 0.05
+
+
 def test_hovering_marks_the_linked_point_in_the_other_view(opened, cap):
     page = opened(sb.view(cap))
     row = 40

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, Status
-from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.charts.base import InvertibleChart
 
@@ -45,7 +44,7 @@ class Sites:
 
 def sites(bundle: Subbundle) -> Sites:
     """Points of the ridge with a subspace, spread over the whole cloud, the same on every call."""
-    if not isinstance(bundle, HasLandmarks):
+    if not isinstance(bundle, LearnedSubbundle):
         raise ValueError(
             "base_points='auto' needs data to cover, and this bundle has none. Pass base_points [m, dim] and a radius."
         )
@@ -60,10 +59,8 @@ def sites(bundle: Subbundle) -> Sites:
     return Sites(ridge.points[good], ridge.density[good], ridge.noise[good], ridge.curvature[good])
 
 
-def _count(bundle: Any) -> int:
+def _count(bundle: LearnedSubbundle) -> int:
     """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
-    if not isinstance(bundle, LearnedSubbundle):
-        return _FEWEST
     return int(np.clip(_PER_PATCH * len(bundle.rows) / bundle.typical_mass, _FEWEST, _MOST))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
-from subbundle.bundles.base import LearnedSubbundle, Subbundle, is_costly
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_data import ChartData
@@ -48,7 +48,7 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
     if bundle.rank == 1:
         return 2
     if bundle.rank > 2:
-        return default_count(bundle.rank) // (4 if is_costly(bundle) else 1)  # as in one chart
+        return default_count(bundle.rank) // (4 if bundle.is_costly else 1)  # as in one chart
     return int(np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST, MOST_GEODESICS))
 
 

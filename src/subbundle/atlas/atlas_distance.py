@@ -107,9 +107,15 @@ class AtlasDistance:
         return lengths
 
     def _walk(
-        self, starts: FloatArray, ends: FloatArray, numbers: IntArray, goals: IntArray, chosen: IntArray,
-        rows: IntArray, before: IntArray,
-    ) -> FloatArray:  # fmt: skip
+        self,
+        starts: FloatArray,
+        ends: FloatArray,
+        numbers: IntArray,
+        goals: IntArray,
+        chosen: IntArray,
+        rows: IntArray,
+        before: IntArray,
+    ) -> FloatArray:
         """Straightened lengths of the ``chosen`` pairs; ``rows`` are those of their trees in ``before``."""
         charts, links = self._atlas.charts, self._atlas.link_arrays
         first, last = np.ascontiguousarray(starts[chosen]), np.ascontiguousarray(ends[chosen])

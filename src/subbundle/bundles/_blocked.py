@@ -9,7 +9,7 @@ from subbundle._types import FloatArray, StatusArray
 from subbundle.bundles import _pointwise
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
-from subbundle.local.settings import RECENTRED, Settings
+from subbundle.local.settings import ALL, COMMON, RECENTRED, Cases, Settings
 
 
 class Blocked:
@@ -19,11 +19,11 @@ class Blocked:
         self._tree = cloud.tree
         self._n_jobs = n_jobs
 
-    def _general(self, settings: Settings) -> bool | None:
-        """What `_pointwise` calls ``general``."""
+    def _cases(self, settings: Settings) -> Cases:
+        """What the kernels of `_pointwise` are compiled for."""
         compact = self._tree[0].shape[1] == 3 and settings.kernel != GAUSSIAN
         one_pass = not len(settings.widths[2]) and settings.centering != RECENTRED
-        return None if compact and one_pass else True
+        return COMMON if compact and one_pass else ALL
 
     def field(
         self, settings: Settings, points: FloatArray, covectors: FloatArray
@@ -35,7 +35,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.field_batch(
-                self._tree, s.widths, s.kernel, s.reach, s.centering, self._general(s), s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, self._cases(s), s.rank, s.log_share, s.min_gap,
                 points[i:j], covectors[i:j], velocity[i:j], force[i:j], status[i:j],
             )  # fmt: skip
 
@@ -54,7 +54,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.frame_batch(
-                self._tree, s.widths, s.kernel, s.reach, s.centering, self._general(s), s.rank, s.log_share, s.min_gap,
+                self._tree, s.widths, s.kernel, s.reach, s.centering, self._cases(s), s.rank, s.log_share, s.min_gap,
                 points[i:j], values[i:j], vectors[i:j], mean[i:j], log_mass[i:j], status[i:j],
             )  # fmt: skip
 
@@ -69,7 +69,7 @@ class Blocked:
 
         def work(i: int, j: int) -> None:
             _pointwise.mass_batch(
-                self._tree, s.widths, s.kernel, s.reach, apart, self._general(s), points[i:j], mean[i:j],
+                self._tree, s.widths, s.kernel, s.reach, apart, self._cases(s), points[i:j], mean[i:j],
                 log_mass[i:j], effective[i:j],
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the learned bundles, in R^d and on manifolds, do alike with their arguments and eigenvectors."""
+"""What bundles do alike with their arguments and eigenvectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def as_pair(points: Any, covectors: Any, dim: int) -> tuple[FloatArray, FloatArr
     points, covectors = as_real(points, "points"), as_real(covectors, "covectors")
     if points.ndim != 2 or points.shape[1] != dim or covectors.shape != points.shape:
         raise ValueError(
-            f"points and covectors must both have shape (batch, {dim}); got {points.shape} and {covectors.shape}."
+            f"points and covectors must both have shape (batch, {dim}); got {points.shape} and {covectors.shape}. "
+            "Repeat the shorter one with np.broadcast_to."
         )
     return points, covectors
 

@@ -25,9 +25,8 @@ and for `recentred`, where both passes have the bandwidth a(p), the same at m(p)
 
 Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
 
-All kernels have an argument ``general``: None in three dimensions with a compact kernel, one bandwidth and one pass,
-else True. Numba drops what stands below ``general is not None`` before it compiles, so that the first call of most
-users compiles half as much.
+All kernels have an argument ``cases`` (see `local.settings`): COMMON in three dimensions with a compact kernel, one
+bandwidth and one pass, else ALL.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.local.eigen import eigh
-from subbundle.local.settings import LOCAL, NONE, RECENTRED
+from subbundle.local.settings import COMMON, LOCAL, NONE, RECENTRED
 from subbundle.local.sums import contracted, contracted3, first_moment, moments, window_moments
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.weights import profile, weigh, weigh_by_distance
@@ -46,7 +45,7 @@ from subbundle.local.widths import width_at
 
 @kernel
 def field_batch(
-    tree, widths, kernel, reach, centering, general, rank, log_share, min_gap, points, covectors,
+    tree, widths, kernel, reach, centering, cases, rank, log_share, min_gap, points, covectors,
     velocity, force, status,
 ):  # fmt: skip
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, rows as they are where
@@ -60,22 +59,22 @@ def field_batch(
     varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
         p = points[b]
-        if general is not None:
+        if cases is not COMMON:
             bandwidth, typical = width_at(widths, p, slope)
         log_mass, mass, count, nearest = _second_moment(
-            tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+            tree, p, bandwidth, kernel, reach, centering, cases, varies, found, phi, psi, centre, shift, sigma,
             jacobian, slide,
         )  # fmt: skip
         status[b] = mass_verdict(log_mass, typical + log_share)
         if status[b] != 0:
             continue
-        eigh(sigma, general, values, vectors)
+        eigh(sigma, cases, values, vectors)
         status[b] = gap_verdict(values, rank, min_gap)
         if status[b] != 0:
             continue
         _velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
         spread = 0.0
-        if general is None:
+        if cases is COMMON:
             total, _ = contracted3(tree[0], found, count, psi, centre, matrix, third)
         else:
             if varies and dim == 3:
@@ -96,7 +95,7 @@ def field_batch(
                 for j in range(dim):
                     turn[i] -= 2.0 * matrix[i, j] * shift[j]
             force[b, i] = -turn[i]
-        if general is not None:
+        if cases is not COMMON:
             _pull_back(centering, varies, turn, jacobian, spread * scale / bandwidth, slide, slope, force[b])
 
 
@@ -138,7 +137,7 @@ def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, ne
 
 @kernel
 def frame_batch(
-    tree, widths, kernel, reach, centering, general, rank, log_share, min_gap, points,
+    tree, widths, kernel, reach, centering, cases, rank, log_share, min_gap, points,
     values, vectors, mean, log_mass, status,
 ):  # fmt: skip
     """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``,
@@ -151,10 +150,10 @@ def frame_batch(
     varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
         p = points[b]
-        if general is not None:
+        if cases is not COMMON:
             bandwidth, typical = width_at(widths, p, slope)
         absolute, mass, count, _ = _second_moment(
-            tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+            tree, p, bandwidth, kernel, reach, centering, cases, varies, found, phi, psi, centre, shift, sigma,
             jacobian, slide,
         )  # fmt: skip
         status[b] = mass_verdict(absolute, typical + log_share)
@@ -163,13 +162,13 @@ def frame_batch(
             continue
         for i in range(dim):
             mean[b, i] = centre[i] + (shift[i] if centering == NONE else 0.0)
-        eigh(sigma, general, values[b], vectors[b])
+        eigh(sigma, cases, values[b], vectors[b])
         if status[b] == 0:
             status[b] = gap_verdict(values[b], rank, min_gap)
 
 
 @kernel
-def mass_batch(tree, widths, kernel, reach, apart, general, points, mean, log_mass, effective):
+def mass_batch(tree, widths, kernel, reach, apart, cases, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
     ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
@@ -179,9 +178,9 @@ def mass_batch(tree, widths, kernel, reach, apart, general, points, mean, log_ma
     first, slope = np.empty(dim), np.empty(dim)
     bandwidth = widths[0]
     for b in range(points.shape[0]):
-        if general is not None:
+        if cases is not COMMON:
             bandwidth, _ = width_at(widths, points[b], slope)
-        count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, general, found, phi, psi)
+        count, nearest = weigh(tree, points[b], bandwidth, kernel, reach, apart, cases, found, phi, psi)
         mass, squares = first_moment(tree[0], found, count, profile(kernel, phi, psi), points[b], first)
         for i in range(dim):
             mean[b, i] = points[b, i] + first[i] / mass if squares > 0.0 else np.nan
@@ -207,7 +206,7 @@ def _scratch(tree):
 
 @kernel
 def _second_moment(
-    tree, p, bandwidth, kernel, reach, centering, general, varies, found, phi, psi, centre, shift, sigma,
+    tree, p, bandwidth, kernel, reach, centering, cases, varies, found, phi, psi, centre, shift, sigma,
     jacobian, slide,
 ):  # fmt: skip
     """Fill Σ and what its derivative needs; return log mass at p, mass at the point of the weights, number of leaves,
@@ -217,14 +216,14 @@ def _second_moment(
     there ``slide`` is ∂m/∂a, if the bandwidth ``varies``.
     """
     dim = p.size
-    mass, count, nearest = window_moments(tree, p, bandwidth, kernel, reach, general, found, phi, psi, shift, sigma)
+    mass, count, nearest = window_moments(tree, p, bandwidth, kernel, reach, cases, found, phi, psi, shift, sigma)
     if mass <= 0.0:
         return -np.inf, 0.0, 0, 0.0
     log_mass = np.log(mass) - 0.5 * nearest
     for i in range(dim):
         shift[i] /= mass
         centre[i] = p[i] if centering == NONE else p[i] + shift[i]
-    if general is not None and centering == RECENTRED:
+    if cases is not COMMON and centering == RECENTRED:
         _mean_jacobian(tree, found, count, psi, p, mass * bandwidth * bandwidth, shift, jacobian)
         if varies:
             weigh_by_distance(tree[0], found, count, p, nearest * bandwidth * bandwidth, psi, phi)
@@ -232,7 +231,7 @@ def _second_moment(
             for i in range(dim):
                 slide[i] /= mass * bandwidth**3
         mass, count, nearest = window_moments(
-            tree, centre, bandwidth, kernel, reach, general, found, phi, psi, shift, sigma
+            tree, centre, bandwidth, kernel, reach, cases, found, phi, psi, shift, sigma
         )
         if mass <= 0.0:
             return -np.inf, 0.0, 0, 0.0

@@ -23,7 +23,7 @@ from subbundle.bundles._riemannian_gradient import (
 )
 from subbundle.bundles._riemannian_logs import look, scratch_for
 from subbundle.local.eigen import eigh
-from subbundle.local.settings import LOCAL, RECENTRED
+from subbundle.local.settings import ALL, LOCAL, RECENTRED
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 
 _CUT = int(Status.NOT_FINITE)
@@ -65,7 +65,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             n_there, _, lost_there = look(observations, curvature, centre, carried, bandwidth, -1.0, far)
             there, lost = far, lost or lost_there
         mass_there = second_moment(there, n_there, mean, centering == LOCAL, sigma)
-        eigh(sigma, True, values, vectors)
+        eigh(sigma, ALL, values, vectors)
         status[b] = _verdict(values, rank, min_gap, lost)
         if status[b] != 0:
             continue
@@ -99,7 +99,7 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
             count, _, lost_there = look(observations, curvature, centre, carried, bandwidth, -1.0, scratch)
             lost = lost or lost_there
         second_moment(scratch, count, mean[b], centering == LOCAL, sigma)
-        eigh(sigma, True, values[b], vectors[b])
+        eigh(sigma, ALL, values[b], vectors[b])
         status[b] = mass_verdict(log_mass[b], log_floor)
         if status[b] == 0:
             status[b] = _verdict(values[b], rank, min_gap, lost)

@@ -12,6 +12,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_points
+from subbundle.bundles._learned import as_pair, sign_of_largest
 from subbundle.bundles.base import Field, Frame
 
 
@@ -33,6 +34,8 @@ class Heisenberg:
     >>> Heisenberg().field(np.array([[0.0, 2.0, 0.0]]), np.array([[1.0, 0.0, 0.0]])).velocity
     array([[ 1.,  0., -1.]])
     """
+
+    is_costly = False
 
     @property
     def ambient_dim(self) -> int:
@@ -93,6 +96,8 @@ class SphereTangent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1, why="the dimension of the spheres"))
 
+    is_costly = False
+
     @property
     def ambient_dim(self) -> int:
         """dim + 1."""
@@ -124,8 +129,7 @@ class SphereTangent:
         mirror[:, -1] += np.where(last < 0, -1.0, 1.0)
         scaled = mirror / (1.0 + np.abs(last))[:, None]
         vectors = np.eye(self.ambient_dim)[:, : self.dim] - mirror[:, :, None] * scaled[:, None, : self.dim]
-        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None, :], axis=1)
-        vectors *= np.where(largest < 0, -1.0, 1.0)
+        vectors *= sign_of_largest(vectors)
         vectors[status != Status.OK] = np.nan
         return _frame(points, vectors, status)
 
@@ -169,10 +173,11 @@ class Constant:
                 f"vectors must have linearly independent columns; column {int(np.argmin(independent))} is a "
                 "combination of those before it. Leave it out, or pass np.linalg.qr(vectors)[0] of a full basis."
             )
-        largest = basis[np.abs(basis).argmax(axis=0), np.arange(rank)]
-        basis = np.ascontiguousarray(basis * np.where(largest < 0, -1.0, 1.0))
+        basis = np.ascontiguousarray(basis * sign_of_largest(basis[None])[0])
         basis.setflags(write=False)
         object.__setattr__(self, "vectors", basis)
+
+    is_costly = False
 
     @property
     def ambient_dim(self) -> int:
@@ -205,14 +210,8 @@ class Constant:
 
 
 def _pair(points: FloatArray, covectors: FloatArray, dim: int) -> tuple[FloatArray, FloatArray]:
-    points = as_points(points, "points", dim=dim)
-    covectors = as_points(covectors, "covectors", dim=dim)
-    if len(points) != len(covectors):
-        raise ValueError(
-            f"points and covectors must have one row each per query; got {points.shape} and {covectors.shape}. "
-            "Repeat the shorter one with np.broadcast_to."
-        )
-    return points, covectors
+    """Two arrays [batch, dim] of finite numbers."""
+    return as_pair(as_points(points, "points", dim=dim), as_points(covectors, "covectors", dim=dim), dim)
 
 
 def _row_dot(a: FloatArray, b: FloatArray) -> FloatArray:

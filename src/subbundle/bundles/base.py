@@ -93,6 +93,13 @@ class Subbundle(Protocol):
     def length_scale(self) -> float:
         """The length on which the subspaces turn (the bandwidth, for data). Tolerances and steps are relative to it."""
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether `field` takes a millisecond a row rather than microseconds, as with a force by central differences.
+
+        Searches and submanifolds of such a bundle are given fewer evaluations.
+        """
+
     def frame(self, points: FloatArray) -> Frame:
         """Return the subspaces at ``points`` [batch, dim]."""
 
@@ -101,15 +108,7 @@ class Subbundle(Protocol):
 
 
 @runtime_checkable
-class HasLandmarks(Subbundle, Protocol):
-    """A bundle learned from data that can show where the data is."""
-
-    def landmarks(self, count: int) -> FloatArray:
-        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
-
-
-@runtime_checkable
-class LearnedSubbundle(HasLandmarks, Protocol):
+class LearnedSubbundle(Subbundle, Protocol):
     """What a bundle learned from data offers beyond its subspaces, in R^d and on a manifold alike.
 
     The space around it (displacement, moving, transport) is `surroundings_of` the bundle.
@@ -139,16 +138,14 @@ class LearnedSubbundle(HasLandmarks, Protocol):
     def typical_mass(self) -> float:
         """Kernel mass that is typical in the middle of the cloud."""
 
+    def landmarks(self, count: int) -> FloatArray:
+        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
+
     def bandwidth_at(self, points: FloatArray) -> FloatArray:
         """a(p) [batch] at ``points`` [batch, dim]."""
 
     def remembered(self, make: Callable[[Any], _T]) -> _T:
         """``make(self)``, worked out when it is first asked for and kept with the bundle."""
-
-
-def is_costly(bundle: Subbundle) -> bool:
-    """Whether the force is a central difference: each evaluation of the field takes hundreds of logs on a manifold."""
-    return bool(getattr(bundle, "by_differences", False))
 
 
 def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:

@@ -178,6 +178,8 @@ class PrincipalSubbundle(Remembers):
         points = as_points(points, "points", dim=self.ambient_dim)
         return np.asarray(np.exp(self._middle(self._coordinates.enter(points)[0])[1]))
 
+    is_costly = False
+
     @property
     def ambient_dim(self) -> int:
         """Dimension d of the space of the observations."""

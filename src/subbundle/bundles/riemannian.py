@@ -48,7 +48,7 @@ class RiemannianSubbundle(Remembers):
     The bundle works with flat arrays [batch, D] in the ambient space of N, and its geodesics stay on N. On spheres,
     hyperbolic spaces and R^d the force is in closed form; elsewhere it is a central difference of H, with an error
     of about 1e-9 of its size, and takes 0.2 to 0.5 ms per point and 60 observations in reach. Where it does
-    (``by_differences``) geodesics end after 20 steps a length scale, all of a submanifold or an atlas after 2500 or 40
+    (``is_costly``) geodesics end after 20 steps a length scale, all of a submanifold or an atlas after 2500 or 40
     each, searches after a tenth of the evaluations, and charts have a quarter of the geodesics, unless ``max_steps``
     or ``n_geodesics`` is given; statuses tell.
 
@@ -154,8 +154,8 @@ class RiemannianSubbundle(Remembers):
         return self._length_scale
 
     @property
-    def by_differences(self) -> bool:
-        """Whether the force is a central difference of H."""
+    def is_costly(self) -> bool:
+        """Whether the force is a central difference of H, which takes hundreds of logs."""
         return isinstance(self._evaluator, Differences)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, SubbundleWarning, all_finite
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, is_costly
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts._scattered import n_coefficients
 from subbundle.charts.chart_data import ChartData
@@ -70,7 +70,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
     most = (_MOST_ASKED if refined else MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
-    spared = is_costly(tracer.bundle)
+    spared = tracer.bundle.is_costly
     most = most // 4 if spared else most  # seconds for 60 observations
     wanted = tol if tol is not None and refined else (TOL if rank <= 2 else _TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
@@ -97,14 +97,13 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
 
     Only the connected component of the base point counts: no geodesic reaches an outlier.
     """
-    if not isinstance(bundle, HasLandmarks):
+    if not isinstance(bundle, LearnedSubbundle):
         return None
     landmarks = bundle.landmarks(_LANDMARKS)
     landmarks = landmarks[all_finite(landmarks)]
-    if isinstance(bundle, LearnedSubbundle):
-        components = connected_components(bundle)
-        here = components.label(landmarks) == components.label(base[None])[0]
-        landmarks = landmarks[here] if here.any() else landmarks
+    components = connected_components(bundle)
+    here = components.label(landmarks) == components.label(base[None])[0]
+    landmarks = landmarks[here] if here.any() else landmarks
     seen = surroundings_of(bundle).picture(base).enter(landmarks)
     seen = seen[all_finite(seen)]
     diagonal = float(np.linalg.norm(np.ptp(seen, axis=0))) if len(seen) else 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, Status, evenly
-from subbundle.bundles.base import Subbundle, is_costly
+from subbundle.bundles.base import Subbundle
 from subbundle.charts._interpolant_table import continued
 from subbundle.charts._scattered import Scattered
 from subbundle.charts.fan import Fan, interleave, trace
@@ -91,7 +91,7 @@ def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_j
     while True:
         built = _checked(tracer, fan, n_jobs)
         may_double = 2 * count <= most and 2 * 4 * built.model.points.nbytes <= _MOST_BYTES
-        if is_costly(tracer.bundle):  # a field too rough to be followed is no smoother between more geodesics
+        if tracer.bundle.is_costly:  # a field too rough to be followed is no smoother between more geodesics
             may_double &= bool(np.mean(fan.status == Status.TOO_MANY_STEPS) < 0.5)
         if built.error <= tol * scale or not may_double:
             return built

@@ -62,8 +62,8 @@ def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset,
         _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
         # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
         settled = 1e-12
-        if not _newton_step(frames, forms, c, mixed, offset, tau, small, True):
-            _newton_step(frames, forms, c, mixed, offset, tau, small, False)
+        if not _newton_step(frames, forms, c, mixed, offset, small, True):
+            _newton_step(frames, forms, c, mixed, offset, small, False)
             settled = 1e-20
         length, step = 0.0, 0.0
         for a in range(rank):
@@ -89,7 +89,7 @@ def _offset(point, bases, frames, forms, c, tau, mixed, square, offset):
 
 
 @kernel
-def _newton_step(frames, forms, c, mixed, offset, tau, small, full):
+def _newton_step(frames, forms, c, mixed, offset, small, full):
     """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
     rank, dim = mixed.shape
     pair = 0

@@ -26,7 +26,7 @@ def run_pieces(options: argparse.Namespace) -> None:
             [str(path) for path in options.scans], options.output, rank=options.dim, bandwidth=options.bandwidth,
             order=options.order, outliers=options.outliers, normals=options.normals,
             bounds=None if options.crop is None else options.crop.T, client=client,
-            workers=worker_count(options, client), memory=options.memory, resume=options.resume, progress=progress,
+            workers=worker_count(client), memory=options.memory, resume=options.resume, progress=progress,
         )  # fmt: skip
     print("\n".join(_about(job)))
     print(f"wrote {len(job.paths)} files to {options.output}, {progress.seconds:.1f} s")

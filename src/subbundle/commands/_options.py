@@ -79,14 +79,19 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
     )
+    add_bandwidth(parser)
+    parser.add_argument("--raw", action="store_true", help="learn from the observations as they are, without denoising")
+    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+
+
+def add_bandwidth(parser: argparse.ArgumentParser) -> None:
+    """The bandwidth of a bundle."""
     parser.add_argument(
         "--bandwidth",
         type=bandwidth_or_local,
         default="auto",
         help="standard deviation of the kernel, auto (default) or local: one for every place",
     )
-    parser.add_argument("--raw", action="store_true", help="learn from the observations as they are, without denoising")
-    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
 
 
 def add_columns(parser: argparse.ArgumentParser, *, missing: tuple[str, ...]) -> None:

@@ -27,7 +27,7 @@ def run_pieces(options: argparse.Namespace) -> None:
         job = reconstruct(
             [str(path) for path in options.scans], options.output, bandwidth=options.bandwidth,
             opening=options.opening, bounds=None if options.crop is None else options.crop.T, client=client,
-            workers=worker_count(options, client), memory=options.memory, resume=options.resume, progress=progress,
+            workers=worker_count(client), memory=options.memory, resume=options.resume, progress=progress,
         )  # fmt: skip
     print("\n".join(_about(job)))
     written = options.output if len(job.paths) == 1 else f"{len(job.paths)} files to {options.output}"

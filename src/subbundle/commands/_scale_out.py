@@ -72,6 +72,6 @@ def on_workers(options: argparse.Namespace) -> Any:
     return cluster(options.scheduler, workers=options.workers, memory=options.memory)
 
 
-def worker_count(options: argparse.Namespace, client: Any) -> int:
+def worker_count(client: Any) -> int:
     """Workers among whom ``--memory`` is divided."""
     return max(len(client.nthreads()), 1)

@@ -136,7 +136,7 @@ def check_cloud_output(path: Path | None) -> None:
 
 def write_cloud(
     path: Path, points: FloatArray, normals: FloatArray | None, attributes: Mapping[str, NDArray[Any]],
-    comments: Sequence[str] = (),
+    comments: Sequence[str],
 ) -> None:  # fmt: skip
     """Write points with all that belongs to them: .ply, or a table with columns x1, x2, … and the others by name."""
     if path.suffix.lower() == ".ply":

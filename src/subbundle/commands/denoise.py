@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subbundle.commands._options import add_scans, bandwidth_or_local, dimension, positive, positive_integer
+from subbundle.commands._options import add_bandwidth, add_scans, dimension, positive, positive_integer
 from subbundle.commands._report import add_report, check_report, write_report
 from subbundle.commands._scale_out import add_scale_out, is_asked_for, offer_pieces
 
@@ -30,12 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, required=True, metavar="FILE",
         help=".ply, .csv, .npy or .parquet; a folder for files larger than memory, which keep their names and formats",
     )  # fmt: skip
-    parser.add_argument(
-        "--bandwidth",
-        type=bandwidth_or_local,
-        default="auto",
-        help="standard deviation of the kernel, auto (default) or local: one for every place",
-    )
+    add_bandwidth(parser)
     parser.add_argument(
         "--dim", type=dimension, default=2, metavar="K", help="2 for surfaces (default), 1 for curves, …, or auto"
     )

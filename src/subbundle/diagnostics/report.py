@@ -220,9 +220,14 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
 
 
 def _report(
-    cloud: Cloud, about: dict[str, Any], rank: int, rank_choice: RankChoice | None, bandwidth: float,
-    choice: BandwidthChoice | None, n_jobs: int | None,
-) -> Report:  # fmt: skip
+    cloud: Cloud,
+    about: dict[str, Any],
+    rank: int,
+    rank_choice: RankChoice | None,
+    bandwidth: float,
+    choice: BandwidthChoice | None,
+    n_jobs: int | None,
+) -> Report:
     """Measure at the chosen values, and report what is odd."""
     ladder, gaps = mean_gaps(cloud, rank, n_jobs)
     seen = dict(_UNKNOWN)

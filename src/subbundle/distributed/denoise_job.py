@@ -67,11 +67,23 @@ class Denoised:
 
 
 def denoise(
-    data: Any, out: str | Path, *, rank: int | str = 2, bandwidth: float | str = "auto", order: int = 2,
-    outliers: float | None = None, normals: bool = False, bounds: Any = None, client: Any = None, workers: int = 1,
-    memory: float | str | None = None, points_per_tile: int | None = None, work: str | Path | None = None,
-    resume: bool = False, progress: Progress | None = None,
-) -> Denoised:  # fmt: skip
+    data: Any,
+    out: str | Path,
+    *,
+    rank: int | str = 2,
+    bandwidth: float | str = "auto",
+    order: int = 2,
+    outliers: float | None = None,
+    normals: bool = False,
+    bounds: Any = None,
+    client: Any = None,
+    workers: int = 1,
+    memory: float | str | None = None,
+    points_per_tile: int | None = None,
+    work: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Denoised:
     """Denoise the points of files larger than memory; the same files, with what was found, go to the folder ``out``.
 
     Parameters

@@ -65,10 +65,19 @@ class Embedded:
 
 
 def embed(
-    data: Any, out: str | Path, *, model: Any = None, n_sampled: int = FITTED, drop: Sequence[str] = (),
-    label: str | None = None, missing: str = "refuse", client: Any = None, work: str | Path | None = None,
-    resume: bool = False, progress: Progress | None = None,
-) -> Embedded:  # fmt: skip
+    data: Any,
+    out: str | Path,
+    *,
+    model: Any = None,
+    n_sampled: int = FITTED,
+    drop: Sequence[str] = (),
+    label: str | None = None,
+    missing: str = "refuse",
+    client: Any = None,
+    work: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Embedded:
     """Give every row of a table larger than memory its coordinates, in files of the folder ``out``.
 
     Parameters

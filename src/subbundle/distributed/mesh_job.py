@@ -88,10 +88,20 @@ def as_opening(opening: float) -> float:
 
 
 def reconstruct(
-    data: Any, out: str | Path, *, bandwidth: float | str = "auto", opening: float = 3.0, bounds: Any = None,
-    client: Any = None, workers: int = 1, memory: float | str | None = None, points_per_tile: int | None = None,
-    work: str | Path | None = None, resume: bool = False, progress: Progress | None = None,
-) -> TiledMesh:  # fmt: skip
+    data: Any,
+    out: str | Path,
+    *,
+    bandwidth: float | str = "auto",
+    opening: float = 3.0,
+    bounds: Any = None,
+    client: Any = None,
+    workers: int = 1,
+    memory: float | str | None = None,
+    points_per_tile: int | None = None,
+    work: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> TiledMesh:
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike

@@ -112,11 +112,6 @@ class Scale:
         found: IntArray = np.floor((points - self.corner) / (side * self.cell)).astype(np.int64)
         return found
 
-    def grid_box(self, box: FloatArray) -> IntArray:
-        """Cells [2, 3], the first and past the last, whose middles lie in the ``box`` [2, 3]; neighbours share none."""
-        found: IntArray = np.ceil((np.asarray(box) - self.corner) / self.cell - 0.5).astype(np.int64)
-        return found
-
 
 def names_of(cells: IntArray, which: IntArray | int = 0) -> IntArray:
     """One number [n] for ``cells`` [n, 3] and ``which`` (0 to 15) of the things in a cell; sorted as the cells are."""

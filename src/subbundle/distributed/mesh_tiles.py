@@ -16,9 +16,9 @@ from subbundle.distributed.mesh_boxes import Territory, inside
 from subbundle.distributed.mesh_grid import LEVEL_REACH
 from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
 from subbundle.distributed.mesh_scale import Scale
-from subbundle.distributed.mesh_seeds import TileSeeds, levels_of, seeds_of
+from subbundle.distributed.mesh_seeds import TileSeeds, levels_of
 from subbundle.distributed.mesh_sides import BLOCK
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, cluster_tile, oriented, turn_clusters
+from subbundle.distributed.mesh_signs import Members, Turned, oriented
 from subbundle.distributed.mesh_skin import Piece, skin_of
 
 
@@ -49,16 +49,3 @@ def piece_of(
             np.empty(0, np.bool_), np.empty(0, np.int64),
         )  # fmt: skip
     return projected(skin_of(turned, areas, signs.nodes, levels[1], tile, scale), turned, levels[0], tile, scale)
-
-
-def pieces_of(points: FloatArray, boxes: FloatArray, scale: Scale, n_jobs: int = 1) -> list[Piece]:
-    """Pieces of all tiles ``boxes`` [k, 2, 3] of a scene that fits into memory, one tile after the other."""
-    tiles = [Territory(boxes, number) for number in range(len(boxes))]
-    near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
-    seeds = [seeds_of(rows, tile, scale, n_jobs) for rows, tile in zip(near, tiles, strict=True)]
-    found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
-    members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
-    return [
-        piece_of(rows, around(seeds, tile, seed_margin(scale), scale), members, signs, tile, scale, n_jobs)
-        for rows, tile in zip(near, tiles, strict=True)
-    ]

@@ -133,29 +133,10 @@ def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
     border = np.searchsorted(rows, piece.border[stays[piece.border]])
     return Piece(
         piece.names[rows], piece.vertices[rows], piece.normals[rows], piece.error[rows], faces, piece.seam[rows], border
-    )  # fmt: skip
+    )
 
 
-def welded(pieces: list[Piece]) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Vertices, normals, standard errors and faces of all ``pieces`` in memory, sorted: the same for every tiling."""
-    large, seams = weld(pieces.__getitem__, len(pieces))
-    names = np.empty((seams.n_vertices, 2), np.int64)
-    columns = np.empty((seams.n_vertices, 7))
-    faces = []
-    for number in range(len(pieces)):
-        piece = large(number)
-        numbers, _ = seams.of(number, piece)
-        names[numbers] = piece.names
-        columns[numbers] = np.column_stack([piece.vertices, piece.normals, piece.error])
-        faces.append(numbers[piece.faces])
-    order = np.lexsort((names[:, 1], names[:, 0]))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    columns, corners = columns[order], place[np.concatenate(faces)]
-    return columns[:, :3], columns[:, 3:6], columns[:, 6], corners[np.lexsort(corners.T[::-1])]
-
-
-def write_welded(path: Path, pieces: Pieces, seams: Weld, comments: tuple[str, ...] = ()) -> Path:
+def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
     """Write the whole mesh as a binary PLY file, a piece at a time; whole or not at all."""
     count = len(seams.offsets) - 1
     if seams.n_vertices > _MOST:
@@ -163,7 +144,7 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld, comments: tuple[str, .
             f"a .ply file holds at most {_MOST} vertices; the mesh has {seams.n_vertices}. Write the tiles to a folder "
             "instead: give a name that does not end in .ply, or a larger bandwidth."
         )
-    header = ["ply", "format binary_little_endian 1.0", *(f"comment {line}" for line in comments)]
+    header = ["ply", "format binary_little_endian 1.0"]
     header += [f"element vertex {seams.n_vertices}", *(f"property double {name}" for name in _VERTEX)]
     header += [f"element face {seams.n_faces}", "property list uchar int vertex_indices", "end_header", ""]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:

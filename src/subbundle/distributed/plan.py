@@ -34,9 +34,16 @@ _LARGEST, _SMALLEST = 4_000_000, 1_000
 
 
 def plan_tiles(
-    data: Any, work: str | Path, *, points_per_tile: int | None = None, memory: float | str | None = None,
-    workers: int = 1, bounds: Any = None, client: Any = None, progress: Progress | None = None,
-) -> TilePlan:  # fmt: skip
+    data: Any,
+    work: str | Path,
+    *,
+    points_per_tile: int | None = None,
+    memory: float | str | None = None,
+    workers: int = 1,
+    bounds: Any = None,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> TilePlan:
     """Divide the points of ``data`` into tiles on disk, below the folder ``work``.
 
     Parameters

@@ -55,9 +55,7 @@ def keep_sample(folder: Path, surveys: list[Survey]) -> None:
         np.savez(stream, rows=rows[kept], points=points[kept])
 
 
-def read_sample(plan: TilePlan, count: int = SAMPLE) -> tuple[IntArray, FloatArray]:
-    """Rows [n] and points [n, d] of at most ``count`` rows with the smallest hash, in the order of the rows."""
+def read_sample(plan: TilePlan) -> tuple[IntArray, FloatArray]:
+    """Rows [n] and points [n, d] of the sample, in the order of the rows."""
     with np.load(Path(plan.folder) / _FILE, allow_pickle=False) as file:
-        rows, points = file["rows"], file["points"]
-    kept = smallest(rows, count)
-    return rows[kept], points[kept]
+        return file["rows"], file["points"]

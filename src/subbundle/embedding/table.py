@@ -75,9 +75,15 @@ class TableLayout:
 
 
 def lay_out_table(
-    rows: FloatArray, weights: FloatArray, rank: int, *, metric: str, n_neighbors: int | None,
-    bandwidth: float | str | None, n_jobs: int | None,
-) -> TableLayout:  # fmt: skip
+    rows: FloatArray,
+    weights: FloatArray,
+    rank: int,
+    *,
+    metric: str,
+    n_neighbors: int | None,
+    bandwidth: float | str | None,
+    n_jobs: int | None,
+) -> TableLayout:
     """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on how they came."""
     how = _denoising(rows, weights, rank, bandwidth)
     count = len(rows)

@@ -20,9 +20,7 @@ _VALUES = (
     "n_connected_components_", "noise_",
 )  # fmt: skip
 # Arrays of the training points, and the base point where there is one.
-_OWN = (
-    "embedding_", "residuals_", "coverage_", "disagreement_", "distortion_", "labels_", "status_", "base_point_"
-)  # fmt: skip
+_OWN = ("embedding_", "residuals_", "coverage_", "disagreement_", "distortion_", "labels_", "status_", "base_point_")
 _ATLAS, _DISTANCES = "atlas.", "distances."
 # Names in files of the arrays of the atlas: lengths stand beside it.
 _NAMES = {name: name if name.startswith("length") else _ATLAS + name for name in ARRAYS}

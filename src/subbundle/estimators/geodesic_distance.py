@@ -115,7 +115,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.method == "atlas":
             check_rank(rank, "rank", X)
             with warnings.catch_warnings():
-                # They say where a picture lies; distances need none.
+                # They report the distortion of a layout; distances need none.
                 warnings.simplefilter("ignore", SubbundleWarning)
                 self._set_atlas(self._new_atlas(rank).fit(X))
             self.points_ = X

@@ -17,7 +17,7 @@ import numpy as np
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle, is_costly
+from subbundle.bundles.base import Subbundle
 from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
 from subbundle.flow.euler import euler
@@ -127,7 +127,7 @@ def integrate(
             "Repeat the shorter one with np.broadcast_to."
         )
     times = _as_times(times)
-    default = 1_000 if is_costly(bundle) else 10_000
+    default = 1_000 if bundle.is_costly else 10_000
     most: int | IntArray = default if max_steps is None else min(as_integer(max_steps, "max_steps", low=1), 2**62)
     check_room(
         4.0 * points.size * times.size, "Geodesics at so many times", "Pass fewer times, or fewer geodesics at once."
@@ -137,7 +137,7 @@ def integrate(
         if isinstance(bundle, Projecting):
             points, covectors = bundle.project(points, covectors)
         out, rows, speed = _prepare(bundle, points, covectors, times, unit_speed)
-        if max_steps is None and method == "dopri5" and is_costly(bundle):
+        if max_steps is None and method == "dopri5" and bundle.is_costly:
             most = np.minimum(most, most_steps(bundle, times[-1] * rows.pace, tol or DEFAULT_TOL))
         solve(bundle, rows, times, out, max_steps=most)
         _land(bundle, out)
@@ -146,7 +146,7 @@ def integrate(
 
 def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFAULT_TOL) -> IntArray:
     """Steps of dopri5 after which geodesics of these ``lengths`` are given up; it takes tol^(−1/5) of them."""
-    rate = _SPARED_STEPS if is_costly(bundle) else _MOST_STEPS
+    rate = _SPARED_STEPS if bundle.is_costly else _MOST_STEPS
     rate = rate * max(DEFAULT_TOL / tol, 1.0) ** 0.2
     return np.asarray(np.maximum(rate * np.minimum(lengths / bundle.length_scale, 1e9), rate), dtype=np.int64)
 
@@ -154,7 +154,7 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
     """`most_steps` of each of ``rows`` geodesics that make one thing; costly ones share 2500, at least 40 of each."""
     most = int(most_steps(bundle, length))
-    return min(most, max(_ALL_STEPS // max(rows, 1), 2 * _SPARED_STEPS)) if is_costly(bundle) else most
+    return min(most, max(_ALL_STEPS // max(rows, 1), 2 * _SPARED_STEPS)) if bundle.is_costly else most
 
 
 def _as_times(times: Any) -> FloatArray:

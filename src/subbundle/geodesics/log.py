@@ -19,7 +19,7 @@ import numpy as np
 from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
-from subbundle.bundles.base import LearnedSubbundle, Subbundle, is_costly
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._bfgs import bfgs
 from subbundle.geodesics._levenberg import Search, levenberg
@@ -199,7 +199,7 @@ class _Problem:
     left: IntArray = field(init=False)  # evaluations of the field that each may still take
 
     def __post_init__(self) -> None:
-        spared = MOST_EVALUATIONS // (10 if is_costly(self.bundle) else 1)
+        spared = MOST_EVALUATIONS // (10 if self.bundle.is_costly else 1)
         most = spared // (2 if self.method == "bfgs" else 1)
         object.__setattr__(self, "left", np.full(len(self.bases), most))
 
@@ -262,7 +262,7 @@ class _Problem:
             speeds=self.frames.shape[2], penalty=self.penalty, scale=scale, tol=tol,
             max_iterations=self.max_iterations, most=self.left,
         )  # fmt: skip
-        if self.method == "bfgs" or is_costly(self.bundle):  # all runs together, where they are expensive
+        if self.method == "bfgs" or self.bundle.is_costly:  # all runs together, where they are expensive
             self.left[:] -= found.spent
         return found
 

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, Status, all_finite
-from subbundle.bundles.base import HasLandmarks, LearnedSubbundle, Subbundle, widths_at
+from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.geodesics.straighten import arcs_between, jumps_between
@@ -43,13 +43,12 @@ _WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.25, 0.15
 class PathGraph:
     """The neighbour graph of the landmarks of a bundle, all of its components joined by bridges."""
 
-    def __init__(self, bundle: Subbundle) -> None:
-        assert isinstance(bundle, HasLandmarks)
+    def __init__(self, bundle: LearnedSubbundle) -> None:
         points = bundle.landmarks(_count(bundle.ambient_dim))
         self.picture = surroundings_of(bundle).picture(points[0])
         points, cells = _known(points, self.picture.enter(points))
         # Mean shifts gather landmarks in clusters, whose neighbours would all be their own.
-        size = 0.5 * float(widths_at(bundle, points).min())
+        size = 0.5 * float(bundle.bandwidth_at(points).min())
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
         # They also shrink bends, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=_RIDGE_STEPS).points
@@ -144,9 +143,9 @@ def _count(dim: int) -> int:
     return max(int(MOST_LANDMARKS * min(1.0, _LOW / dim) ** 2), _FEWEST)
 
 
-def path_graph(bundle: Subbundle) -> PathGraph:
+def path_graph(bundle: LearnedSubbundle) -> PathGraph:
     """The graph of the landmarks, computed on first use and kept with the bundle."""
-    return bundle.remembered(PathGraph) if isinstance(bundle, LearnedSubbundle) else PathGraph(bundle)
+    return bundle.remembered(PathGraph)
 
 
 def _known(points: FloatArray, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray, IntArray, Status, StatusArray, all_finite
-from subbundle.bundles.base import Subbundle, is_costly
+from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
 from subbundle.flow import integrate
 
@@ -94,7 +94,7 @@ def shoot(
         covectors.reshape(n * count, bundle.ambient_dim),
         np.array([1.0]),
         tol=tol,
-        max_steps=None if is_costly(bundle) else _MOST_STEPS,
+        max_steps=None if bundle.is_costly else _MOST_STEPS,
     )
     ends = run.points[:, 0].reshape(n, count, bundle.ambient_dim)
     reached = run.reached.reshape(n, count)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, Status, all_finite
-from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.geodesics.connected_components import connected_components
@@ -120,11 +120,8 @@ def length_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> float:
     return float(surroundings_of(bundle).distance(feet[:-1], feet[1:]).sum()) if known.all() else float("inf")
 
 
-def joined(bundle: Subbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:
+def joined(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:
     """Whether the points lie in the same connected component; row by row, or ``every`` row of x with every row of y."""
-    shape = (len(x), len(y)) if every else (len(x),)
-    if not isinstance(bundle, LearnedSubbundle):
-        return np.ones(shape, bool)
     components = connected_components(bundle)
     here, there = components.label(x), components.label(y)
     same: BoolArray = here[:, None] == there[None, :] if every else here == there

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from subbundle._html import card, endings, strokes
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle, is_costly
+from subbundle.bundles.base import Subbundle
 from subbundle.flow.integrate import shared_steps
 from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
@@ -151,7 +151,7 @@ def submanifold(
             f"step must not exceed radius, or no point is left to compute; got step={step:.4g} and "
             f"radius={radius:.4g}. Pass for example step={radius / 50:.3g}."
         )
-    spared = is_costly(bundle)
+    spared = bundle.is_costly
     if n_geodesics is None:
         n_geodesics = default_count(bundle.rank) // (4 if spared and bundle.rank > 1 else 1)
     if bundle.rank == 1:

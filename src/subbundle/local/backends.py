@@ -17,7 +17,7 @@ from subbundle.local import standard_errors, walk
 from subbundle.local.many import ManyDimensions
 from subbundle.local.model import LocalModel
 from subbundle.local.regression import n_features, used_up
-from subbundle.local.settings import Plan, Widths
+from subbundle.local.settings import ALL, COMMON, Plan, Widths
 from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 from subbundle.local.walk import walk_rows
@@ -48,11 +48,11 @@ def walk_few(
     )  # fmt: skip
 
     surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
-    general = None if surface and not len(widths[2]) and plan.apart < 0.0 else True
+    cases = COMMON if surface and not len(widths[2]) and plan.apart < 0.0 else ALL
 
     def work(i: int, j: int) -> None:
         walk_rows(
-            cloud.tree, widths, own_widths[i:j], numbers, general, plan.ladder, plan.errors, out.points[i:j],
+            cloud.tree, widths, own_widths[i:j], numbers, cases, plan.ladder, plan.errors, out.points[i:j],
             out.basis[i:j], out.values[i:j], out.means[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j],
             out.status[i:j],
         )  # fmt: skip
@@ -89,11 +89,11 @@ def walk_robust(
     out = _Written(points, plan)
     out.basis[:] = basis
     rounds = max(plan.max_steps, 1)
-    general = None if cloud.dim == 3 and plan.rank == 2 else True
+    cases = COMMON if cloud.dim == 3 and plan.rank == 2 else ALL
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, general,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, cases,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 

@@ -18,15 +18,16 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle.local.moments import FAST
 from subbundle.local.regression import fill_features, solve
+from subbundle.local.settings import COMMON
 
 
 @kernel
-def deviations(near, count, rank, factor, fit, errors, general, tile, out, bias):
+def deviations(near, count, rank, factor, fit, errors, cases, tile, out, bias):
     """Write what enters the standard errors of a fit, in units of the bandwidth.
 
     ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
-    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``errors`` 1 there is no bias. With ``general``
-    None only surfaces in R³ are compiled.
+    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``errors`` 1 there is no bias. With ``cases``
+    COMMON only surfaces in R³ are compiled.
     """
     size, columns = fit.shape
     surface = rank == 2 and near.shape[0] == 4
@@ -36,7 +37,7 @@ def deviations(near, count, rank, factor, fit, errors, general, tile, out, bias)
     solve(factor, ends)
     right, own = np.zeros((size, 1)), np.zeros(columns)
     if errors > 1:
-        if general is None or surface:
+        if cases is COMMON or surface:
             whole = _quartic3(near, count, fit, right, own)
         else:
             whole = _quartic(near, count, rank, fit, tile, right, own)
@@ -49,7 +50,7 @@ def deviations(near, count, rank, factor, fit, errors, general, tile, out, bias)
         lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
     for j in range(columns):
         bias[j] = own[j] * lever
-    if general is None or surface:
+    if cases is COMMON or surface:
         _squares3(near, count, ends, inner, out)
     else:
         _squares(near, count, rank, tile, ends, inner, out)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from subbundle._compiled import kernel
 from subbundle._jacobi import DIAGONAL, angle, diagonalise
 from subbundle._numbers import MOST_ROUNDS
+from subbundle.local.settings import COMMON
 
 
 @kernel
-def eigh(matrix, general, values, vectors):
+def eigh(matrix, cases, values, vectors):
     """Write eigenvalues (descending) and orthonormal eigenvectors (columns, largest entry positive) of ``matrix``.
 
-    By Jacobi rotations; ``matrix`` is overwritten. With ``general`` None only three dimensions are compiled.
+    By Jacobi rotations; ``matrix`` is overwritten. With ``cases`` COMMON only three dimensions are compiled.
     """
     dim = values.size
-    if general is None or dim == 3:
+    if cases is COMMON or dim == 3:
         _jacobi3(matrix, values, vectors)
     else:
         diagonalise(matrix, vectors)

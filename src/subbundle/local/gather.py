@@ -14,11 +14,12 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import GROUP, LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
+from subbundle.local.settings import COMMON
 from subbundle.local.tuning import FAINT
 
 
 @kernel
-def ball(tree, point, bandwidth, kernel, reach, apart, general, found, near):
+def ball(tree, point, bandwidth, kernel, reach, apart, cases, found, near):
     """Gather the ball around ``point`` with weights v_n φ(|x_n − p|²/a²).
 
     Parameters
@@ -29,8 +30,8 @@ def ball(tree, point, bandwidth, kernel, reach, apart, general, found, near):
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
-    general : bool or None
-        None in three dimensions with a compact kernel where nothing is left out: only that is compiled then.
+    cases : COMMON or ALL
+        COMMON in three dimensions with a compact kernel where nothing is left out.
     found : [leaves] int64
         Scratch.
     near : [d + 1, capacity]
@@ -46,12 +47,12 @@ def ball(tree, point, bandwidth, kernel, reach, apart, general, found, near):
     area = bandwidth * bandwidth
     count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
     near = _room(near, count)
-    if general is None or (kernel != GAUSSIAN and point.size == 3 and apart < 0.0):
+    if cases is COMMON or (kernel != GAUSSIAN and point.size == 3 and apart < 0.0):
         scale = 1.0 / (area * reach)
-        _, squares = _weighed3(blocks, weights, found, count, point, scale, kernel, reach, general, near)
+        _, squares = _weighed3(blocks, weights, found, count, point, scale, kernel, reach, cases, near)
         return near, count * LEAF, 0.0, squares
     if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
-        mass, squares = _weighed3(blocks, weights, found, count, point, 1.0 / area, kernel, reach, general, near)
+        mass, squares = _weighed3(blocks, weights, found, count, point, 1.0 / area, kernel, reach, cases, near)
         # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
         if squares > FAINT * mass:
             return near, count * LEAF, 0.0, squares
@@ -84,7 +85,7 @@ def _room(near, count):
 
 
 @kernel(fastmath=True)
-def _weighed3(blocks, weights, found, count, point, scale, kernel, reach, general, near):
+def _weighed3(blocks, weights, found, count, point, scale, kernel, reach, cases, near):
     """Offsets and weights in one pass, t in units of 1/``scale``; return Σ w and Σ w²/v.
 
     What has no weight is not squeezed out: the passes that follow are too short in three dimensions for that to pay.
@@ -96,7 +97,7 @@ def _weighed3(blocks, weights, found, count, point, scale, kernel, reach, genera
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
             t = (y0 * y0 + y1 * y1 + y2 * y2) * scale
-            if general is None or kernel != GAUSSIAN:
+            if cases is COMMON or kernel != GAUSSIAN:
                 value, _ = powers(kernel, max(1.0 - t, 0.0))
             else:
                 value = exp_minus(0.5 * min(t, reach))

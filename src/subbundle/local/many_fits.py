@@ -9,27 +9,12 @@ from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, Status
+from subbundle.local import walk
 from subbundle.local.deviations import deviations
 from subbundle.local.moments import TILE
 from subbundle.local.regression import fill_features, fitted, n_features, solve
-from subbundle.local.settings import Plan, pairs
+from subbundle.local.settings import ALL, Plan, pairs
 from subbundle.local.tuning import FLATNESS, NARROWER
-from subbundle.local.walk import (
-    BEYOND,
-    BIAS,
-    COLUMNS,
-    HEIGHT,
-    LESS_BIAS,
-    LESS_EFFECTIVE,
-    LESS_HEIGHT,
-    LESS_RESIDUAL,
-    LOG_ABSOLUTE,
-    LOG_MASS,
-    MUTUAL,
-    OFFSET,
-    RESIDUAL,
-    SLOPES,
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -78,8 +63,8 @@ class Row:
     @classmethod
     def at(cls, p: FloatArray, rank: int) -> Row:
         """A walk that has not begun."""
-        count, numbers = rank * (rank + 1) // 2, np.full(COLUMNS, np.nan)
-        numbers[[LOG_MASS, LOG_ABSOLUTE, OFFSET]] = -np.inf, -np.inf, np.inf
+        count, numbers = rank * (rank + 1) // 2, np.full(walk.COLUMNS, np.nan)
+        numbers[[walk.LOG_MASS, walk.LOG_ABSOLUTE, walk.OFFSET]] = -np.inf, -np.inf, np.inf
         unknown = np.full(p.size, np.nan)
         tangents, forms = np.full((p.size, rank), np.nan), np.full((count, p.size), np.nan)
         return cls(p.copy(), unknown, unknown.copy(), tangents, forms, numbers)
@@ -133,14 +118,14 @@ class Fit:
         out, bias = np.empty(4), np.empty(self.normal.shape[1])
         near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, 2, True, tile, out, bias)
+        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, 2, ALL, tile, out, bias)
         return bias, out * seen.squares / out[3]
 
 
 def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> None:
     """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
     k, a, numbers = plan.rank, seen.width, end.numbers
-    numbers[RESIDUAL] = fit.residual * a * a
+    numbers[walk.RESIDUAL] = fit.residual * a * a
     end.forms = fit.coefficients[1 + k :] / a
     end.forms[[pair for pair, (i, j) in enumerate(pairs(k)) if i == j]] *= 2.0
     if plan.order == 2:
@@ -149,10 +134,11 @@ def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> Non
         end.forms -= (end.forms @ end.tangents) @ end.tangents.T
     if plan.errors > 0:
         bias, out = fit.deviate(seen)
-        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
+        numbers[[walk.HEIGHT, walk.SLOPES, walk.BEYOND]] = out[:3]
+        numbers[walk.BIAS] = bias @ bias * a * a
         if less is not None:
             narrow = Fit(less)
             change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
-            numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
-            numbers[LESS_HEIGHT] = narrow.deviate(less)[1][0]
-            numbers[LESS_BIAS], numbers[MUTUAL] = change @ change, change @ bias * a
+            numbers[walk.LESS_EFFECTIVE], numbers[walk.LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
+            numbers[walk.LESS_HEIGHT] = narrow.deviate(less)[1][0]
+            numbers[walk.LESS_BIAS], numbers[walk.MUTUAL] = change @ change, change @ bias * a

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.local.settings import COMMON
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
-def moments(near, count, general, shift, sigma):
+def moments(near, count, cases, shift, sigma):
     """Write m − p into ``shift`` [d] and the second moment about m into ``sigma`` [d, d]; return Σ w.
 
-    With ``general`` None only three dimensions are compiled.
+    With ``cases`` COMMON only three dimensions are compiled.
     """
     dim = shift.size
-    mass = _sums3(near, count, shift, sigma) if general is None or dim == 3 else _sums(near, count, shift, sigma)
+    mass = _sums3(near, count, shift, sigma) if cases is COMMON or dim == 3 else _sums(near, count, shift, sigma)
     if not mass > 0.0:
         return 0.0
     for i in range(dim):
@@ -103,12 +104,12 @@ def _sums(near, count, first, second):
 
 
 @kernel
-def to_frame(near, count, basis, scale, general, tile):
+def to_frame(near, count, basis, scale, cases, tile):
     """Turn the offsets y_n into Eᵀ y_n · ``scale``, in place; ``basis`` [d, d] is E, ``tile`` [d, TILE] scratch.
 
-    With ``general`` None only three dimensions are compiled.
+    With ``cases`` COMMON only three dimensions are compiled.
     """
-    if general is None or basis.shape[0] == 3:
+    if cases is COMMON or basis.shape[0] == 3:
         _to_frame3(near, count, basis, scale)
     else:
         _to_frame(near, count, basis, scale, tile)

@@ -20,6 +20,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import SINGULAR
 from subbundle.local.moments import FAST
+from subbundle.local.settings import COMMON
 
 
 @kernel
@@ -29,12 +30,12 @@ def n_features(rank):
 
 
 @kernel
-def quadric_sums(near, count, rank, general, tile, gram, cross):
+def quadric_sums(near, count, rank, cases, tile, gram, cross):
     """Write Σ w f fᵀ into ``gram`` [q, q] (lower half), Σ w f u_j into ``cross`` [q, d − k]; return Σ w |u_normal|².
 
-    With ``general`` None only surfaces in R³ are compiled, here as below.
+    With ``cases`` COMMON only surfaces in R³ are compiled, here as below.
     """
-    if general is None or (rank == 2 and near.shape[0] == 4):
+    if cases is COMMON or (rank == 2 and near.shape[0] == 4):
         _low3(near, count, gram, cross)
         axes = np.zeros((3, 3))
         axes[0, 0] = axes[1, 1] = axes[2, 2] = 1.0
@@ -43,14 +44,14 @@ def quadric_sums(near, count, rank, general, tile, gram, cross):
 
 
 @kernel
-def ball_sums(near, count, values, shift, basis, mass, scale, general, tile, gram, cross):
+def ball_sums(near, count, values, shift, basis, mass, scale, cases, tile, gram, cross):
     """`quadric_sums` for a ball, over the eigenvectors: degree up to two follows from λ and m − p.
 
     Neighbours come as offsets y_n for a surface in R³, else in the frame.
     """
     dim = shift.size
     rank = dim - cross.shape[1]
-    if general is None or (rank == 2 and dim == 3):
+    if cases is COMMON or (rank == 2 and dim == 3):
         _high3(near, count, basis, scale, gram, cross)
     else:
         _sums_any(near, count, rank, 1 + rank, tile, gram, cross)

@@ -8,8 +8,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import box_distance_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
-
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
+from subbundle.local.moments import FAST
 
 
 @kernel
@@ -83,7 +82,7 @@ def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
     return count, best
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _distance_sq(rows, n, point):
     total = 0.0
     for j in range(point.size):
@@ -92,7 +91,7 @@ def _distance_sq(rows, n, point):
     return total
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def first_moment(rows, places, weights, point, first):
     """Return Σ w_n and write Σ w_n (x_n − p) into ``first``."""
     first[:] = 0.0
@@ -106,7 +105,7 @@ def first_moment(rows, places, weights, point, first):
     return mass
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def fill_tile(rows, places, weights, centre, tile):
     """Write √w_n (x_n − centre) into the rows of ``tile``."""
     for n in range(places.size):
@@ -116,7 +115,7 @@ def fill_tile(rows, places, weights, centre, tile):
             tile[n, j] = root * (rows[place, j] - centre[j])
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def pull_back(rows, places, weights, point, mean, vector, result):
     """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean, applied."""
     result[:] = 0.0

@@ -11,6 +11,12 @@ from subbundle._types import FloatArray
 # What `_widths.width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
 
+# What a kernel is compiled for, its argument ``cases``: the COMMON one, R³ with a compact kernel and one bandwidth (and
+# rank 2, where a quadric is fitted), or ALL. Numba drops a branch on an argument that is None before it compiles, and
+# that halves the time of a first call; hence the values.
+COMMON, ALL = None, True
+Cases = bool | None
+
 LOCAL, RECENTRED, NONE = range(3)
 CENTERINGS = {"local": LOCAL, "recentred": RECENTRED, "none": NONE}
 

@@ -13,6 +13,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.kernels import GAUSSIAN, powers
 from subbundle.local.moments import FAST, added3, nothing3, write3
+from subbundle.local.settings import COMMON
 from subbundle.local.weights import profile, weigh
 
 
@@ -35,13 +36,13 @@ def first_moment(blocks, found, count, weights, point, first):
 
 
 @kernel
-def window_moments(tree, point, bandwidth, kernel, reach, general, found, phi, psi, first, second):
+def window_moments(tree, point, bandwidth, kernel, reach, cases, found, phi, psi, first, second):
     """`weigh` the neighbours of ``point`` and form their `moments`; return Σ φ_n, the number of leaves, and the shift.
 
     With a compact kernel in three dimensions both are one pass, and only ``psi`` is written.
     """
-    if general is not None and (kernel == GAUSSIAN or point.size != 3):
-        count, shift = weigh(tree, point, bandwidth, kernel, reach, -1.0, general, found, phi, psi)
+    if cases is not COMMON and (kernel == GAUSSIAN or point.size != 3):
+        count, shift = weigh(tree, point, bandwidth, kernel, reach, -1.0, cases, found, phi, psi)
         return moments(tree[0], found, count, profile(kernel, phi, psi), point, first, second), count, shift
     blocks, area = tree[0], reach * bandwidth * bandwidth
     count = leaves_within(tree[2], tree[3], blocks.shape[0], point, area, found)

@@ -28,6 +28,7 @@ from subbundle.kernels import exp_minus
 from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
 from subbundle.local.regression import fitted, quadric_sums
+from subbundle.local.settings import COMMON
 from subbundle.local.steps import second_form, shorten, tilt
 from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH
 from subbundle.local.walk import (
@@ -43,20 +44,20 @@ from subbundle.local.walk import (
     compare,
     deviate,
     scratch,
-)  # fmt: skip
+)
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 
 @kernel
 def robust_rows(
-    tree, widths, cuts, stretches, rank, rounds, errors, general, points, basis, forms, numbers, steps, status
-):  # fmt: skip
+    tree, widths, cuts, stretches, rank, rounds, errors, cases, points, basis, forms, numbers, steps, status
+):
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
     ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
-    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``general`` is None
-    for a surface in R³, and only that is compiled then; else True.
+    Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``cases`` is COMMON
+    for a surface in R³.
     """
     blocks, weights, boxes, corners, _ = tree
     dim = points.shape[1]
@@ -90,9 +91,9 @@ def robust_rows(
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
             count, squares = _window(
-                blocks, weights, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near
+                blocks, weights, found, count, p, frame, rank, a, stretch, wide, fit, shrink, cases, near
             )
-            spread = quadric_sums(near, count, rank, general, tile, gram, cross)
+            spread = quadric_sums(near, count, rank, cases, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
                 residual = fitted(gram, cross, fit, rank, mass, 0.0, spread)
@@ -102,9 +103,9 @@ def robust_rows(
             row[LOG_ABSOLUTE] = row[LOG_MASS] = np.log(mass)
             row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
             if errors > 0 and turn == rounds - 1:
-                deviate(near, count, rank, room, a, squares, errors, general, row)
+                deviate(near, count, rank, room, a, squares, errors, cases, row)
             if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, row)
+                _narrower(tree, found, p, frame, rank, a, stretch, cut, cases, room, spare, near, row)
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -130,7 +131,7 @@ def robust_rows(
 
 
 @kernel
-def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers):
+def _narrower(tree, found, p, frame, rank, a, stretch, cut, cases, room, spare, near, numbers):
     """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
     blocks, weights, boxes, corners, _ = tree
     width = NARROWER * a
@@ -143,10 +144,8 @@ def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare
     count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
     if count * LEAF > near.shape[1]:
         return
-    count, squares = _window(
-        blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near
-    )
-    compare(near, count, rank, room, spare, a, 0.0, squares, general, numbers)
+    count, squares = _window(blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, cases, near)
+    compare(near, count, rank, room, spare, a, 0.0, squares, cases, numbers)
 
 
 @kernel
@@ -182,9 +181,9 @@ def _shrink(fit, rank):
 
 
 @kernel
-def _window(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
+def _window(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, cases, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; count, Σ w²/v."""
-    if general is None or (rank == 2 and p.size == 3):
+    if cases is COMMON or (rank == 2 and p.size == 3):
         _turned3(blocks, weights, found, count, p, frame, a, stretch, near)
         count = squeeze(near, count * LEAF)
         return count, _weigh3(near, count, stretch, cut / a, fit, shrink)

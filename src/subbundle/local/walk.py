@@ -18,6 +18,7 @@ from subbundle.local.eigen import eigh
 from subbundle.local.gather import ball
 from subbundle.local.moments import TILE, moments, to_frame
 from subbundle.local.regression import ball_sums, fitted, freedom, n_features, quadric_sums
+from subbundle.local.settings import COMMON
 from subbundle.local.steps import (
     beside,
     curvature_correction,
@@ -29,7 +30,7 @@ from subbundle.local.steps import (
     settle,
     shorten,
     tilt,
-)  # fmt: skip
+)
 from subbundle.local.tuning import FLATNESS, NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
@@ -61,7 +62,7 @@ def scratch(dim, rank):
 
 @kernel
 def walk_rows(
-    tree, widths, own_widths, plan, general, ladder, errors, points, basis, values, means, forms, numbers, steps, status
+    tree, widths, own_widths, plan, cases, ladder, errors, points, basis, values, means, forms, numbers, steps, status
 ):
     """Carry ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
 
@@ -72,9 +73,8 @@ def walk_rows(
         The bandwidth as a function of the point (see `widths`), or one for each row.
     plan : (kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap)
         See `settings.Plan`. Without steps the model is that of the point itself.
-    general : bool or None
-        None for a surface in R³ with a compact kernel, no landmarks and no observation left out, else True: Numba
-        drops what stands below ``general is not None`` before it compiles.
+    cases : COMMON or ALL
+        COMMON for a surface in R³ with a compact kernel, no landmarks and no observation left out.
     ladder : [m]
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
@@ -104,17 +104,17 @@ def walk_rows(
         steps[b] = 0
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
-            if general is not None:
+            if cases is not COMMON:
                 bandwidth, typical = width_at(widths, p, slope)
             if own_widths.size > 0:
                 bandwidth = own_widths[b]
             limit = tol * bandwidth if relative else tol
             numbers[b, WIDTH] = bandwidth
             near, count, nearest, squares = ball(
-                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, general, found, near
+                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, cases, found, near
             )
             look(start, p, bandwidth, reach + nearest, numbers[b])
-            mass = moments(near, count, general, shift, sigma)
+            mass = moments(near, count, cases, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
                 break
@@ -124,7 +124,7 @@ def walk_rows(
                 few = effective < wanted
                 if few or far(shift, bandwidth):
                     near, lower = _descend(
-                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, general, p,
+                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, cases, p,
                         found, near, sigma, values[b], basis[b], shift, step, start, numbers[b],
                     )  # fmt: skip
                     if lower:
@@ -138,7 +138,7 @@ def walk_rows(
             numbers[b, EFFECTIVE] = effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
-            eigh(sigma, general, values[b], basis[b])
+            eigh(sigma, cases, values[b], basis[b])
             status[b] = mass_verdict(numbers[b, LOG_MASS], log_share)
             if status[b] == 0:
                 status[b] = gap_verdict(values[b], rank, min_gap)
@@ -152,7 +152,7 @@ def walk_rows(
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, general, room)
+                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room)
                 known = residual * bandwidth * bandwidth / freedom(rank, effective)
                 part, lost = curvature_correction(
                     room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
@@ -166,7 +166,7 @@ def walk_rows(
             if done or steps[b] >= max_steps:
                 if order == 1:
                     residual = _fit(
-                        near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, general, room
+                        near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
                     )
                     known = residual * bandwidth * bandwidth / freedom(rank, effective)
                     _, lost = curvature_correction(
@@ -176,13 +176,13 @@ def walk_rows(
                 numbers[b, RESIDUAL] = residual * bandwidth * bandwidth
                 if errors > 0:
                     if rank == 2 and dim == 3:
-                        to_frame(near, count, basis[b], 1.0 / bandwidth, general, room[4])
-                    deviate(near, count, rank, room, bandwidth, squares, errors, general, numbers[b])
+                        to_frame(near, count, basis[b], 1.0 / bandwidth, cases, room[4])
+                    deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers[b])
                 if errors > 1:
                     width = NARROWER * bandwidth
-                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, general, found, near)
-                    to_frame(near, count, basis[b], 1.0 / width, general, room[4])
-                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, general, numbers[b])
+                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
+                    to_frame(near, count, basis[b], 1.0 / width, cases, room[4])
+                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, cases, numbers[b])
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -207,20 +207,20 @@ def look(start, p, width, reach, numbers):
 
 
 @kernel
-def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, general, room):
+def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
-    if general is not None and not (rank == 2 and shift.size == 3):
-        to_frame(near, count, basis, 1.0 / bandwidth, general, spare)
-    spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, general, tile, gram, cross)
+    if cases is not COMMON and not (rank == 2 and shift.size == 3):
+        to_frame(near, count, basis, 1.0 / bandwidth, cases, spare)
+    spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, cases, tile, gram, cross)
     return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
 
 
 @kernel
-def deviate(near, count, rank, room, bandwidth, squares, errors, general, numbers):
+def deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers):
     """Write what `deviations` gives into the row ``numbers``, lengths in data units."""
     gram, _, fit, tile, _, out, bias = room
-    deviations(near, count, rank, gram, fit, errors, general, tile, out, bias)
+    deviations(near, count, rank, gram, fit, errors, cases, tile, out, bias)
     # An observation of weight v has the noise of v observations averaged.
     repeated = squares / out[3]
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
@@ -231,20 +231,20 @@ def deviate(near, count, rank, room, bandwidth, squares, errors, general, number
 
 
 @kernel
-def compare(near, count, rank, room, spare, bandwidth, flatness, squares, general, numbers):
+def compare(near, count, rank, room, spare, bandwidth, flatness, squares, cases, numbers):
     """Write what the window ``near``, narrower by `NARROWER`, sees beside the fit in ``room``; ``spare`` is scratch.
 
     With a bias of the fourth order c − c' = (1 − `NARROWER`⁴) bias.
     """
     gram, cross, fit, tile, _, out, less = spare
-    spread = quadric_sums(near, count, rank, general, tile, gram, cross)
+    spread = quadric_sums(near, count, rank, cases, tile, gram, cross)
     mass = gram[0, 0]
     if not mass > 0.0:
         return
     width = NARROWER * bandwidth
     residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
     numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = mass * mass / squares, residual * width * width
-    deviations(near, count, rank, gram, fit, 2, general, tile, out, less)
+    deviations(near, count, rank, gram, fit, 2, cases, tile, out, less)
     numbers[LESS_HEIGHT] = out[0] * squares / out[3]
     own, mutual = 0.0, 0.0
     for j in range(less.size):
@@ -256,7 +256,7 @@ def compare(near, count, rank, room, spare, bandwidth, flatness, squares, genera
 
 @kernel
 def _descend(
-    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, general, p,
+    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, cases, p,
     found, near, sigma, values, basis, shift, step, start, numbers,
 ):  # fmt: skip
     """A plain step at each factor of the ladder; False if there is none to begin at.
@@ -268,14 +268,14 @@ def _descend(
         top = -1
         for level in range(ladder.size - 1, -1, -1):
             width = ladder[level] * bandwidth
-            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, general, found, near)
+            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
             look(start, p, width, reach + nearest, numbers)
-            mass = moments(near, count, general, shift, sigma)
+            mass = moments(near, count, cases, shift, sigma)
             # Weights are relative to the nearest observation, however far that is.
             if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
                 continue
             if mass * mass / squares >= wanted:
-                eigh(sigma, general, values, basis)
+                eigh(sigma, cases, values, basis)
                 plain_step(shift, basis, rank, step)
                 if not beside(shift, step, width):
                     top = level
@@ -283,11 +283,11 @@ def _descend(
         if top < 0:
             return near, False
     for level in range(top, ladder.size):
-        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, general, found, near)
+        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, cases, found, near)
         look(start, p, ladder[level] * bandwidth, reach + nearest, numbers)
-        if moments(near, count, general, shift, sigma) <= 0.0:
+        if moments(near, count, cases, shift, sigma) <= 0.0:
             return near, False
-        eigh(sigma, general, values, basis)
+        eigh(sigma, cases, values, basis)
         if gap_verdict(values, rank, min_gap) == 0:
             plain_step(shift, basis, rank, step)
             for i in range(p.size):

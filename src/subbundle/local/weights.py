@@ -6,6 +6,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
+from subbundle.local.settings import COMMON
 from subbundle.local.tuning import FAINT
 
 
@@ -16,7 +17,7 @@ def profile(kernel, phi, psi):
 
 
 @kernel
-def weigh(tree, point, bandwidth, kernel, reach, apart, general, found, phi, psi):
+def weigh(tree, point, bandwidth, kernel, reach, apart, cases, found, phi, psi):
     """Find the neighbours of ``point`` and write their weights leaf by leaf.
 
     Parameters
@@ -26,8 +27,8 @@ def weigh(tree, point, bandwidth, kernel, reach, apart, general, found, phi, psi
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
-    general : bool or None
-        None in three dimensions with a compact kernel: Numba then compiles nothing else. True otherwise.
+    cases : COMMON or ALL
+        COMMON in three dimensions with a compact kernel.
     found : [leaves] int64, phi, psi : [leaves, LEAF]
         Scratch. The first ``count`` entries are filled: leaf numbers, ψ_n = −2 φ′_n of their points, and φ_n, but
         only for compact kernels: the Gaussian's is ψ_n itself (see `profile`).
@@ -43,29 +44,29 @@ def weigh(tree, point, bandwidth, kernel, reach, apart, general, found, phi, psi
     count, shift = 0, 0.0
     if kernel != GAUSSIAN or apart < 0.0:
         # On the data the nearest observation is so near that it need not be looked for.
-        count = _fill(tree, point, bandwidth, kernel, reach, 0.0, general, found, phi, psi)
-    if general is not None and kernel == GAUSSIAN and _largest(count, psi) < FAINT:
+        count = _fill(tree, point, bandwidth, kernel, reach, 0.0, cases, found, phi, psi)
+    if cases is not COMMON and kernel == GAUSSIAN and _largest(count, psi) < FAINT:
         near = nearest_sq(blocks, boxes, n_points, point, apart)
         if not near < TOO_FAR * bandwidth * bandwidth:
             return 0, 0.0
         shift = near / (bandwidth * bandwidth)
-        count = _fill(tree, point, bandwidth, kernel, reach, near, general, found, phi, psi)
+        count = _fill(tree, point, bandwidth, kernel, reach, near, cases, found, phi, psi)
     if apart >= 0.0:
         _leave_out(blocks, found, count, point, apart, phi, psi)
     return count, shift
 
 
 @kernel
-def _fill(tree, point, bandwidth, kernel, reach, near, general, found, phi, psi):
+def _fill(tree, point, bandwidth, kernel, reach, near, cases, found, phi, psi):
     """Find the leaves in reach, ``near`` being the squared distance that counts as zero, and write their weights."""
     blocks = tree[0]
     count = leaves_within(tree[2], tree[3], blocks.shape[0], point, near + reach * bandwidth * bandwidth, found)
     scale = 1.0 / (bandwidth * bandwidth)
-    if general is not None and kernel == GAUSSIAN and point.size == 3:
+    if cases is not COMMON and kernel == GAUSSIAN and point.size == 3:
         _gaussian3(blocks, found, count, point, scale, near * scale, reach, psi)
         return count
     _squared_distances(blocks, found, count, point, psi)
-    if general is not None and kernel == GAUSSIAN:
+    if cases is not COMMON and kernel == GAUSSIAN:
         _gaussian(count, scale, near * scale, reach, psi)
         return count
     _compact(count, kernel, scale / reach, 2.0 * kernel / reach, phi, psi)

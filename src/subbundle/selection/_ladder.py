@@ -102,7 +102,7 @@ def least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:
     return float(ladder[j] * RATIO**offset), float(np.exp(here - 0.25 * (before - after) * offset))
 
 
-def flatness(ladder: FloatArray, risks: FloatArray) -> float:
+def flatness(risks: FloatArray) -> float:
     """Largest bandwidth over smallest, of those around the best whose risk is within 10 % of the least.
 
     Between rungs log R is linear in log a. 1 where the least risk is nil.

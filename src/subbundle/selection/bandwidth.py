@@ -173,7 +173,7 @@ def of_least_risk(ladder: FloatArray, risks: FloatArray) -> BandwidthChoice:
     width, risk = least(ladder, risks)
     # Observations without noise or bends leave rounding errors, of either sign.
     error = float(np.sqrt(max(risk, 0.0)))
-    return BandwidthChoice(width, error, ladder, risks, "split-sample risk", flatness(ladder, risks))
+    return BandwidthChoice(width, error, ladder, risks, "split-sample risk", flatness(risks))
 
 
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:

@@ -144,10 +144,10 @@ def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatA
     return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
 
 
-def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray, rounds: int = _POLISH) -> FloatArray:
+def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
     """Turn over seeds against which the sum of their neighbours' votes speaks, a few times."""
     n = len(signs)
-    for _ in range(rounds):
+    for _ in range(_POLISH):
         speak = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
         speak += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
         wrong = speak * signs < 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.triangles._union_find import join, lowest
 
 
 @kernel
@@ -60,7 +61,7 @@ def part_fans(faces, n, of_face, counts, parted):
     those of one vertex by their first corners, so that a mesh without shared points comes back as it was.
     """
     corner, slots, out = faces.reshape(-1), of_face.reshape(-1), parted.reshape(-1)
-    root, other = np.arange(corner.size), np.full(counts.size, -1, np.int64)
+    lower, other = np.arange(corner.size), np.full(counts.size, -1, np.int64)
     for s in range(corner.size):
         if counts[slots[s]] != 2:
             continue
@@ -72,52 +73,38 @@ def part_fans(faces, n, of_face, counts, parted):
         s_next, t_next = s - 2 if s % 3 == 2 else s + 1, t - 2 if t % 3 == 2 else t + 1
         if corner[s] != corner[t]:
             t, t_next = t_next, t
-        _join(root, s, t)
-        _join(root, s_next, t_next)
+        join(lower, s, t)
+        join(lower, s_next, t_next)
     first = np.zeros(n + 1, np.int64)
     for c in range(corner.size):
-        first[corner[c] + 1] += root[c] == c
+        first[corner[c] + 1] += lower[c] == c
     for v in range(n):
         first[v + 1] += first[v]
     owner = np.empty(first[n], np.int64)
     for c in range(corner.size):
-        if root[c] == c:
+        if lower[c] == c:
             out[c] = first[corner[c]]
             owner[out[c]] = corner[c]
             first[corner[c]] += 1
         else:
-            # Roots are the first corners of their fans, and have their numbers already.
-            out[c] = out[_root(root, c)]
+            # The first corner of the fan has its number already.
+            out[c] = out[lowest(lower, c)]
     return owner
-
-
-@kernel
-def _root(root, c):
-    while root[c] != c:
-        root[c] = root[root[c]]
-        c = root[c]
-    return c
-
-
-@kernel
-def _join(root, a, b):
-    a, b = _root(root, a), _root(root, b)
-    root[max(a, b)] = min(a, b)
 
 
 @kernel
 def join_faces(faces, labels):
     """Number the connected components of the vertices by their first ones, into ``labels`` [n]."""
-    root, count = np.arange(labels.size), 0
+    lower, count = np.arange(labels.size), 0
     for f in range(faces.shape[0]):
-        _join(root, faces[f, 0], faces[f, 1])
-        _join(root, faces[f, 1], faces[f, 2])
+        join(lower, faces[f, 0], faces[f, 1])
+        join(lower, faces[f, 1], faces[f, 2])
     for v in range(labels.size):
-        if root[v] == v:
+        if lower[v] == v:
             labels[v] = count
             count += 1
         else:
-            labels[v] = labels[_root(root, v)]
+            labels[v] = labels[lowest(lower, v)]
 
 
 @kernel

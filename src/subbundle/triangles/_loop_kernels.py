@@ -14,29 +14,17 @@ import heapq
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.triangles._union_find import join
 
 
 @kernel
 def leftover(ends, crossed, n, words, left):
     """Set ``left`` [e] to the word of every edge in neither forest, else 0; ``crossed`` [e] by the forest of faces."""
-    parent = np.arange(n)
+    lower = np.arange(n)
     for e in range(ends.shape[0]):
         left[e] = np.uint64(0)
-        if crossed[e]:
-            continue
-        a, b = _root(parent, ends[e, 0]), _root(parent, ends[e, 1])
-        if a == b:
+        if not crossed[e] and not join(lower, ends[e, 0], ends[e, 1]):
             left[e] = words[e]
-        else:
-            parent[max(a, b)] = min(a, b)
-
-
-@kernel
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 @kernel

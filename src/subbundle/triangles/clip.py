@@ -61,7 +61,7 @@ def cut(faces: IntArray, outside: FloatArray, snap: float = 0.25) -> tuple[IntAr
     return np.concatenate([kept, *pieces]), np.column_stack([inner, outer]), t
 
 
-def smoothed(vertices: FloatArray, faces: IntArray, rounds: int = 10) -> FloatArray:
+def smoothed(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours.
 
     Fits at a border are one-sided, and their noise makes the border longer than it is. A window is about two edges
@@ -71,7 +71,7 @@ def smoothed(vertices: FloatArray, faces: IntArray, rounds: int = 10) -> FloatAr
     first, second = ends.reshape(-1, 2).T
     count = np.bincount(ends.ravel(), minlength=len(rows))[:, None]
     rim = vertices[rows]
-    for _ in range(rounds):
+    for _ in range(10):
         sides = [np.bincount(first, x[second], len(rows)) + np.bincount(second, x[first], len(rows)) for x in rim.T]
         rim = 0.5 * rim + 0.5 * np.column_stack(sides) / count
     vertices = vertices.copy()

@@ -36,7 +36,7 @@ class Sectors:
         placed = np.zeros(len(triangles), np.bool_)
         place_all(
             self.points, self.tangents, triangles, careful, self.begins, self.widths, self.ends, self.counts, placed
-        )  # fmt: skip
+        )
         return placed
 
     def place(self, a: int, b: int, c: int, last: bool = False) -> bool:

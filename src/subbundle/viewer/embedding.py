@@ -45,7 +45,7 @@ def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> Non
         for where, positions in ((panel, np.nan_to_num(flat)), (space, gathered.spaces.place(shown))):
             title = f"{name} in coordinates" if where == panel else f"{name} in space"
             gathered.scene.layers.append(Layer(title, "points", where, positions, table=key, colour=colour, size=size))
-        gathered.scene.walks += _walks(gathered, model, coordinates[known], quantities, extras, rows)
+        gathered.scene.walks += _walks(gathered, model, coordinates[known], extras, rows)
     gathered.scene.spreading = True
     gathered.measures[key] = _measure(gathered, model, rows, along, coordinates)
 
@@ -121,7 +121,6 @@ def _walks(
     gathered: Gathered,
     model: Any,
     known: FloatArray,
-    quantities: tuple[Quantity, ...],
     extras: Extras,
     rows: FloatArray,
 ) -> list[Walk]:
