@@ -31,7 +31,7 @@ BUDGET = {
     "embedding": (1960, 52),
     "estimators": (2060, 22),
     "experiments": (1620, 39),
-    "flow": (940, 15),
+    "flow": (940, 16),
     "formats": (980, 15),
     "geodesics": (2400, 37),
     "graph": (320, 6),

@@ -116,6 +116,12 @@ def test_arrays_that_are_no_surface(array, words, capsys, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["scan.npy"]
 
 
+@pytest.mark.parametrize("bandwidth", [30.0, 1e200])
+def test_a_bandwidth_wider_than_the_cloud(bandwidth):
+    with pytest.raises(ValueError, match=r"bandwidth must be less than the size of the cloud, .*; got (30|1e\+200)\."):
+        sb.reconstruct(sb.datasets.sphere(300, seed=1).points, bandwidth=bandwidth)
+
+
 def test_a_solid_ball(capsys):
     ball = RNG.standard_normal((4000, 3))
     ball *= (RNG.uniform(size=(4000, 1)) ** (1.0 / 3.0)) / np.linalg.norm(ball, axis=1, keepdims=True)

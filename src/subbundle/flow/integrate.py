@@ -41,8 +41,8 @@ DEFAULT_TOL = 1e-6
 # that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
 # has long ceased to be the shortest. And where steps are expensive, of any geodesic.
 _MOST_STEPS, _SPARED_STEPS = 50, 20
-# There, steps of all geodesics that are followed together: 20 s for 60 shapes of four points.
-_ALL_STEPS = 2500
+# There, steps of all geodesics together: 20 s for 60 shapes of four points. Fewer than five take as long as five.
+_ALL_STEPS, _FEW = 2500, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
     """`most_steps` of each of ``rows`` geodesics that make one thing; costly ones share 2500, at least 40 of each."""
     most = int(most_steps(bundle, length))
-    return min(most, max(_ALL_STEPS // max(rows, 1), 2 * _SPARED_STEPS)) if bundle.is_costly else most
+    return min(most, max(_ALL_STEPS // max(rows, _FEW), 2 * _SPARED_STEPS)) if bundle.is_costly else most
 
 
 def _as_times(times: Any) -> FloatArray:

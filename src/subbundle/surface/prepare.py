@@ -81,7 +81,10 @@ def prepare(
         # Pieces of a scene plant their own seeds, one side at a time.
         seen = sheets.look(few, seen) if dense is None else seen
     else:
-        seen = pilot.look_at(few, as_positive(bandwidth, "bandwidth"), _WINDOW)
+        if as_positive(bandwidth, "bandwidth") > few.size:
+            wanted = f"less than the size of the cloud, {few.size:.3g}"
+            raise ValueError(f"bandwidth must be {wanted}; got {bandwidth:.3g}. Pass bandwidth='auto'.")
+        seen = pilot.look_at(few, bandwidth, _WINDOW)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = _WINDOW * first.bandwidth
     if window > ambient.COARSE * few.size:
