@@ -12,8 +12,6 @@ from subbundle._compiled import kernel
 
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
 TOLERANCE = 1e-13
-# A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
-FULL = 8
 
 
 @kernel
@@ -25,7 +23,7 @@ def multiply(matrix, factored, rows):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _orthonormalise(basis, size, width):
+def orthonormalise(basis, size, width):
     """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before; twice is enough.
 
     A row that vanishes, because the space is exhausted, is replaced by a coordinate vector.
@@ -78,7 +76,7 @@ def leading(matrix, factored, start, rank, tolerance):
     basis[:width] = multiply(matrix, factored, start)
     size = 0
     while size + width <= limit:
-        _orthonormalise(basis, size, width)
+        orthonormalise(basis, size, width)
         image[size : size + width] = multiply(matrix, factored, basis[size : size + width])
         size += width
         # The first two blocks never suffice, and looking costs more than going on.
