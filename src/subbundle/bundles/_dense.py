@@ -18,12 +18,14 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
+from subbundle.cloud.build import GROUP
 from subbundle.local.krylov import TOLERANCE, partners
 from subbundle.local.leading import decompose, leading
 from subbundle.local.rows import contract, fill_tile, first_moment, pull_back, weigh_rows
 from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
+from subbundle.local.shifts import local_means
 from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.widths import width_at
+from subbundle.local.widths import width_at, widths_batch
 
 # Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
 _TILE = 2**22
@@ -47,7 +49,7 @@ class Dense:
     """Frame, field and mass at points in the cloud's centred coordinates."""
 
     def __init__(self, cloud: Cloud, rank: int, n_jobs: int) -> None:
-        self._rows, self._boxes, self._n_jobs = cloud.rows, cloud.boxes, n_jobs
+        self._rows, self._boxes, self._corners, self._n_jobs = cloud.rows, cloud.boxes, cloud.corners, n_jobs
         width = min(rank + 3, cloud.dim)
         # Any fixed block in general position will do; the same one for every point keeps results reproducible.
         self._start = np.random.default_rng(0).standard_normal((width, cloud.dim))
@@ -97,19 +99,19 @@ class Dense:
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
-        mean = np.full_like(points, np.nan)
-        log_mass, effective = np.empty(points.shape[0]), np.zeros(points.shape[0])
+        mean, width = np.full_like(points, np.nan), np.empty(len(points))
+        log_mass, effective = np.empty(len(points)), np.empty(len(points))
+        widths_batch(settings.widths, points, width, np.empty_like(points), np.empty(len(points)))
 
         def work(start: int, stop: int) -> None:
-            for b in range(start, stop):
-                width, _ = width_at(settings.widths, points[b], np.empty(points.shape[1]))
-                near = self._neighbours(settings, width, points[b], apart)
-                log_mass[b] = near.log_mass
-                if near.mass > 0.0:
-                    mean[b] = points[b] + near.shift
-                    effective[b] = near.mass**2 / float((near.phi**2).sum())
+            for i in range(start, stop, GROUP):
+                j = min(i + GROUP, stop)
+                local_means(
+                    self._rows, self._corners, points[i:j], width[i:j], settings.kernel, settings.reach, apart,
+                    mean[i:j], log_mass[i:j], effective[i:j],
+                )  # fmt: skip
 
-        run_rows(work, points.shape[0], self._n_jobs)
+        run_rows(work, len(points), self._n_jobs, calls_blas=False)
         return mean, log_mass, effective
 
     def _field_at(

@@ -9,6 +9,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import box_distance_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 from subbundle.local.moments import TILE
+from subbundle.local.regression import fill_features
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
@@ -121,6 +122,45 @@ def fill_tile(rows, places, weights, centre, tile):
         place = places[n]
         for j in range(centre.size):
             tile[n, j] = root * (rows[place, j] - centre[j])
+
+
+@kernel(fastmath=_FAST)
+def quadric_sums(rows, places, weights, point, tangents, width, own, gram, cross):
+    """Sums over neighbours of the features f of τ = Tᵀ y, y_n = (x_n − p)/a, T = ``tangents`` [d, k], a tile at a time.
+
+    Write τ_n into ``own`` [k, n], the lower half of Σ w f fᵀ into ``gram`` and Σ w f (y − T τ)ᵀ into ``cross`` [q, d];
+    return Σ w |y − T τ|².
+    """
+    dim, rank = tangents.shape
+    columns, tile = np.ascontiguousarray(tangents.T), np.empty((TILE, dim))
+    features, weighted, w = np.empty((gram.shape[0], TILE)), np.empty((gram.shape[0], TILE)), np.empty(TILE)
+    gram[:], cross[:], spread = 0.0, 0.0, 0.0
+    for start in range(0, places.size, TILE):
+        for i in range(TILE):  # the last tile is filled up with a row without weight
+            n = min(start + i, places.size - 1)
+            w[i] = weights[n] if start + i < places.size else 0.0
+            for j in range(dim):
+                tile[i, j] = (rows[places[n], j] - point[j]) / width
+        along = np.dot(columns, tile.T)
+        within = np.dot(along.T, columns)
+        for i in range(TILE):
+            total = 0.0
+            for j in range(dim):
+                tile[i, j] -= within[i, j]
+                total += tile[i, j] * tile[i, j]
+            spread += w[i] * total
+        fill_features(along, 0, TILE, rank, features)
+        for f in range(gram.shape[0]):
+            for i in range(TILE):
+                weighted[f, i] = w[i] * features[f, i]
+        for first in range(0, gram.shape[0], LEAF):
+            last = min(first + LEAF, gram.shape[0])
+            gram[first:last, :last] += np.dot(features[first:last], weighted[:last].T)
+        cross += np.dot(weighted, tile)
+        for a in range(rank):
+            for i in range(min(TILE, places.size - start)):
+                own[a, start + i] = along[a, i]
+    return spread
 
 
 @kernel(fastmath=_FAST)
