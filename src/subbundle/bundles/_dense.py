@@ -1,4 +1,4 @@
-"""Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, Krylov subspaces instead of full decompositions.
+"""Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, leading eigenpairs instead of full decompositions.
 
 Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d,
 where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d,

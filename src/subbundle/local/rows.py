@@ -134,7 +134,12 @@ def quadric_sums(rows, places, weights, point, tangents, width, own, gram, cross
     dim, rank = tangents.shape
     columns, tile = np.ascontiguousarray(tangents.T), np.empty((TILE, dim))
     features, weighted, w = np.empty((gram.shape[0], TILE)), np.empty((gram.shape[0], TILE)), np.empty(TILE)
-    gram[:], cross[:], spread = 0.0, 0.0, 0.0
+    spread = 0.0
+    for f in range(gram.shape[0]):
+        for g in range(gram.shape[0]):
+            gram[f, g] = 0.0
+        for j in range(dim):
+            cross[f, j] = 0.0
     for start in range(0, places.size, TILE):
         for i in range(TILE):  # the last tile is filled up with a row without weight
             n = min(start + i, places.size - 1)
@@ -155,8 +160,14 @@ def quadric_sums(rows, places, weights, point, tangents, width, own, gram, cross
                 weighted[f, i] = w[i] * features[f, i]
         for first in range(0, gram.shape[0], LEAF):
             last = min(first + LEAF, gram.shape[0])
-            gram[first:last, :last] += np.dot(features[first:last], weighted[:last].T)
-        cross += np.dot(weighted, tile)
+            part = np.dot(features[first:last], weighted[:last].T)
+            for f in range(first, last):
+                for g in range(last):
+                    gram[f, g] += part[f - first, g]
+        part = np.dot(weighted, tile)
+        for f in range(gram.shape[0]):
+            for j in range(dim):
+                cross[f, j] += part[f, j]
         for a in range(rank):
             for i in range(min(TILE, places.size - start)):
                 own[a, start + i] = along[a, i]

@@ -42,7 +42,11 @@ def tridiagonal(matrix, start, rank, tolerance):
     _turn_back(a, strength, basis)
     for i in range(count):
         values[i] = max(scale * values[i], 0.0)
-    return worst <= tolerance * values[0] / max(scale, 1e-300), values, np.ascontiguousarray(basis.T)
+    vectors = np.empty((dim, rank))
+    for i in range(rank):
+        for c in range(dim):
+            vectors[c, i] = basis[i, c]
+    return worst <= tolerance * values[0] / max(scale, 1e-300), values, vectors
 
 
 @kernel(fastmath=_FAST)
