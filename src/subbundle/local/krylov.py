@@ -24,37 +24,22 @@ def multiply(matrix, factored, rows):
 
 @kernel(fastmath={"reassoc", "contract"})
 def orthonormalise(basis, size, width):
-    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before; twice is enough.
+    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before.
 
     A row that vanishes, because the space is exhausted, is replaced by a coordinate vector.
     """
-    dim = basis.shape[1]
     for i in range(size, size + width):
-        spare = 0
-        done = 0
-        while done < 2:
-            before = 0.0
-            for c in range(dim):
-                before += basis[i, c] * basis[i, c]
-            for j in range(i):
-                overlap = 0.0
-                for c in range(dim):
-                    overlap += basis[i, c] * basis[j, c]
-                for c in range(dim):
-                    basis[i, c] -= overlap * basis[j, c]
-            after = 0.0
-            for c in range(dim):
-                after += basis[i, c] * basis[i, c]
-            if after <= 1e-26 * before or after == 0.0:
-                for c in range(dim):
+        spare, left = 0, 0.0
+        while left == 0.0:
+            before = _cleared(basis, 0, basis[i])
+            left = _cleared(basis, i, basis[i])
+            if left <= 1e-13 * before:
+                left = 0.0
+                for c in range(basis.shape[1]):
                     basis[i, c] = 1.0 if c == spare else 0.0
                 spare += 1
-                done = 0
-                continue
-            scale = 1.0 / np.sqrt(after)
-            for c in range(dim):
-                basis[i, c] *= scale
-            done += 1
+        for c in range(basis.shape[1]):
+            basis[i, c] /= left
 
 
 @kernel
