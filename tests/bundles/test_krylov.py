@@ -1,9 +1,11 @@
-"""Leading eigenpairs and shifted solves by Krylov subspaces against LAPACK."""
+"""Leading eigenpairs by Krylov subspaces and by tridiagonal matrices, and shifted solves, against LAPACK."""
 
 import numpy as np
 import pytest
 
+from subbundle.local import leading as ways
 from subbundle.local.krylov import leading, multiply, partners
+from subbundle.local.tridiagonal import tridiagonal
 
 
 def second_moment(spectrum, seed=0):
@@ -73,6 +75,60 @@ def test_a_matrix_of_zeros_has_no_directions():
     converged, values, _ = leading(np.zeros((20, 20)), False, start(20, 2), 2, 1e-13)
     assert converged
     np.testing.assert_array_equal(values, 0.0)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 12])
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_tridiagonal_pairs_are_those_of_lapack(name, scale, rank):
+    """To rounding: errors of a few machine epsilons of λ_1 in Σ, over the gap for the projector."""
+    spectrum, rounding = SPECTRA[name], 2e-14
+    rank = min(rank, len(spectrum) - 1)
+    _, matrix = second_moment(scale * spectrum)
+    converged, values, vectors = tridiagonal(matrix, start(len(spectrum), rank), rank, 1e-13)
+    assert converged
+    np.testing.assert_allclose(values / scale, spectrum[: rank + 1], rtol=0.0, atol=rounding * spectrum[0])
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(rank), atol=rounding)
+    off = matrix @ vectors / scale - vectors * (values[:rank] / scale)
+    np.testing.assert_allclose(off, 0.0, atol=rounding * spectrum[0])
+    if spectrum[rank - 1] > spectrum[rank]:
+        exact = np.linalg.eigh(matrix)[1][:, ::-1][:, :rank]
+        bound = rounding * spectrum[0] / (spectrum[rank - 1] - spectrum[rank])
+        np.testing.assert_allclose(vectors @ vectors.T, exact @ exact.T, atol=bound)
+
+
+@pytest.mark.parametrize(
+    ("dim", "rank", "n"),
+    [(50, 4, 80), (30, 12, 80), (150, 1, 200), (40, 3, 30), (60, 2, 2), (20, 5, 3)],
+    ids=["tridiagonal", "in full", "krylov", "factored", "two observations", "fewer than k observations"],
+)
+def test_every_way_finds_the_leading_pairs(dim, rank, n):
+    factor = np.random.default_rng(2).normal(size=(n, dim)) * np.r_[np.full(rank, 3.0), np.full(dim - rank, 0.5)]
+    factored = n < dim
+    matrix = factor if factored else factor.T @ factor
+    values, vectors = ways.leading(matrix, factored, start(dim, rank), rank, 1e-13)
+    found, exact = min(rank, n), np.linalg.svd(factor)
+    assert vectors.shape == (dim, rank)
+    np.testing.assert_allclose(values[:found], exact[1][:found] ** 2, rtol=1e-12)
+    top = exact[2][:found].T
+    # The bound on residuals, 1e-13 λ_1, over a gap of a tenth of λ_1 or more.
+    np.testing.assert_allclose(vectors[:, :found] @ vectors[:, :found].T, top @ top.T, atol=1e-11)
+
+
+def test_a_tridiagonal_matrix_may_fall_apart():
+    """Blocks that nothing joins, with equal eigenvalues among them: each direction is found once."""
+    block = np.array([[2.0, 1.0], [1.0, 2.0]])
+    matrix = np.kron(np.eye(20), block)  # eigenvalues 3 and 1, twenty times each
+    matrix[-2:, -2:] = 0.0
+    converged, values, vectors = tridiagonal(matrix, start(40, 19), 19, 1e-13)
+    assert converged
+    np.testing.assert_allclose(values, np.r_[np.full(19, 3.0), 1.0], atol=1e-13)
+    exact = np.kron(np.diag(np.r_[np.ones(19), 0.0]), np.full((2, 2), 0.5))
+    np.testing.assert_allclose(vectors @ vectors.T, exact, atol=1e-13)
+    converged, values, vectors = tridiagonal(np.zeros((20, 20)), start(20, 2), 2, 1e-13)
+    assert converged
+    np.testing.assert_array_equal(values, 0.0)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-13)
 
 
 @pytest.mark.parametrize("factored", [False, True])

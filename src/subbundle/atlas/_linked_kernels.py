@@ -11,7 +11,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
-from subbundle.charts.quadric_kernels import exp_chart, normal_from_tangent, project_to_chart
+from subbundle.charts.quadric_kernels import exp_chart, project_to_chart
 
 # A path has settled when no point moves by more than this fraction of a radius.
 _SETTLED = 2e-3
@@ -85,17 +85,19 @@ def _linked(closest, c, link_starts, links):
 
 @kernel
 def straighten(
-    bases, frames, forms, link_starts, links, radii, starts, ends, start_charts, end_charts, rows, before, lengths
+    bases, spans, products, link_starts, links, radii, starts, ends, start_charts, end_charts, rows, before, lengths
 ):
     """Write the lengths [P] of straightened paths from ``starts`` to ``ends`` [P, D].
 
     ``before[rows[p]]`` [M] is the tree of shortest paths from the chart ``start_charts[p]``; −9999 where there is none.
     """
     n_charts, dim = bases.shape
-    rank = frames.shape[2]
+    rank, size = 1, spans.shape[1]
+    while rank * (rank + 3) < 2 * size:
+        rank += 1
     nodes, charts = np.empty((n_charts + 2, dim)), np.empty(n_charts + 2, np.int64)
     scratch = (
-        np.empty(dim), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim), np.empty((rank + 1, rank))
+        np.empty(dim), np.empty(rank), np.empty(size), np.empty(size), np.empty(dim), np.empty((rank + 2, size))
     )  # fmt: skip
     first, second, middle, here = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(rank)
     for p in range(len(starts)):
@@ -107,32 +109,32 @@ def straighten(
             moved = 0.0
             for i in range(1, count - 1):
                 c = charts[i]
-                _log(nodes, i - 1, bases, frames, forms, c, scratch, first)
-                _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+                _log(nodes, i - 1, bases, spans, products, c, scratch, first)
+                _log(nodes, i + 1, bases, spans, products, c, scratch, second)
                 moved = max(moved, _toward(
-                    bases, frames, forms, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle,
+                    bases, spans, products, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle,
                     here,
                 ))  # fmt: skip
             if moved <= _SETTLED:
                 break
-        lengths[p] = _length(nodes, charts, count, bases, frames, forms, scratch, first, second)
+        lengths[p] = _length(nodes, charts, count, bases, spans, products, scratch, first, second)
 
 
 @kernel
-def _toward(bases, frames, forms, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here):
+def _toward(bases, spans, products, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here):
     """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
 
     Returns how far it went, in radii.
     """
     rank, dim = first.size, nodes.shape[1]
     c = charts[i]
-    point, tau, mixed, square, _, _ = scratch
-    _log(nodes, i, bases, frames, forms, c, scratch, here)
+    point, tau, z, turn, _, _ = scratch
+    _log(nodes, i, bases, spans, products, c, scratch, here)
     share = 1.0
     for _ in range(_TRIES):
         for a in range(rank):
             middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
-        exp_chart(bases, frames, forms, c, middle, tau, mixed, square, point)
+        exp_chart(bases, spans, products, c, middle, tau, z, turn, point)
         chart, away = _nearest(bases, link_starts, links, c, point)
         if away <= (_WITHIN * radii[chart]) ** 2:
             step = 0.0
@@ -180,30 +182,29 @@ def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, n
 
 
 @kernel
-def _length(nodes, charts, count, bases, frames, forms, scratch, first, second):
+def _length(nodes, charts, count, bases, spans, products, scratch, first, second):
     """Length of a path, each piece the mean of what the charts at its ends make of it."""
     total = 0.0
     for i in range(count - 1):
-        total += 0.5 * _piece(nodes, i, charts[i], bases, frames, forms, scratch, first, second)
-        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, frames, forms, scratch, first, second)
+        total += 0.5 * _piece(nodes, i, charts[i], bases, spans, products, scratch, first, second)
+        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, spans, products, scratch, first, second)
     return total
 
 
 @kernel
-def _log(nodes, i, bases, frames, forms, c, scratch, v):
+def _log(nodes, i, bases, spans, products, c, scratch, v):
     """Normal coordinates of node ``i`` in chart ``c``."""
-    point, tau, mixed, square, offset, small = scratch
+    point, tau, z, along, offset, small = scratch
     for j in range(point.size):
         point[j] = nodes[i, j]
-    project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small)
-    normal_from_tangent(mixed, square, tau, v)
+    project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset, small)
 
 
 @kernel
-def _piece(nodes, i, c, bases, frames, forms, scratch, first, second):
+def _piece(nodes, i, c, bases, spans, products, scratch, first, second):
     """Distance between nodes i and i + 1 in chart ``c``."""
-    _log(nodes, i, bases, frames, forms, c, scratch, first)
-    _log(nodes, i + 1, bases, frames, forms, c, scratch, second)
+    _log(nodes, i, bases, spans, products, c, scratch, first)
+    _log(nodes, i + 1, bases, spans, products, c, scratch, second)
     total = 0.0
     for a in range(first.size):
         total += (first[a] - second[a]) ** 2

@@ -125,7 +125,7 @@ class AtlasDistance:
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             straighten(
-                charts.base_points, charts.frames, charts.forms, *links, charts.radii,
+                *charts.arrays, *links, charts.radii,
                 first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
             )  # fmt: skip
 

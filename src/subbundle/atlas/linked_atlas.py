@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import FloatArray, IntArray
@@ -28,6 +29,7 @@ from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blended import Blended, blend
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.graph.neighborhoods import frame_size
 
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
@@ -91,9 +93,13 @@ class LinkedAtlas(ChartAtlas):
         blended, held = self._blended(points)
         return blended.covered(held / self.typical)
 
-    def _blended(self, given: FloatArray) -> tuple[Blended, FloatArray]:
+    def near_charts(self, given: FloatArray) -> tuple[Near, FloatArray, FloatArray, FloatArray]:
+        """The charts near ``given`` points [n, dim]; coordinates, projections and residuals [pairs, …] in them."""
         near = self.near.of(given)
-        coordinates, projections, residuals = self.charts.nearest(given, near.rows, near.charts)
+        return near, *self.charts.nearest(given, near.rows, near.charts)
+
+    def _blended(self, given: FloatArray) -> tuple[Blended, FloatArray]:
+        near, coordinates, projections, residuals = self.near_charts(given)
         weights, nearest, held = self.weighed(near, residuals, coordinates, along=False)
         return blend(FLAT, given, near.rows, near.charts, weights, projections, coordinates, nearest), held
 
@@ -142,13 +148,20 @@ class NearestCharts:
         count = min(frame_size(rank) + 1, len(places))
         # All but the last, which shows where the next would come in.
         self.count = max(count - 1, 1)
-        self._search = NearestNeighbors(n_neighbors=count).fit(places)
+        self._ranks = np.arange(1, count + 1)
+        # In many dimensions products of matrices find them sooner than a tree.
+        few = places.shape[1] <= BLOCK_DIM
+        self._search: Any = cKDTree(places) if few else NearestNeighbors(n_neighbors=count).fit(places)
 
     def of(self, points: FloatArray) -> Near:
         """Those of ``points`` [n, dim]."""
         if len(points) == 0:
             return Near(points, self._places, np.empty((0, self.count), np.int64), np.empty(0, np.int64))
-        found = self._search.kneighbors(points, return_distance=False).astype(np.int64)
+        if isinstance(self._search, cKDTree):
+            # The tree answers with its size where the square of a distance overflows.
+            found = np.minimum(self._search.query(points, k=self._ranks)[1], len(self._places) - 1)
+        else:
+            found = self._search.kneighbors(points, return_distance=False).astype(np.int64)
         return Near(points, self._places, np.ascontiguousarray(found[:, : self.count]), found[:, -1].copy())
 
 

@@ -1,4 +1,4 @@
-"""Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, Krylov subspaces instead of full decompositions.
+"""Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, leading eigenpairs instead of full decompositions.
 
 Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d,
 where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d,
@@ -18,11 +18,14 @@ import numpy as np
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
-from subbundle.local.krylov import FULL, TOLERANCE, leading, partners
-from subbundle.local.rows import fill_tile, first_moment, pull_back, weigh_rows
+from subbundle.cloud.build import GROUP
+from subbundle.local.krylov import TOLERANCE, partners
+from subbundle.local.leading import decompose, leading
+from subbundle.local.rows import contract, fill_tile, first_moment, pull_back, weigh_rows
 from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
+from subbundle.local.shifts import local_means
 from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.widths import width_at
+from subbundle.local.widths import width_at, widths_batch
 
 # Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
 _TILE = 2**22
@@ -46,7 +49,7 @@ class Dense:
     """Frame, field and mass at points in the cloud's centred coordinates."""
 
     def __init__(self, cloud: Cloud, rank: int, n_jobs: int) -> None:
-        self._rows, self._boxes, self._n_jobs = cloud.rows, cloud.boxes, n_jobs
+        self._rows, self._boxes, self._corners, self._n_jobs = cloud.rows, cloud.boxes, cloud.corners, n_jobs
         width = min(rank + 3, cloud.dim)
         # Any fixed block in general position will do; the same one for every point keeps results reproducible.
         self._start = np.random.default_rng(0).standard_normal((width, cloud.dim))
@@ -85,7 +88,7 @@ class Dense:
                     continue
                 mean[b] = points[b] + near.shift
                 centre, about = self._centre(settings, width, points[b], near)
-                values[b], all_vectors = _decompose(*self._second_moment(centre, about, self._whole(centre, about)))
+                values[b], all_vectors = decompose(*self._second_moment(centre, about, self._whole(centre, about)))
                 width = min(settings.rank, all_vectors.shape[1])
                 vectors[b, :, :width] = all_vectors[:, :width]
                 if status[b] == Status.OK:
@@ -96,19 +99,19 @@ class Dense:
 
     def mass(self, settings: Settings, points: FloatArray, apart: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Local means [batch, d], log masses [batch] and effective numbers of neighbours [batch]."""
-        mean = np.full_like(points, np.nan)
-        log_mass, effective = np.empty(points.shape[0]), np.zeros(points.shape[0])
+        mean, width = np.full_like(points, np.nan), np.empty(len(points))
+        log_mass, effective = np.empty(len(points)), np.empty(len(points))
+        widths_batch(settings.widths, points, width, np.empty_like(points), np.empty(len(points)))
 
         def work(start: int, stop: int) -> None:
-            for b in range(start, stop):
-                width, _ = width_at(settings.widths, points[b], np.empty(points.shape[1]))
-                near = self._neighbours(settings, width, points[b], apart)
-                log_mass[b] = near.log_mass
-                if near.mass > 0.0:
-                    mean[b] = points[b] + near.shift
-                    effective[b] = near.mass**2 / float((near.phi**2).sum())
+            for i in range(start, stop, GROUP):
+                j = min(i + GROUP, stop)
+                local_means(
+                    self._rows, self._corners, points[i:j], width[i:j], settings.kernel, settings.reach, apart,
+                    mean[i:j], log_mass[i:j], effective[i:j],
+                )  # fmt: skip
 
-        run_rows(work, points.shape[0], self._n_jobs)
+        run_rows(work, len(points), self._n_jobs, calls_blas=False)
         return mean, log_mass, effective
 
     def _field_at(
@@ -124,33 +127,15 @@ class Dense:
         whole = self._whole(centre, about)
         matrix, factored = self._second_moment(centre, about, whole)
         rank = settings.rank
-        values, vectors, others = self._eigenpairs(matrix, factored, rank)
+        values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
         verdict = gap_verdict(values, rank, settings.min_gap)
         if verdict != Status.OK:
             return verdict
         components = covector @ vectors
         velocity[:] = vectors @ components
-        if others is None:
-            turned = partners(matrix, factored, values, vectors, covector)
-        else:
-            turned = others @ ((covector @ others)[:, None] / (values[:rank] - values[rank:, None]))
-        frame = (components, vectors, turned)
+        frame = (components, vectors, partners(matrix, factored, values, vectors, covector))
         force[:] = self._force(settings, p, (width, slope), near, centre, about, frame, whole)
         return int(Status.OK)
-
-    def _eigenpairs(
-        self, matrix: FloatArray, factored: bool, rank: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Eigenvalues of Σ, descending, at least k + 1; e_1..e_k as columns; and the others, where all were found."""
-        if not factored and len(matrix) <= FULL * len(self._start):
-            ascending, columns = np.linalg.eigh(matrix)
-            columns = np.ascontiguousarray(columns[:, ::-1])
-            return np.maximum(ascending[::-1], 0.0), columns[:, :rank], columns[:, rank:]
-        converged, values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
-        if not converged:
-            values, vectors = _decompose(matrix, factored)
-            vectors = np.ascontiguousarray(vectors[:, :rank])
-        return values, vectors, None
 
     def _force(
         self,
@@ -166,13 +151,12 @@ class Dense:
         """−∂H/∂p, with A never formed. ``here`` holds a(p) and ∇a, ``frame`` c, e_i and u_i."""
         width, slope = here
         components, vectors, turned = frame
-        ratio = about.psi / about.phi
-        total, third = self._contracted(centre, about, whole, frame, ratio)
+        total, third = self._contracted(centre, about, whole, frame, about.psi)
         area = width**2
         by_width = 0.0
         if settings.widths[2].size:
             far = self._squared(about, centre if settings.centering == RECENTRED else p) - about.nearest
-            by_width = self._contracted(centre, about, whole, frame, ratio * far)[0] / (area * width)
+            by_width = self._contracted(centre, about, whole, frame, about.psi * far)[0] / (area * width)
         third /= area
         if settings.centering == LOCAL:
             return -third - near.shift * (total / area) - by_width * slope
@@ -196,15 +180,14 @@ class Dense:
         about: _Neighbours,
         whole: FloatArray | None,
         frame: tuple[FloatArray, FloatArray, FloatArray],
-        ratio: FloatArray,
+        psi: FloatArray,
     ) -> tuple[float, FloatArray]:
-        """Σ r_n w_n q_n and Σ r_n w_n q_n y_n for factors r_n = ``ratio`` [n]."""
+        """Σ ψ_n q_n / s and Σ ψ_n q_n y_n / s for factors ψ_n [n]."""
         components, vectors, turned = frame
         total, third = 0.0, np.zeros_like(centre)
+        sides = np.concatenate([vectors, turned], axis=1)
         for rows, z in self._tiles(centre, about) if whole is None else [(slice(None), whole)]:
-            q = ((z @ vectors) * (z @ turned)) @ components * ratio[rows]
-            total += float(q.sum())
-            third += (q / np.sqrt(about.phi[rows] / about.mass)) @ z
+            total += contract(z, sides, components, about.phi[rows], psi[rows], about.mass, third)
         return total, third
 
     def _squared(self, near: _Neighbours, p: FloatArray) -> FloatArray:
@@ -265,17 +248,3 @@ class Dense:
         for _, part in self._tiles(centre, about):
             sigma += part.T @ part
         return sigma, False
-
-
-def _decompose(matrix: FloatArray, factored: bool) -> tuple[FloatArray, FloatArray]:
-    """All eigenvalues [d] of Σ, descending, and the eigenvectors that belong to its range, largest entry positive."""
-    if factored:
-        _, singular, transposed = np.linalg.svd(matrix, full_matrices=False)
-        values = np.zeros(matrix.shape[1])
-        values[: singular.size] = singular**2
-        vectors = transposed.T
-    else:
-        ascending, columns = np.linalg.eigh(matrix)
-        values, vectors = np.maximum(ascending[::-1], 0.0), columns[:, ::-1]
-    largest = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
-    return values, np.ascontiguousarray(vectors * np.where(largest < 0.0, -1.0, 1.0))

@@ -182,6 +182,12 @@ class QuadraticCharts(ChartList):
         """k."""
         return int(self.frames.shape[2])
 
+    @cached_property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """μ_j [m, dim], W_j = (II_j, F_j) [m, w, dim] and W_j W_jᵀ [m, w, w], as the kernels read them."""
+        spans = np.concatenate([self.forms, self.frames.transpose(0, 2, 1)], axis=1)
+        return self.base_points, spans, spans @ spans.transpose(0, 2, 1)
+
     def nearest(
         self, points: FloatArray, rows: IntArray, charts: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -191,9 +197,8 @@ class QuadraticCharts(ChartList):
         found = np.empty((len(rows), points.shape[1]))
 
         def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            own = self.base_points, self.frames, self.forms
-            locate_rows(points, rows[part], charts[part], *own, coordinates[part], found[part], residuals[part])
+            pairs, out = (rows[start:stop], charts[start:stop]), (coordinates[start:stop], found[start:stop])
+            locate_rows(points, *pairs, *self.arrays, *out, residuals[start:stop])
 
         run_rows(work, len(rows), resolve_jobs(self.n_jobs), calls_blas=False)
         return coordinates, found, residuals
@@ -220,11 +225,15 @@ class QuadraticCharts(ChartList):
 
     def evaluate(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """Points [n, dim] of ``charts`` [n], continued beyond their radius, at ``coordinates`` [n, rank]."""
+        return self.means(coordinates[:, None], charts[:, None], np.ones((len(charts), 1)))
+
+    def means(self, coordinates: FloatArray, charts: IntArray, weights: FloatArray) -> FloatArray:
+        """As `evaluate`, means [n, dim] over m charts a row with ``weights`` [n, m], at coordinates [n, m, rank]."""
         points = np.empty((len(coordinates), self.frames.shape[1]))
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
-            evaluate_rows(coordinates[part], charts[part], self.base_points, self.frames, self.forms, points[part])
+            evaluate_rows(coordinates[part], charts[part], weights[part], *self.arrays, points[part])
 
         run_rows(work, len(coordinates), resolve_jobs(self.n_jobs), calls_blas=False)
         return points
@@ -232,8 +241,7 @@ class QuadraticCharts(ChartList):
     def jacobian(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """See `ChartList.jacobian`; charts are continued."""
         jacobians = np.empty((len(coordinates), *self.frames.shape[1:]))
-        own = self.base_points, self.frames, self.forms
-        jacobian_rows(np.ascontiguousarray(coordinates), charts, *own, jacobians)
+        jacobian_rows(np.ascontiguousarray(coordinates), charts, *self.arrays, jacobians)
         return jacobians
 
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
@@ -244,7 +252,7 @@ class QuadraticCharts(ChartList):
 def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
     """τ + A_{II(τ,τ)} τ / 6 [n, m, k] for ``tau`` [n, m, k] in the charts of ``forms`` [n, k(k+1)/2, D]."""
     coordinates = np.empty_like(tau)
-    normal_rows(np.ascontiguousarray(tau), np.ascontiguousarray(forms), coordinates)
+    normal_rows(np.ascontiguousarray(tau), forms @ forms.transpose(0, 2, 1), coordinates)
     return coordinates
 
 

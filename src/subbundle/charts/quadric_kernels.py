@@ -6,9 +6,10 @@ the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time
 
     log:  v = τ + A_{II(τ,τ)} τ / 6,        exp:  the τ that has this v, by fixed-point iteration, then x(τ).
 
-Charts are rows of arrays: ``bases`` [M, D], ``frames`` [M, D, k], ``forms`` [M, k(k+1)/2, D]. Kernels take the whole
-arrays and an index: views would count their references, and threads would wait for one another. What a projection calls
-in every round is compiled into it, which saves a quarter of its time.
+Charts are rows of arrays: ``bases`` [M, D], ``spans`` W [M, q + k, D], the q = k(k+1)/2 vectors II(e_a, e_b), a ≤ b,
+then the columns of F, and ``products`` W Wᵀ. With z = (½ τ_a² or τ_a τ_b, τ) the graph is μ + Σ z_w W_w, and what
+iterations need of a point x are W (x − μ) − W Wᵀ z: they cost the same in every dimension. Kernels take the whole
+arrays and an index: views would count their references, and threads would wait for one another.
 """
 
 from __future__ import annotations
@@ -20,92 +21,127 @@ from subbundle._numbers import MOST_ROUNDS
 
 # Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
 _PROJECTION_ROUNDS = 12
-
-
-@kernel(inline="always")
-def bend(forms, c, tau, mixed, square):
-    """Write II(τ, e_a) into ``mixed`` [k, D] and II(τ, τ) into ``square`` [D], for chart ``c``."""
-    rank, dim = mixed.shape
-    for a in range(rank):
-        for j in range(dim):
-            mixed[a, j] = 0.0
-    pair = 0
-    for a in range(rank):
-        for e in range(a, rank):
-            for j in range(dim):
-                mixed[a, j] += forms[c, pair, j] * tau[e]
-            if e != a:
-                for j in range(dim):
-                    mixed[e, j] += forms[c, pair, j] * tau[a]
-            pair += 1
-    for j in range(dim):
-        total = 0.0
-        for a in range(rank):
-            total += mixed[a, j] * tau[a]
-        square[j] = total
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
-def project_to_chart(point, bases, frames, forms, c, tau, mixed, square, offset, small):
-    """Project ``point`` to chart ``c``: write its tangent coordinates τ and return the squared distance.
+def _terms(tau, rank, z):
+    """Write z = (½ τ_a² or τ_a τ_b, τ)."""
+    place = 0
+    for a in range(rank):
+        for b in range(a, rank):
+            z[place] = (0.5 if a == b else 1.0) * tau[a] * tau[b]
+            place += 1
+    for a in range(rank):
+        z[place + a] = tau[a]
+
+
+@kernel
+def _pair(rank, a, b):
+    """Row of W that holds II(e_a, e_b)."""
+    low = min(a, b)
+    return low * rank - low * (low - 1) // 2 + abs(a - b)
+
+
+@kernel(fastmath=_FAST)
+def _turned(products, c, tau, rank, size, z, turn):
+    """Write ⟨II(τ, e_a), II(τ, τ)⟩ = (A_{II(τ,τ)} τ)_a; returns the square of its length."""
+    for a in range(rank):
+        turn[a] = 0.0
+    place = 0
+    for a in range(rank):
+        for b in range(a, rank):
+            total = 0.0
+            for w in range(size - rank):
+                total += products[c, place, w] * z[w]
+            turn[a] += 2.0 * tau[b] * total
+            turn[b] += 2.0 * tau[a] * total if b > a else 0.0
+            place += 1
+    total = 0.0
+    for a in range(rank):
+        total += turn[a] * turn[a]
+    return total
+
+
+@kernel(fastmath=_FAST)
+def project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset, small):
+    """Project ``point`` to chart ``c``: write its tangent coordinates τ and normal coordinates ``v``; the squared
+    distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
-    Gauss–Newton takes its place. On return ``offset`` = x − x(τ), ``mixed`` and ``square`` belong to τ.
+    Gauss–Newton takes its place. On return ``offset`` = x − x(τ).
     """
-    dim, rank = point.size, tau.size
-    for a in range(rank):
+    if tau.size == 2:  # constants, so that the compiler unrolls what it loops over
+        return _project(point, bases, spans, products, c, 2, 5, tau, v, z, along, offset, small)
+    return _project(point, bases, spans, products, c, tau.size, z.size, tau, v, z, along, offset, small)
+
+
+@kernel(fastmath=_FAST)
+def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, offset, small):
+    dim = point.size
+    for j in range(dim):
+        offset[j] = point[j] - bases[c, j]
+    for w in range(size):
         total = 0.0
         for j in range(dim):
-            total += frames[c, j, a] * (point[j] - bases[c, j])
-        tau[a] = total
+            total += spans[c, w, j] * offset[j]
+        along[w] = total
+    for a in range(rank):
+        tau[a] = along[size - rank + a]
     for _ in range(_PROJECTION_ROUNDS):
-        _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
-        # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
-        settled = 1e-12
-        if not _newton_step(frames, forms, c, mixed, offset, small, True):
-            _newton_step(frames, forms, c, mixed, offset, small, False)
-            settled = 1e-20
+        _terms(tau, rank, z)
+        full = True
+        while not _newton_step(products, c, along, rank, size, z, tau, small, full) and full:
+            full = False
         length, step = 0.0, 0.0
         for a in range(rank):
             tau[a] += small[rank, a]
             step += small[rank, a] * small[rank, a]
             length += tau[a] * tau[a]
-        if step <= settled * length:
+        # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
+        if step <= (1e-12 if full else 1e-20) * length:
             break
-    return _offset(point, bases, frames, forms, c, tau, mixed, square, offset)
-
-
-@kernel(inline="always")
-def _offset(point, bases, frames, forms, c, tau, mixed, square, offset):
-    bend(forms, c, tau, mixed, square)
-    total = 0.0
-    for j in range(point.size):
-        value = point[j] - bases[c, j] - 0.5 * square[j]
-        for a in range(tau.size):
-            value -= frames[c, j, a] * tau[a]
-        offset[j] = value
-        total += value * value
-    return total
-
-
-@kernel
-def _newton_step(frames, forms, c, mixed, offset, small, full):
-    """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
-    rank, dim = mixed.shape
-    pair = 0
-    for a in range(rank):
-        gradient = 0.0
+    _terms(tau, rank, z)
+    for w in range(size):
         for j in range(dim):
-            gradient += (frames[c, j, a] + mixed[a, j]) * offset[j]
-        small[rank, a] = gradient
+            offset[j] -= z[w] * spans[c, w, j]
+    left = 0.0
+    for j in range(dim):
+        left += offset[j] * offset[j]
+    _turned(products, c, tau, rank, size, z, v)
+    for a in range(rank):
+        v[a] = tau[a] + v[a] / 6.0
+    return left
+
+
+@kernel(fastmath=_FAST)
+def _newton_step(products, c, along, rank, size, z, tau, small, full):
+    """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
+    mixed = size - rank
+    for a in range(rank):
+        total = along[mixed + a]
+        for w in range(size):
+            total -= products[c, mixed + a, w] * z[w]
+        small[rank, a] = total
+    place = 0
+    for a in range(rank):
+        for w in range(mixed):  # ⟨II(τ, e_a), W_w⟩
+            small[rank + 1, w] = 0.0
+        for b in range(rank):
+            row = _pair(rank, a, b)
+            for w in range(mixed):
+                small[rank + 1, w] += tau[b] * products[c, row, w]
         for e in range(a, rank):
+            left = along[place]
+            for w in range(size):
+                left -= products[c, place, w] * z[w]
+            small[rank, a] += tau[e] * left
+            small[rank, e] += tau[a] * left if e > a else 0.0
             total = 1.0 if a == e else 0.0
-            for j in range(dim):
-                total += mixed[a, j] * mixed[e, j]
-                if full:
-                    total -= forms[c, pair, j] * offset[j]
-            small[e, a] = total
-            pair += 1
+            for d in range(rank):
+                total += tau[d] * small[rank + 1, _pair(rank, e, d)]
+            small[e, a] = total - left if full else total
+            place += 1
     for a in range(rank):
         for e in range(a + 1):
             total = small[a, e]
@@ -127,80 +163,67 @@ def _newton_step(frames, forms, c, mixed, offset, small, full):
     return True
 
 
-@kernel(inline="always")
-def normal_from_tangent(mixed, square, tau, v):
-    """v = τ + A_{II(τ,τ)} τ / 6, with II(τ, ·) in ``mixed`` and ``square``; returns |v|²."""
-    total = 0.0
-    for a in range(tau.size):
-        turn = 0.0
-        for j in range(square.size):
-            turn += mixed[a, j] * square[j]
-        v[a] = tau[a] + turn / 6.0
-        total += v[a] * v[a]
-    return total
-
-
 @kernel
-def normal_rows(tau, forms, coordinates):
-    """Write the normal coordinates [n, m, k] of tangent coordinates ``tau`` [n, m, k] in charts of ``forms`` [n, …]."""
-    rank, dim = tau.shape[2], forms.shape[2]
-    mixed, square, own, v = np.empty((rank, dim)), np.empty(dim), np.empty(rank), np.empty(rank)
+def normal_rows(tau, products, coordinates):
+    """Write the normal coordinates [n, m, k] of ``tau`` [n, m, k] in charts with ``products`` of their II alone."""
+    rank, size = tau.shape[2], tau.shape[2] + products.shape[2]
+    own, v, z = np.empty(rank), np.empty(rank), np.empty(size)
     for c in range(len(tau)):
         for m in range(tau.shape[1]):
             for a in range(rank):
                 own[a] = tau[c, m, a]
-            bend(forms, c, own, mixed, square)
-            normal_from_tangent(mixed, square, own, v)
+            _terms(own, rank, z)
+            _turned(products, c, own, rank, size, z, v)
             for a in range(rank):
-                coordinates[c, m, a] = v[a]
+                coordinates[c, m, a] = own[a] + v[a] / 6.0
 
 
-@kernel
-def exp_chart(bases, frames, forms, c, v, tau, mixed, square, point):
-    """Write the point of chart ``c`` with normal coordinates ``v``; τ and II at τ are left in the scratch."""
-    rank, dim = mixed.shape
-    size = 0.0
+@kernel(fastmath=_FAST)
+def exp_chart(bases, spans, products, c, v, tau, z, turn, point):
+    """Write the point of chart ``c`` with normal coordinates ``v``; τ and z are left in the scratch."""
+    if tau.size == 2:
+        _exp(bases, spans, products, c, v, 2, 5, tau, z, turn, point)
+    else:
+        _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, turn, point)
+
+
+@kernel(fastmath=_FAST)
+def _exp(bases, spans, products, c, v, rank, size, tau, z, turn, point):
+    square = 0.0
     for a in range(rank):
         tau[a] = v[a]
-        size += v[a] * v[a]
+        square += v[a] * v[a]
     for _ in range(MOST_ROUNDS):
-        bend(forms, c, tau, mixed, square)
-        turned, step = 0.0, 0.0
-        for a in range(rank):
-            turn = 0.0
-            for j in range(dim):
-                turn += mixed[a, j] * square[j]
-            mixed[a, 0] = turn / 6.0
-            turned += mixed[a, 0] * mixed[a, 0]
+        _terms(tau, rank, z)
+        turned, step = _turned(products, c, tau, rank, size, z, turn) / 36.0, 0.0
         # Far outside the chart the cubic would run away: it may take at most half of the length.
-        damping = min(1.0, 0.5 * np.sqrt(size / turned)) if turned > 0.0 else 0.0
+        damping = min(1.0, 0.5 * np.sqrt(square / turned)) if turned > 0.0 else 0.0
         for a in range(rank):
-            value = v[a] - damping * mixed[a, 0]
+            value = v[a] - damping * turn[a] / 6.0
             step += (value - tau[a]) ** 2
             tau[a] = value
-        if step <= 1e-24 * size:
+        if step <= 1e-24 * square:
             break
-    bend(forms, c, tau, mixed, square)
-    for j in range(dim):
-        value = bases[c, j] + 0.5 * square[j]
-        for a in range(rank):
-            value += frames[c, j, a] * tau[a]
-        point[j] = value
+    _terms(tau, rank, z)
+    for j in range(point.size):
+        point[j] = bases[c, j]
+    for w in range(size):
+        for j in range(point.size):
+            point[j] += z[w] * spans[c, w, j]
 
 
 @kernel
-def locate_rows(points, rows, charts, bases, frames, forms, coordinates, projections, residuals):
+def locate_rows(points, rows, charts, bases, spans, products, coordinates, projections, residuals):
     """Normal coordinates [n, k] of the points of ``charts`` [n] nearest to ``points[rows]``, these points [n, D], and
     the distances [n]; charts are continued beyond their radius."""
-    dim, rank = frames.shape[1], frames.shape[2]
-    tau, v, small = np.empty(rank), np.empty(rank), np.empty((rank + 1, rank))
-    point, mixed, square, offset = np.empty(dim), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+    dim, rank, size = points.shape[1], coordinates.shape[1], spans.shape[1]
+    tau, v, small = np.empty(rank), np.empty(rank), np.empty((rank + 2, size))
+    point, offset, z, along = np.empty(dim), np.empty(dim), np.empty(size), np.empty(size)
     for n in range(len(charts)):
         for j in range(dim):
             point[j] = points[rows[n], j]
-        left = project_to_chart(point, bases, frames, forms, charts[n], tau, mixed, square, offset, small)
+        left = project_to_chart(point, bases, spans, products, charts[n], tau, v, z, along, offset, small)
         residuals[n] = np.sqrt(left)
-        normal_from_tangent(mixed, square, tau, v)
         for a in range(rank):
             coordinates[n, a] = v[a]
         for j in range(dim):
@@ -208,39 +231,49 @@ def locate_rows(points, rows, charts, bases, frames, forms, coordinates, project
 
 
 @kernel
-def evaluate_rows(coordinates, charts, bases, frames, forms, points):
-    """Points [n, D] at normal ``coordinates`` [n, k] of ``charts`` [n]."""
-    dim, rank = frames.shape[1], frames.shape[2]
-    tau, v, mixed, square, point = np.empty(rank), np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+def evaluate_rows(coordinates, charts, weights, bases, spans, products, points):
+    """Points [n, D] at normal ``coordinates`` [n, m, k] of ``charts`` [n, m], means over m with ``weights`` [n, m]."""
+    dim, rank, size = points.shape[1], coordinates.shape[2], spans.shape[1]
+    tau, v, turn, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
     for n in range(len(coordinates)):
-        for a in range(rank):
-            v[a] = coordinates[n, a]
-        exp_chart(bases, frames, forms, charts[n], v, tau, mixed, square, point)
         for j in range(dim):
-            points[n, j] = point[j]
+            points[n, j] = 0.0
+        for m in range(charts.shape[1]):
+            if weights[n, m] > 0.0:
+                for a in range(rank):
+                    v[a] = coordinates[n, m, a]
+                exp_chart(bases, spans, products, charts[n, m], v, tau, z, turn, point)
+                for j in range(dim):
+                    points[n, j] += weights[n, m] * point[j]
 
 
 @kernel
-def jacobian_rows(coordinates, charts, bases, frames, forms, jacobians):
+def jacobian_rows(coordinates, charts, bases, spans, products, jacobians):
     """∂x/∂v [n, D, k] at normal ``coordinates`` [n, k] of ``charts`` [n].
 
     x(τ) has the derivative F + II(τ, ·), and v(τ) = τ + A_{II(τ,τ)} τ / 6 the derivative I + B/6 with
     B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩; their quotient is ∂x/∂v.
     """
-    dim, rank = frames.shape[1], frames.shape[2]
-    tau, mixed, square, point = np.empty(rank), np.empty((rank, dim)), np.empty(dim), np.empty(dim)
+    dim, rank, size = spans.shape[2], coordinates.shape[1], spans.shape[1]
+    tau, v, turn, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
     change, slope = np.empty((rank, rank)), np.empty((dim, rank))
     for n in range(len(coordinates)):
         c = charts[n]
-        exp_chart(bases, frames, forms, c, coordinates[n], tau, mixed, square, point)
-        pair = 0
+        for a in range(rank):
+            v[a] = coordinates[n, a]
+        exp_chart(bases, spans, products, c, v, tau, z, turn, point)
         for a in range(rank):
             for j in range(dim):
-                slope[j, a] = frames[c, j, a] + mixed[a, j]
-            for b in range(a, rank):
+                total = spans[c, size - rank + a, j]
+                for b in range(rank):
+                    total += tau[b] * spans[c, _pair(rank, a, b), j]
+                slope[j, a] = total
+            for b in range(rank):
                 total = 0.0
-                for j in range(dim):
-                    total += forms[c, pair, j] * square[j] + 2.0 * mixed[a, j] * mixed[b, j]
-                change[a, b] = change[b, a] = total / 6.0 + (1.0 if a == b else 0.0)
-                pair += 1
+                for w in range(size - rank):
+                    total += 2.0 * products[c, _pair(rank, a, b), w] * z[w]
+                for d in range(rank):
+                    for e in range(rank):
+                        total += 2.0 * tau[d] * tau[e] * products[c, _pair(rank, a, d), _pair(rank, b, e)]
+                change[a, b] = total / 6.0 + (1.0 if a == b else 0.0)
         jacobians[n] = np.linalg.solve(change, slope.T).T

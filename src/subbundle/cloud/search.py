@@ -8,7 +8,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import GROUP, LEAF
 
 
-@kernel
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def box_distance_sq(boxes, node, point):
     """Squared distance from ``point`` to the box of ``node``; zero inside it.
 

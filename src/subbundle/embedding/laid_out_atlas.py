@@ -18,7 +18,7 @@ from subbundle._compiled import kernel
 from subbundle._memory import blocks
 from subbundle._numbers import LARGEST
 from subbundle._types import FloatArray, IntArray
-from subbundle.atlas.blended import Blended, sums_over
+from subbundle.atlas.blended import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
 from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts
@@ -32,14 +32,38 @@ ARRAYS = (*_REAL, *_WHOLE)
 
 
 @kernel
-def affine_rows(coordinates, charts, maps, shifts, images):  # type: ignore[no-untyped-def]
-    """Write z_c + v A_c [n, k] for ``coordinates`` v [n, k] in ``charts`` c [n]."""
+def place_rows(coordinates, charts, weights, maps, shifts, images, spreads):  # type: ignore[no-untyped-def]
+    """Write the means [n, k] of z_c + v A_c over the charts of a row, for ``coordinates`` v [n, m, k] in ``charts`` c
+    [n, m] with ``weights`` [n, m], and the mean squares [n] of the distances from them."""
+    rank = images.shape[1]
+    places = np.empty((charts.shape[1], rank))
     for n in range(len(charts)):
-        for a in range(coordinates.shape[1]):
-            total = shifts[charts[n], a]
-            for b in range(coordinates.shape[1]):
-                total += coordinates[n, b] * maps[charts[n], b, a]
-            images[n, a] = total
+        for a in range(rank):
+            images[n, a] = 0.0
+            for m in range(charts.shape[1]):
+                total = shifts[charts[n, m], a]
+                for b in range(rank):
+                    total += coordinates[n, m, b] * maps[charts[n, m], b, a]
+                places[m, a] = total
+                images[n, a] += weights[n, m] * total
+        spreads[n] = 0.0
+        for m in range(charts.shape[1]):
+            for a in range(rank):
+                spreads[n] += weights[n, m] * (places[m, a] - images[n, a]) ** 2
+
+
+@kernel
+def enter_rows(images, charts, inverses, shifts, coordinates):  # type: ignore[no-untyped-def]
+    """Write v = (z − z_c) A_c⁻¹ [n, m, k] for ``images`` z [n, k] in ``charts`` c [n, m]."""
+    rank = images.shape[1]
+    for n in range(len(charts)):
+        for m in range(charts.shape[1]):
+            c = charts[n, m]
+            for a in range(rank):
+                total = 0.0
+                for b in range(rank):
+                    total += (images[n, b] - shifts[c, b]) * inverses[c, b, a]
+                coordinates[n, m, a] = total
 
 
 class LaidOutAtlas:
@@ -96,16 +120,32 @@ class LaidOutAtlas:
         """Coordinates in R^k and all else that is known of ``points`` [n, D]; every point gets some, ``coverage`` tells
         on what grounds. ``novelty`` is how far beyond the disc of the nearest chart a point lies, along it."""
         points = np.ascontiguousarray(points)
-        each = blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
-        return Located.joined([self._placed(self._opened.considered(points[part])) for part in each])
+        return Located.joined([self._placed(self._opened.considered(points[part])) for part in self._parts(points)])
+
+    def _parts(self, points: FloatArray) -> list[slice]:
+        """Rows of ``points`` [n, D] that are located at a time."""
+        return blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
+
+    def _images(self, numbers: IntArray, coordinates: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean [n, k] of what the charts ``numbers`` [n, m] make of ``coordinates`` [n m, k], and the mean squares of
+        the distances from it."""
+        images, spreads = np.empty((len(numbers), self.rank)), np.empty(len(numbers))
+        own = coordinates.reshape(*numbers.shape, self.rank)
+        place_rows(own, numbers, weights.reshape(numbers.shape), self.maps, self.shifts, images, spreads)
+        return images, spreads
+
+    def _coordinates_of(self, points: FloatArray) -> FloatArray:
+        """What `locate` gives as coordinates, and nothing else."""
+        found = []
+        for part in self._parts(points):
+            near, coordinates, _, residuals = self._opened.near_charts(points[part])
+            weights, _, _ = self._opened.weighed(near, residuals, coordinates, along=False)
+            found.append(self._images(near.numbers, coordinates, weights)[0])
+        return np.concatenate(found)
 
     def _placed(self, blended: Blended) -> Located:
         charts, own = blended.charts, blended.own_coordinates
-        places = np.empty_like(blended.coordinates)
-        affine_rows(blended.coordinates, charts, self.maps, self.shifts, places)
-        images = blended.mean(places)
-        apart = places - images[blended.rows]
-        spread = blended.mean(np.einsum("pi,pi->p", apart, apart))
+        images, spread = self._images(charts.reshape(len(own), -1), blended.coordinates, blended.weights)
         outside = np.maximum(np.linalg.norm(own, axis=1) - self.radii[blended.nearest], 0.0)
         return Located(
             images, blended.points, blended.residuals, blended.status, coverage=blended.coverage,
@@ -125,7 +165,7 @@ class LaidOutAtlas:
         for _ in range(_ROUNDS):
             if inside.size == 0:
                 break
-            gap = wanted[inside] - self.locate(points[inside]).coordinates
+            gap = wanted[inside] - self._coordinates_of(points[inside])
             # Across a cut, or where the coordinates overlap, the way back leads elsewhere: nothing is to be gained.
             near = np.linalg.norm(gap, axis=1) <= 0.3 * float(np.median(self.radii))
             inside, asked, gap = inside[near], asked[near], gap[near]
@@ -147,13 +187,12 @@ class LaidOutAtlas:
     def _points_of(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points [n, D] that the charts near ``coordinates`` [n, k] give in the mean, and their coverage [n]."""
         near = self._near.of(coordinates)
-        rows, charts = near.rows, near.charts
-        own = np.empty_like(coordinates, shape=(len(rows), self.rank))
-        affine_rows(coordinates[rows] - self.shifts[charts], charts, self._inverses, np.zeros_like(self.shifts), own)
-        weights, _, held = self._opened.weighed(near, np.zeros(len(rows)), own, along=True)
-        kept = np.flatnonzero(weights)
-        parts = self.atlas.charts.evaluate(own[kept], charts[kept])
-        return sums_over(rows[kept], len(coordinates), weights[kept]) @ parts, held / self._opened.typical
+        own = np.empty((*near.numbers.shape, self.rank))
+        enter_rows(coordinates, near.numbers, self._inverses, self.shifts, own)
+        flat = own.reshape(-1, self.rank)
+        weights, _, held = self._opened.weighed(near, np.zeros(len(flat)), flat, along=True)
+        points = self.atlas.charts.means(own, near.numbers, weights.reshape(near.numbers.shape))
+        return points, held / self._opened.typical
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that the atlas and its layout consist of."""

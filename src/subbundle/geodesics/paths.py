@@ -52,11 +52,11 @@ class PathGraph:
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
         # They also shrink bends, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=_RIDGE_STEPS).points
-        defined = bundle.frame(points).status == Status.OK
-        points = points[defined] if defined.any() else points
-        self.points, pictures = _known(points, self.picture.enter(points))
+        frame, pictures = bundle.frame(points), self.picture.enter(points)
+        known, defined = all_finite(pictures), frame.status == Status.OK
+        known &= defined if defined.any() else True
+        self.points, pictures, self.frames = points[known], pictures[known], np.nan_to_num(frame.vectors[known])
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
-        self.frames = np.nan_to_num(bundle.frame(self.points).vectors)
         self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 

@@ -12,8 +12,6 @@ from subbundle._compiled import kernel
 
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
 TOLERANCE = 1e-13
-# A matrix of up to so many blocks is decomposed in full: Krylov spaces would come to fill most of it.
-FULL = 8
 
 
 @kernel
@@ -25,38 +23,23 @@ def multiply(matrix, factored, rows):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _orthonormalise(basis, size, width):
-    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before; twice is enough.
+def orthonormalise(basis, size, width):
+    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before.
 
     A row that vanishes, because the space is exhausted, is replaced by a coordinate vector.
     """
-    dim = basis.shape[1]
     for i in range(size, size + width):
-        spare = 0
-        done = 0
-        while done < 2:
-            before = 0.0
-            for c in range(dim):
-                before += basis[i, c] * basis[i, c]
-            for j in range(i):
-                overlap = 0.0
-                for c in range(dim):
-                    overlap += basis[i, c] * basis[j, c]
-                for c in range(dim):
-                    basis[i, c] -= overlap * basis[j, c]
-            after = 0.0
-            for c in range(dim):
-                after += basis[i, c] * basis[i, c]
-            if after <= 1e-26 * before or after == 0.0:
-                for c in range(dim):
+        spare, left = 0, 0.0
+        while left == 0.0:
+            before = _cleared(basis, 0, basis[i])
+            left = _cleared(basis, i, basis[i])
+            if left <= 1e-13 * before:
+                left = 0.0
+                for c in range(basis.shape[1]):
                     basis[i, c] = 1.0 if c == spare else 0.0
                 spare += 1
-                done = 0
-                continue
-            scale = 1.0 / np.sqrt(after)
-            for c in range(dim):
-                basis[i, c] *= scale
-            done += 1
+        for c in range(basis.shape[1]):
+            basis[i, c] /= left
 
 
 @kernel
@@ -78,7 +61,7 @@ def leading(matrix, factored, start, rank, tolerance):
     basis[:width] = multiply(matrix, factored, start)
     size = 0
     while size + width <= limit:
-        _orthonormalise(basis, size, width)
+        orthonormalise(basis, size, width)
         image[size : size + width] = multiply(matrix, factored, basis[size : size + width])
         size += width
         # The first two blocks never suffice, and looking costs more than going on.
@@ -96,57 +79,90 @@ def leading(matrix, factored, start, rank, tolerance):
     return False, np.empty(0), np.empty((0, 0))
 
 
-@kernel
+@kernel(fastmath={"reassoc", "contract"})
 def partners(matrix, factored, values, vectors, covector):
     """u_i = Σ_{j>k} c_j / (λ_i − λ_j) e_j = (λ_i − Σ)⁻¹ (I − P) η for i ≤ k, as ``[d, k]``.
 
     One Lanczos run from (I − P) η serves all shifts λ_i, because they share their Krylov space.
     """
     dim, rank = vectors.shape
-    shift = values[:rank]
-    result = np.zeros((dim, rank))
-    residual = covector - np.dot(vectors, np.dot(np.ascontiguousarray(vectors.T), covector))
-    norm = np.sqrt((residual * residual).sum())
-    if norm <= 1e-300 or norm <= 1e-15 * np.sqrt((covector * covector).sum()):
-        return result
-    limit = dim - rank
-    basis = np.empty((limit, dim))
-    diagonal, beside = np.empty(limit), np.empty(limit)
-    vector = residual / norm
-    size = 0
-    while True:
-        basis[size] = vector
-        product = multiply(matrix, factored, vector.reshape(1, dim)).reshape(dim)
-        diagonal[size] = np.dot(vector, product)
-        size += 1
-        known = basis[:size]
-        for _ in range(2):
-            product -= np.dot(vectors, np.dot(np.ascontiguousarray(vectors.T), product))
-            product -= np.dot(np.ascontiguousarray(known.T), np.dot(known, product))
-        beside[size - 1] = np.sqrt((product * product).sum())
-        worst = 0.0
-        solutions = np.empty((rank, size))
+    result, limit = np.zeros((dim, rank)), dim - rank
+    # Rows: e_1..e_k, then the basis of the Krylov space.
+    basis, diagonal, beside = np.empty((dim, dim)), np.empty(limit), np.empty(limit)
+    product, solutions, whole = covector.copy(), np.empty((rank, limit)), 0.0
+    for j in range(dim):
+        whole += covector[j] * covector[j]
         for i in range(rank):
-            _solve_tridiagonal(shift[i], diagonal[:size], beside[:size], solutions[i])
-            worst = max(worst, abs(beside[size - 1] * solutions[i, size - 1]))
-        if worst <= TOLERANCE or size == limit or beside[size - 1] <= 1e-15 * values[0]:
-            for i in range(rank):
-                result[:, i] = norm * np.dot(np.ascontiguousarray(known.T), solutions[i])
-            return result
-        vector = product / beside[size - 1]
+            basis[i, j] = vectors[j, i]
+    norm = _cleared(basis, rank, product)
+    if norm <= 1e-300 or norm <= 1e-15 * np.sqrt(whole):
+        return result
+    size, last = 0, norm
+    while True:
+        for j in range(dim):
+            basis[rank + size, j] = product[j] / last
+        _apply(matrix, factored, basis, rank + size, product)
+        diagonal[size] = 0.0
+        for j in range(dim):
+            diagonal[size] += basis[rank + size, j] * product[j]
+        size += 1
+        last = beside[size - 1] = _cleared(basis, rank + size, product)
+        worst = 0.0
+        for i in range(rank):
+            _solve_tridiagonal(values[i], diagonal, beside, size, solutions, i)
+            worst = max(worst, abs(last * solutions[i, size - 1]))
+        if worst <= TOLERANCE or size == limit or last <= 1e-15 * values[0]:
+            break
+    for i in range(rank):
+        for m in range(size):
+            weight = norm * solutions[i, m]
+            for j in range(dim):
+                result[j, i] += weight * basis[rank + m, j]
+    return result
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _cleared(basis, count, vector):
+    """Make ``vector`` orthogonal to the first rows of ``basis``, twice, which is enough; its length."""
+    for _ in range(2):
+        for m in range(count):
+            overlap = 0.0
+            for j in range(vector.size):
+                overlap += basis[m, j] * vector[j]
+            for j in range(vector.size):
+                vector[j] -= overlap * basis[m, j]
+    total = 0.0
+    for j in range(vector.size):
+        total += vector[j] * vector[j]
+    return np.sqrt(total)
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _apply(matrix, factored, basis, row, product):
+    """Write Σ v for v = ``basis``[row]; ``matrix`` as in `multiply`."""
+    for j in range(product.size):
+        product[j] = 0.0
+    for n in range(matrix.shape[0]):
+        weight = 0.0
+        if factored:
+            for j in range(product.size):
+                weight += matrix[n, j] * basis[row, j]
+        else:
+            weight = basis[row, n]
+        for j in range(product.size):
+            product[j] += weight * matrix[n, j]
 
 
 @kernel
-def _solve_tridiagonal(shift, diagonal, beside, solution):
+def _solve_tridiagonal(shift, diagonal, beside, size, solutions, row):
     """Solve (shift − T) y = e_1, T tridiagonal. Positive definite, since shift = λ_i exceeds the rest: no pivoting."""
-    size = diagonal.size
     pivots = np.empty(size)
-    solution[0] = 1.0
+    solutions[row, 0] = 1.0
     pivots[0] = shift - diagonal[0]
     for j in range(1, size):
         factor = -beside[j - 1] / pivots[j - 1]
         pivots[j] = shift - diagonal[j] + factor * beside[j - 1]
-        solution[j] = -factor * solution[j - 1]
-    solution[size - 1] /= pivots[size - 1]
+        solutions[row, j] = -factor * solutions[row, j - 1]
+    solutions[row, size - 1] /= pivots[size - 1]
     for j in range(size - 2, -1, -1):
-        solution[j] = (solution[j] + beside[j] * solution[j + 1]) / pivots[j]
+        solutions[row, j] = (solutions[row, j] + beside[j] * solutions[row, j + 1]) / pivots[j]

@@ -11,7 +11,7 @@ import numpy as np
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
-from subbundle.local.krylov import FULL, leading
+from subbundle.local.leading import leading
 from subbundle.local.many_fits import Fit, Row, Seen, record
 from subbundle.local.regression import freedom
 from subbundle.local.rows import fill_tile, first_moment, weigh_rows
@@ -153,18 +153,10 @@ class ManyDimensions:
         if not seen.values.size:
             rows = np.empty((seen.places.size, seen.point.size))
             fill_tile(self._rows, seen.places, seen.weights / seen.mass, seen.point + seen.shift, rows)
-            seen.values, seen.tangents = self._leading(rows)
-
-    def _leading(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        k = self._plan.rank
-        factored = rows.shape[0] < rows.shape[1]
-        matrix = rows if factored else rows.T @ rows
-        if factored or rows.shape[1] > FULL * len(self._start):
-            converged, values, vectors = leading(matrix, factored, self._start, k, SINGULAR)
-            if converged:
-                return values, vectors
-        ascending, columns = np.linalg.eigh(rows.T @ rows)
-        return np.maximum(ascending[::-1][: k + 1], 0.0), np.ascontiguousarray(columns[:, ::-1][:, :k])
+            factored = rows.shape[0] < rows.shape[1]
+            matrix = rows if factored else rows.T @ rows
+            values, seen.tangents = leading(matrix, factored, self._start, self._plan.rank, SINGULAR)
+            seen.values = values[: self._plan.rank + 1]
 
 
 def _across(tangents: FloatArray, vector: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from subbundle.local import walk
 from subbundle.local.deviations import deviations
 from subbundle.local.moments import TILE
 from subbundle.local.regression import fill_features, fitted, n_features, solve
+from subbundle.local.rows import quadric_sums
 from subbundle.local.settings import ALL, Plan, pairs
 from subbundle.local.tuning import FLATNESS, NARROWER
 
@@ -35,11 +36,6 @@ class Seen:
     typical: float
     values: FloatArray = field(default_factory=lambda: np.empty(0))
     tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def offsets(self) -> FloatArray:
-        """y_n [n, d]."""
-        return np.asarray(self.rows[self.places] - self.point)
 
     @property
     def effective(self) -> float:
@@ -78,22 +74,18 @@ class Fit:
     """
 
     def __init__(self, seen: Seen) -> None:
-        k = seen.tangents.shape[1]
-        offsets = seen.offsets
-        self.own = own = offsets @ seen.tangents / seen.width
-        self.normal = (offsets - (own @ seen.tangents.T) * seen.width) / seen.width
-        root = np.sqrt(seen.weights)
-        # Of √w f, so that the sums are those of one matrix with itself.
-        features = np.empty((n_features(k), len(root)))
-        fill_features(np.ascontiguousarray(own.T), 0, len(root), k, features)
-        features *= root
-        gram, cross = features @ features.T, features @ (root[:, None] * self.normal)
-        spread = float(seen.weights @ np.einsum("nd,nd->n", self.normal, self.normal))
+        dim, k = seen.tangents.shape
+        own, size = np.empty((k, len(seen.places))), n_features(k)
+        gram, cross = np.empty((size, size)), np.empty((size, dim))
+        near = (seen.rows, seen.places, seen.weights, seen.point)
+        spread = float(quadric_sums(*near, seen.tangents, seen.width, own, gram, cross))
         self._solve(gram, cross, k, seen.mass, FLATNESS * seen.squares / seen.mass, spread)
-        first = np.zeros((len(cross), 1))
+        first = np.zeros((size, 1))
         first[0] = 1.0
         solve(self.factor, first)
-        extra = root * (first[:, 0] @ features) - seen.weights / seen.mass
+        features = np.empty((size, own.shape[1]))
+        fill_features(own, 0, own.shape[1], k, features)
+        extra = seen.weights * (first[:, 0] @ features - 1.0 / seen.mass)
         self.extra = float(extra @ extra)
 
     def _solve(self, gram: FloatArray, cross: FloatArray, k: int, mass: float, penalty: float, spread: float) -> None:
@@ -115,10 +107,12 @@ class Fit:
 
     def deviate(self, seen: Seen) -> tuple[FloatArray, FloatArray]:
         """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
-        out, bias = np.empty(4), np.empty(self.normal.shape[1])
-        near = np.ascontiguousarray(np.column_stack([self.own, self.normal, seen.weights]).T)
+        out, bias = np.empty(4), np.empty(seen.point.size)
+        offsets = (seen.rows[seen.places] - seen.point) / seen.width
+        own = offsets @ seen.tangents
+        near = np.ascontiguousarray(np.column_stack([own, offsets - own @ seen.tangents.T, seen.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        deviations(near, near.shape[1], self.own.shape[1], self.factor, self.coefficients, 2, ALL, tile, out, bias)
+        deviations(near, near.shape[1], own.shape[1], self.factor, self.coefficients, 2, ALL, tile, out, bias)
         return bias, out * seen.squares / out[3]
 
 

@@ -8,7 +8,8 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import box_distance_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
-from subbundle.local.moments import FAST
+from subbundle.local.moments import FAST, TILE
+from subbundle.local.regression import fill_features
 
 
 @kernel
@@ -51,14 +52,14 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, reach, apart, places, phi,
 def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
     """Rows nearer than ``reach_sq`` (beyond the nearest one, if ``relative``), with their squared distances."""
     n_points = rows.shape[0]
-    stack = np.empty((64, 3), np.int64)
+    stack, away = np.empty((64, 3), np.int64), np.empty(64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, (n_points + LEAF - 1) // LEAF
-    best = np.inf
+    best, away[0] = np.inf, 0.0
     top, count = 1, 0
     while top > 0:
         top -= 1
         node, first, last = stack[top, 0], stack[top, 1], stack[top, 2]
-        if box_distance_sq(boxes, node, point) >= (best + reach_sq if relative else reach_sq):
+        if away[top] >= (best + reach_sq if relative else reach_sq):
             continue
         if last - first == 1:
             for n in range(first * LEAF, min(last * LEAF, n_points)):
@@ -73,11 +74,11 @@ def collect(rows, boxes, point, reach_sq, relative, apart, places, distances):
         middle = first + (last - first + 1) // 2
         left, right = node + 1, node + 2 * (middle - first)
         # What is pushed last is read first: the nearer child, so that the bound falls early.
-        nearer_left = box_distance_sq(boxes, left, point) <= box_distance_sq(boxes, right, point)
-        slot = top + 1 if nearer_left else top
+        to_left, to_right = box_distance_sq(boxes, left, point), box_distance_sq(boxes, right, point)
+        slot = top + 1 if to_left <= to_right else top
         other = 2 * top + 1 - slot
-        stack[slot, 0], stack[slot, 1], stack[slot, 2] = left, first, middle
-        stack[other, 0], stack[other, 1], stack[other, 2] = right, middle, last
+        stack[slot, 0], stack[slot, 1], stack[slot, 2], away[slot] = left, first, middle, to_left
+        stack[other, 0], stack[other, 1], stack[other, 2], away[other] = right, middle, last, to_right
         top += 2
     return count, best
 
@@ -96,12 +97,18 @@ def first_moment(rows, places, weights, point, first):
     """Return Σ w_n and write Σ w_n (x_n − p) into ``first``."""
     first[:] = 0.0
     mass = 0.0
-    for n in range(places.size):
-        w = weights[n]
-        mass += w
-        place = places[n]
+    whole = places.size - places.size % 4
+    for n in range(0, whole, 4):  # four rows for each time that the sum is read and written
+        a, b, c, d = places[n], places[n + 1], places[n + 2], places[n + 3]
+        u, v, w, x = weights[n], weights[n + 1], weights[n + 2], weights[n + 3]
+        mass += u + v + w + x
         for j in range(point.size):
-            first[j] += w * (rows[place, j] - point[j])
+            p = point[j]
+            first[j] += u * (rows[a, j] - p) + v * (rows[b, j] - p) + w * (rows[c, j] - p) + x * (rows[d, j] - p)
+    for n in range(whole, places.size):
+        mass += weights[n]
+        for j in range(point.size):
+            first[j] += weights[n] * (rows[places[n], j] - point[j])
     return mass
 
 
@@ -113,6 +120,80 @@ def fill_tile(rows, places, weights, centre, tile):
         place = places[n]
         for j in range(centre.size):
             tile[n, j] = root * (rows[place, j] - centre[j])
+
+
+@kernel(fastmath=FAST)
+def quadric_sums(rows, places, weights, point, tangents, width, own, gram, cross):
+    """Sums over neighbours of the features f of τ = Tᵀ y, y_n = (x_n − p)/a, T = ``tangents`` [d, k], a tile at a time.
+
+    Write τ_n into ``own`` [k, n], the lower half of Σ w f fᵀ into ``gram`` and Σ w f (y − T τ)ᵀ into ``cross`` [q, d];
+    return Σ w |y − T τ|².
+    """
+    dim, rank = tangents.shape
+    columns, tile = np.ascontiguousarray(tangents.T), np.empty((TILE, dim))
+    features, weighted, w = np.empty((gram.shape[0], TILE)), np.empty((gram.shape[0], TILE)), np.empty(TILE)
+    spread = 0.0
+    for f in range(gram.shape[0]):
+        for g in range(gram.shape[0]):
+            gram[f, g] = 0.0
+        for j in range(dim):
+            cross[f, j] = 0.0
+    for start in range(0, places.size, TILE):
+        for i in range(TILE):  # the last tile is filled up with a row without weight
+            n = min(start + i, places.size - 1)
+            w[i] = weights[n] if start + i < places.size else 0.0
+            for j in range(dim):
+                tile[i, j] = (rows[places[n], j] - point[j]) / width
+        along = np.dot(columns, tile.T)
+        within = np.dot(along.T, columns)
+        for i in range(TILE):
+            total = 0.0
+            for j in range(dim):
+                tile[i, j] -= within[i, j]
+                total += tile[i, j] * tile[i, j]
+            spread += w[i] * total
+        fill_features(along, 0, TILE, rank, features)
+        for f in range(gram.shape[0]):
+            for i in range(TILE):
+                weighted[f, i] = w[i] * features[f, i]
+        for first in range(0, gram.shape[0], LEAF):
+            last = min(first + LEAF, gram.shape[0])
+            part = np.dot(features[first:last], weighted[:last].T)
+            for f in range(first, last):
+                for g in range(last):
+                    gram[f, g] += part[f - first, g]
+        part = np.dot(weighted, tile)
+        for f in range(gram.shape[0]):
+            for j in range(dim):
+                cross[f, j] += part[f, j]
+        for a in range(rank):
+            for i in range(min(TILE, places.size - start)):
+                own[a, start + i] = along[a, i]
+    return spread
+
+
+@kernel(fastmath=FAST)
+def contract(tile, sides, components, phi, psi, mass, third):
+    """Return Σ ψ_n q_n / s, s = ``mass``, and add Σ ψ_n q_n y_n / s to ``third``, from rows z_n = √w_n y_n.
+
+    w_n q_n = Σ_i c_i (z_n·e_i)(z_n·u_i) with c = ``components`` [k] and ``sides`` [d, 2k] the columns e_i, then u_i.
+    """
+    total = 0.0
+    rank = components.size
+    for start in range(0, phi.size, TILE):
+        some = tile[start : start + TILE]
+        along = np.dot(some, sides)
+        for n in range(some.shape[0]):
+            q = 0.0
+            for i in range(rank):
+                q += components[i] * along[n, i] * along[n, rank + i]
+            w = phi[start + n]
+            q *= psi[start + n] / w if w > 0.0 else 0.0
+            total += q
+            q *= np.sqrt(mass / w) if w > 0.0 else 0.0
+            for j in range(third.size):
+                third[j] += q * some[n, j]
+    return total
 
 
 @kernel(fastmath=FAST)
