@@ -56,9 +56,11 @@ def test_a_stretched_window_is_a_window_on_a_stretched_cloud(dim):
     options = {"robust": 0.3, "tangents": tangents, "errors": "noise"}
     plain = fit_local(sb.Cloud(points), start, 0.1, 2, **options)
     stretched = fit_local(sb.Cloud(points * long), start * long, 0.1, 2, stretch=factor, **options)
-    np.testing.assert_allclose(stretched.points, plain.points * long, atol=1e-12)
-    np.testing.assert_allclose(stretched.mass, plain.mass, rtol=1e-10)
-    np.testing.assert_allclose(stretched.height_gain, plain.height_gain, rtol=1e-8)
+    # In R³ coordinates and sums have single precision, 6e-8 of a bandwidth; a few hundred of them are added.
+    rounding = 1e-6 if dim == 3 else 1e-10
+    np.testing.assert_allclose(stretched.points, plain.points * long, rtol=0.0, atol=0.1 * rounding)
+    np.testing.assert_allclose(stretched.mass, plain.mass, rtol=rounding)
+    np.testing.assert_allclose(stretched.height_gain, plain.height_gain, rtol=100.0 * rounding)
 
 
 def test_the_error_on_a_sphere_falls_with_the_fourth_power():
@@ -98,9 +100,10 @@ def test_weights_count_as_repetitions(robust):
     up = np.tile(np.eye(3)[:, :2], (7, 1, 1))
     options = {"steps": 2, "robust": robust, "tangents": None if robust is None else up}
     one, other = (fit_local(c, start, 0.2, 2, **options) for c in (cloud, repeated))
-    # The same sums in another order.
+    # The same sums in another order; those of robust windows in single precision.
+    close = {"rtol": 1e-7, "atol": 1e-9} if robust is None else {"rtol": 1e-5, "atol": 1e-5}
     for name in ("points", "forms", "n_effective", "residual", "noise"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), **close, err_msg=name)
 
 
 def test_one_width_per_row_is_one_fit_per_width():
@@ -196,8 +199,8 @@ def test_a_cut_of_zero_keeps_what_lies_on_the_quadric():
     points = np.array([[0.0, 0.0, 0.01], [0.2, -0.1, 0.0]])
     model = fit_local(sb.Cloud(plane), points, 0.3, 2, robust=0.0, steps=3)
     assert (model.status == sb.Status.OK).all()
-    # Rounding of coordinates of size one, summed over a few hundred neighbours.
-    np.testing.assert_allclose(model.points[:, 2], 0.0, atol=1e-13)
+    # Rounding of a bandwidth of 0.3 in single precision, 6e-8 of it.
+    np.testing.assert_allclose(model.points[:, 2], 0.0, atol=2e-8)
 
 
 @pytest.mark.parametrize("n", [120, 12])

@@ -90,10 +90,11 @@ def walk_robust(
     out.basis[:] = basis
     rounds = max(plan.max_steps, 1)
     general = None if cloud.dim == 3 and plan.rank == 2 else True
+    near = np.empty((cloud.dim + 1, 0), np.float64 if general else np.float32)
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, general,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, general, near,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 

@@ -44,27 +44,27 @@ from subbundle.local.walk import (
     deviate,
     scratch,
 )  # fmt: skip
+from subbundle.local.windows3 import gathered3, holds, weigh3
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 
 @kernel
 def robust_rows(
-    tree, widths, cuts, stretches, rank, rounds, errors, general, points, basis, forms, numbers, steps, status
+    tree, widths, cuts, stretches, rank, rounds, errors, general, near, points, basis, forms, numbers, steps, status
 ):  # fmt: skip
     """Carry ``points`` [batch, d] by ``rounds`` rounds, in place; ``basis`` [batch, d, d] holds E, and is tilted.
 
     ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, d], ``numbers`` as in `walk_rows`.
     Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT. ``general`` is None
-    for a surface in R³, and only that is compiled then; else True.
+    for a surface in R³, and only that is compiled then; else True. ``near`` [d + 1, 0] has the precision of the sums.
     """
-    blocks, weights, boxes, corners, _ = tree
     dim = points.shape[1]
-    n_leaves = blocks.shape[0]
-    found, near = np.empty(n_leaves, np.int64), np.empty((dim + 1, 0))
+    found, raw = np.empty(tree[0].shape[0], np.int64), np.empty((4, 0), np.float32)
     room, spare = scratch(dim, rank), scratch(dim, rank)
     gram, cross, fit, tile, _, _, _ = room
     p, frame, step = np.empty(dim), np.empty((dim, dim)), np.empty(dim)
+    start, first, count, tall = np.empty(dim), np.empty((dim, dim)), 0, 0.0
     for b in range(points.shape[0]):
         a, cut, stretch = widths[b], cuts[b], stretches[b]
         for i in range(dim):
@@ -82,16 +82,20 @@ def robust_rows(
         status[b], steps[b] = _OK, 0
         for turn in range(rounds):
             wide = cut + FIRST_CUT * a if turn == 0 else cut
-            radius = TANGENTIAL_REACH * a * stretch
-            sag = min(a * _bent(fit, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-            count = leaves_within(boxes, corners, n_leaves, p, radius * radius + (wide + sag) ** 2, found)
-            if count * LEAF > near.shape[1]:
-                near = np.empty((dim + 1, 2 * count * LEAF + 24))
+            sag = _sag(fit, rank, a, stretch)
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit, rank) if turn == 1 else 1.0
-            count, squares = _window(
-                blocks, weights, found, count, p, frame, rank, a, stretch, wide, fit, shrink, general, near
-            )
+            if general is not None:
+                near, count, squares = _window(tree, found, p, frame, rank, a, stretch, wide, sag, fit, shrink, near)
+            else:
+                if turn == 0 or not holds(p, frame, start, first, tall - cut - sag):
+                    tall = wide + max(sag, a)
+                    raw, near, count = gathered3(tree, found, p, frame, a, stretch, tall, raw, near)
+                    for i in range(dim):
+                        start[i] = p[i]
+                        for j in range(dim):
+                            first[i, j] = frame[i, j]
+                squares = weigh3(raw, count, start, first, p, frame, a, stretch, wide / a, fit, shrink, near)
             spread = quadric_sums(near, count, rank, general, tile, gram, cross)
             mass = gram[0, 0]
             if mass > 0.0:
@@ -104,7 +108,7 @@ def robust_rows(
             if errors > 0 and turn == rounds - 1:
                 deviate(near, count, rank, room, a, squares, errors, general, row)
             if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, row)
+                _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, raw, near, row)
             steps[b] += 1
             total = 0.0
             for i in range(dim):
@@ -130,33 +134,33 @@ def robust_rows(
 
 
 @kernel
-def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers):
-    """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
-    blocks, weights, boxes, corners, _ = tree
+def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, raw, near, numbers):
+    """`compare` with the window of `NARROWER` a."""
     width = NARROWER * a
-    radius = TANGENTIAL_REACH * width * stretch
     bent = spare[2]
     for f in range(bent.shape[0]):
         for j in range(bent.shape[1]):
             bent[f, j] = NARROWER * room[2][f, j] if f > rank else 0.0
-    sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
-    if count * LEAF > near.shape[1]:
-        return
-    count, squares = _window(
-        blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near
-    )
+    sag = _sag(bent, rank, width, stretch)
+    if general is not None:
+        near, count, squares = _window(tree, found, p, frame, rank, width, stretch, cut, sag, bent, 1.0, near)
+    else:
+        raw, near, count = gathered3(tree, found, p, frame, width, stretch, cut + sag, raw, near)
+        squares = weigh3(raw, count, p, frame, p, frame, width, stretch, cut / width, bent, 1.0, near)
     compare(near, count, rank, room, spare, a, 0.0, squares, general, numbers)
 
 
 @kernel
-def _bent(fit, rank):
-    """Σ |q| of the quadratic coefficients, in bandwidths; windows are stretched along what hardly bends."""
+def _sag(fit, rank, a, stretch):
+    """How far the quadric falls in its window, or Σ |q| of its coefficients, which is more; stretches hardly bend."""
     total = 0.0
-    for f in range(1 + rank, fit.shape[0]):
-        for j in range(fit.shape[1]):
-            total += abs(fit[f, j])
-    return total
+    if rank == 2 and fit.shape[1] == 1:
+        total = 0.5 * abs(fit[3, 0] + fit[5, 0]) + 0.5 * np.hypot(fit[3, 0] - fit[5, 0], fit[4, 0])
+    else:
+        for f in range(1 + rank, fit.shape[0]):
+            for j in range(fit.shape[1]):
+                total += abs(fit[f, j])
+    return a * min(TANGENTIAL_REACH * TANGENTIAL_REACH * total, 2.0 * TANGENTIAL_REACH * stretch)
 
 
 @kernel
@@ -182,59 +186,19 @@ def _shrink(fit, rank):
 
 
 @kernel
-def _window(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, general, near):
+def _window(tree, found, p, frame, rank, a, stretch, cut, sag, fit, shrink, near):
     """Fill ``near`` with coordinates in the frame, in bandwidths, arcs made parabolas, and weights; count, Σ w²/v."""
-    if general is None or (rank == 2 and p.size == 3):
-        _turned3(blocks, weights, found, count, p, frame, a, stretch, near)
-        count = squeeze(near, count * LEAF)
-        return count, _weigh3(near, count, stretch, cut / a, fit, shrink)
-    squares = _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut / a, fit, shrink, near)
-    return squeeze(near, count * LEAF), squares
+    blocks, weights, boxes, corners, _ = tree
+    radius = TANGENTIAL_REACH * a * stretch
+    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
+    if count * LEAF > near.shape[1]:
+        near = np.empty((p.size + 1, 2 * count * LEAF + 24))
+    squares = _weigh(blocks, weights, found, count, p, frame, rank, a, stretch, cut / a, fit, shrink, near)
+    return near, squeeze(near, count * LEAF), squares
 
 
 @kernel(fastmath=FAST)
-def _turned3(blocks, weights, found, count, p, frame, a, stretch, near):
-    """Coordinates in the frame, and v_n within reach along the tangent space, else zero."""
-    p0, p1, p2 = p[0], p[1], p[2]
-    e0, e1, e2 = frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a
-    f0, f1, f2 = frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a
-    n0, n1, n2 = frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a
-    along = 1.0 / (stretch * stretch)
-    for k in range(count):
-        leaf, base = found[k], k * LEAF
-        for i in range(LEAF):
-            y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
-            u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
-            near[0, base + i] = u
-            near[1, base + i] = v
-            near[2, base + i] = y0 * n0 + y1 * n1 + y2 * n2
-            near[3, base + i] = weights[leaf, i] if along * u * u + v * v < TANGENTIAL_REACH * TANGENTIAL_REACH else 0.0
-
-
-@kernel(fastmath=FAST)
-def _weigh3(near, count, stretch, cut, fit, shrink):
-    """Make the heights those of parabolas and v_n the weights, in place; return Σ w²/v."""
-    c3, c4, c5 = fit[3, 0], fit[4, 0], fit[5, 0]
-    flat = c3 == 0.0 and c4 == 0.0 and c5 == 0.0
-    along, scale, steep, squares = 1.0 / (stretch * stretch), 1.0 / (cut * cut), shrink * shrink, 0.0
-    for n in range(np.uint64(count)):
-        u, v, e = near[0, n], near[1, n], near[2, n]
-        if not flat:
-            q2 = c3 * u * u + c4 * u * v + c5 * v * v
-            g0, g1 = 2.0 * c3 * u + c4 * v, c4 * u + 2.0 * c5 * v
-            level = np.sqrt(1.0 - min((g0 * g0 + g1 * g1) * steep, STEEPEST))
-            z = e - shrink * q2 * (1.0 - level) / (1.0 + level)
-            near[2, n] = z
-            e = z - q2
-        q = max(1.0 - e * e * scale, 0.0)
-        w = exp_minus(0.5 * min(along * u * u + v * v, TANGENTIAL_REACH * TANGENTIAL_REACH)) * q * q
-        squares += w * w * near[3, n]
-        near[3, n] *= w
-    return squares
-
-
-@kernel(fastmath=FAST)
-def _window_any(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, near):
+def _weigh(blocks, weights, found, count, p, frame, rank, a, stretch, cut, fit, shrink, near):
     dim, columns = p.size, fit.shape[1]
     reach, scale, steep = 0.5 * TANGENTIAL_REACH * TANGENTIAL_REACH, 1.0 / (cut * cut), shrink * shrink
     level, squared, bent, slope = np.empty(LEAF), np.empty(LEAF), np.empty((columns, LEAF)), np.empty(LEAF)
