@@ -26,8 +26,8 @@ def paraboloid(n, seed):
 @pytest.mark.parametrize("robust", [None, 2.0])
 @pytest.mark.parametrize("dim", [3, 5, 20])
 def test_a_paraboloid_is_found_exactly(robust, dim):
-    if robust is not None and dim == 20:
-        pytest.skip("robust windows are for few dimensions")
+    if robust is not None and dim > 3:
+        pytest.skip("robust windows are for surfaces in R³")
     points, second = paraboloid(1500, 0)
     turn = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))[0]
     cloud = sb.Cloud(np.pad(points, ((0, 0), (0, dim - 3))) @ turn.T)
@@ -45,22 +45,20 @@ def test_a_paraboloid_is_found_exactly(robust, dim):
     np.testing.assert_allclose(found.second_form[0], expected, atol=0.04)
 
 
-@pytest.mark.parametrize("dim", [3, 4])
-def test_a_stretched_window_is_a_window_on_a_stretched_cloud(dim):
+def test_a_stretched_window_is_a_window_on_a_stretched_cloud():
     # Weights and the fit are the same in affine coordinates; arcs, which are not, come in with the second round.
-    points, factor = plane(3000, 0.05, 0, dim), 2.5
-    start = np.zeros((20, dim))
+    points, factor = plane(3000, 0.05, 0), 2.5
+    start = np.zeros((20, 3))
     start[:, :2] = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 2))
-    tangents = np.tile(np.eye(dim)[:, :2], (20, 1, 1))
-    long = np.append(factor, np.ones(dim - 1))
+    tangents = np.tile(np.eye(3)[:, :2], (20, 1, 1))
+    long = np.array([factor, 1.0, 1.0])
     options = {"robust": 0.3, "tangents": tangents, "errors": "noise"}
     plain = fit_local(sb.Cloud(points), start, 0.1, 2, **options)
     stretched = fit_local(sb.Cloud(points * long), start * long, 0.1, 2, stretch=factor, **options)
-    # In R³ coordinates and sums have single precision, 6e-8 of a bandwidth; a few hundred of them are added.
-    rounding = 1e-6 if dim == 3 else 1e-10
-    np.testing.assert_allclose(stretched.points, plain.points * long, rtol=0.0, atol=0.1 * rounding)
-    np.testing.assert_allclose(stretched.mass, plain.mass, rtol=rounding)
-    np.testing.assert_allclose(stretched.height_gain, plain.height_gain, rtol=100.0 * rounding)
+    # Coordinates and sums have single precision, 6e-8 of a bandwidth of 0.1; a few hundred of them are added.
+    np.testing.assert_allclose(stretched.points, plain.points * long, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(stretched.mass, plain.mass, rtol=1e-6)
+    np.testing.assert_allclose(stretched.height_gain, plain.height_gain, rtol=1e-5)
 
 
 def test_the_error_on_a_sphere_falls_with_the_fourth_power():

@@ -17,7 +17,7 @@ from subbundle.local.tuning import STEEPEST, TANGENTIAL_REACH
 
 
 @kernel
-def gathered3(tree, found, p, frame, a, stretch, tall, raw, near):
+def gathered(tree, found, p, frame, a, stretch, tall, raw, near):
     """Fill ``raw`` with coordinates in the frame, in bandwidths, and v_n of what is in reach along the tangent space.
 
     Observations higher than ``tall`` may be left out. Both arrays are grown together; returned with the count.
@@ -25,16 +25,16 @@ def gathered3(tree, found, p, frame, a, stretch, tall, raw, near):
     blocks, weights, boxes, corners, _ = tree
     radius = TANGENTIAL_REACH * a * stretch
     count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + tall * tall, found)
-    count = _beside3(corners, found, count, p, frame, TANGENTIAL_REACH * a, stretch, tall)
+    count = _beside(corners, found, count, p, frame, TANGENTIAL_REACH * a, stretch, tall)
     if count * LEAF > raw.shape[1]:
         room = 4, 2 * count * LEAF + 24
         raw, near = np.empty(room, np.float32), np.empty(room, near.dtype)
-    _turned3(blocks, weights, found, count, p, frame, a, stretch, raw)
+    _turned(blocks, weights, found, count, p, frame, a, stretch, raw)
     return raw, near, squeeze(raw, count * LEAF)
 
 
 @kernel(fastmath=FAST)
-def _beside3(corners, found, count, p, frame, reach, stretch, tall):
+def _beside(corners, found, count, p, frame, reach, stretch, tall):
     """Keep of the leaves ``found`` those whose box meets the elliptic window; return how many.
 
     A box with middle m and half sides h lies between e·m ± |e|·h along an axis e.
@@ -63,7 +63,7 @@ def _gap(frame, j, m0, m1, m2, h0, h1, h2):
 
 
 @kernel(fastmath=FAST)
-def _turned3(blocks, weights, found, count, p, frame, a, stretch, raw):
+def _turned(blocks, weights, found, count, p, frame, a, stretch, raw):
     """Coordinates in the frame, and v_n within reach along the tangent space, else zero."""
     p0, p1, p2 = p[0], p[1], p[2]
     e0, e1, e2 = _single(frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a)
@@ -85,7 +85,7 @@ def _turned3(blocks, weights, found, count, p, frame, a, stretch, raw):
 
 
 @kernel(fastmath=FAST)
-def weigh3(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near):
+def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near):
     """Write ``raw``, gathered around ``start``, as seen from ``p``: arcs made parabolas, and weights; return Σ w²/v."""
     (t00, t01, t02), d0 = _seen(frame, 0, first, start, p, a)
     (t10, t11, t12), d1 = _seen(frame, 1, first, start, p, a)
