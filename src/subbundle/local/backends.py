@@ -85,15 +85,14 @@ def walk_robust(
     cloud: Cloud, points: FloatArray, widths: FloatArray, cuts: FloatArray, stretches: FloatArray, basis: FloatArray,
     plan: Plan, n_jobs: int,
 ) -> LocalModel:  # fmt: skip
-    """The local model by robust windows over the tangent spaces that ``basis`` [n, d, d] begins with."""
+    """The local model of a surface in R³ by robust windows over the planes that ``basis`` [n, 3, 3] begins with."""
     out = _Written(points, plan)
     out.basis[:] = basis
     rounds = max(plan.max_steps, 1)
-    cases = COMMON if cloud.dim == 3 and plan.rank == 2 else ALL
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], plan.rank, rounds, plan.errors, cases,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, plan.errors,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 

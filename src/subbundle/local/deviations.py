@@ -170,12 +170,13 @@ def _quartic3(near, count, fit, right, own):
 
 @kernel(fastmath=FAST)
 def _squares3(near, count, ends, inner, out):
-    """`_squares` of a surface in R³."""
+    """`_squares` of a surface in R³, in the precision of the neighbours."""
+    ends, inner = ends.astype(near.dtype), inner.astype(near.dtype)
     x0, x1, x2, x3, x4, x5 = inner[0, 0], inner[1, 0], inner[2, 0], inner[3, 0], inner[4, 0], inner[5, 0]
     g0, g1, g2, g3, g4, g5 = ends[0, 0], ends[1, 0], ends[2, 0], ends[3, 0], ends[4, 0], ends[5, 0]
     a0, a1, a2, a3, a4, a5 = ends[0, 1], ends[1, 1], ends[2, 1], ends[3, 1], ends[4, 1], ends[5, 1]
     b0, b1, b2, b3, b4, b5 = ends[0, 2], ends[1, 2], ends[2, 2], ends[3, 2], ends[4, 2], ends[5, 2]
-    height = slopes = beyond = own = 0.0
+    height = slopes = beyond = own = near.dtype.type(0.0)
     for n in range(np.uint64(count)):
         u, v, w = near[0, n], near[1, n], near[3, n]
         uu, uv, vv = u * u, u * v, v * v

@@ -150,7 +150,7 @@ def fit_local(
         corrected for curvature by a quadric.
     robust : float, [n] or None
         Height above which an observation has no weight: a biweight on the residuals, over a window that looks at
-        tangential coordinates only. None for the ball.
+        tangential coordinates only, for surfaces in R³. None for the ball.
     tangents : [n, d, k], optional
         Tangent spaces to begin a robust fit with; by default those of a look with the ball.
     stretch : float or [n]
@@ -193,6 +193,8 @@ def fit_local(
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
+        if (cloud.dim, rank) != (3, 2):
+            raise ValueError(f"robust must be None but for rank 2 in R³; got rank {rank} in R^{cloud.dim}.")
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
             first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)

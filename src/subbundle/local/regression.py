@@ -36,10 +36,7 @@ def quadric_sums(near, count, rank, cases, tile, gram, cross):
     With ``cases`` COMMON only surfaces in R³ are compiled, here as below.
     """
     if cases is COMMON or (rank == 2 and near.shape[0] == 4):
-        _low3(near, count, gram, cross)
-        axes = np.zeros((3, 3))
-        axes[0, 0] = axes[1, 1] = axes[2, 2] = 1.0
-        return _high3(near, count, axes, 1.0, gram, cross)
+        return _sums3(near, count, gram, cross)
     return _sums_any(near, count, rank, 0, tile, gram, cross)
 
 
@@ -79,10 +76,12 @@ def ball_sums(near, count, values, shift, basis, mass, scale, cases, tile, gram,
 
 
 @kernel(fastmath=FAST)
-def _low3(near, count, gram, cross):
-    """Sums of degree up to two."""
-    s = s1 = s2 = s11 = s12 = s22 = z0 = z1 = z2 = 0.0
-    for n in range(count):
+def _sums3(near, count, gram, cross):
+    """All sums, of neighbours in the frame, in their own precision; Σ w z² is returned."""
+    none = near.dtype.type(0.0)
+    s = s1 = s2 = s11 = s12 = s22 = z0 = z1 = z2 = none
+    high = none, none, none, none, none, none, none, none, none, none, none, none, none
+    for n in range(np.uint64(count)):
         u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
         wu, wv, wz = w * u, w * v, w * z
         s += w
@@ -94,38 +93,47 @@ def _low3(near, count, gram, cross):
         z0 += wz
         z1 += wz * u
         z2 += wz * v
+        high = _higher3(high, w, u, v, z)
     gram[0, 0], gram[1, 0], gram[2, 0], gram[1, 1], gram[2, 1], gram[2, 2] = s, s1, s2, s11, s12, s22
     gram[3, 0], gram[4, 0], gram[5, 0] = s11, s12, s22
     cross[0, 0], cross[1, 0], cross[2, 0] = z0, z1, z2
+    return _write3(high, gram, cross)
 
 
 @kernel(fastmath=FAST)
 def _high3(near, count, axes, scale, gram, cross):
     """Sums of degree three and four, and Σ w z², which is returned; the frame is ``scale`` times ``axes``."""
-    e00, e01, e02 = scale * axes[0, 0], scale * axes[0, 1], scale * axes[0, 2]
-    e10, e11, e12 = scale * axes[1, 0], scale * axes[1, 1], scale * axes[1, 2]
-    e20, e21, e22 = scale * axes[2, 0], scale * axes[2, 1], scale * axes[2, 2]
-    squares = suuu = suuv = suvv = svvv = s40 = s31 = s22 = s13 = s04 = snuu = snuv = snvv = 0.0
+    own, none = near.dtype.type, near.dtype.type(0.0)
+    e00, e01, e02 = own(scale * axes[0, 0]), own(scale * axes[0, 1]), own(scale * axes[0, 2])
+    e10, e11, e12 = own(scale * axes[1, 0]), own(scale * axes[1, 1]), own(scale * axes[1, 2])
+    e20, e21, e22 = own(scale * axes[2, 0]), own(scale * axes[2, 1]), own(scale * axes[2, 2])
+    high = none, none, none, none, none, none, none, none, none, none, none, none, none
     for n in range(np.uint64(count)):
         y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
         u = e00 * y0 + e10 * y1 + e20 * y2
         v = e01 * y0 + e11 * y1 + e21 * y2
         z = e02 * y0 + e12 * y1 + e22 * y2
-        uu, uv, vv = u * u, u * v, v * v
-        wuu, wuv, wvv = w * uu, w * uv, w * vv
-        squares += w * z * z
-        suuu += wuu * u
-        suuv += wuu * v
-        suvv += wvv * u
-        svvv += wvv * v
-        snuu += wuu * z
-        snuv += wuv * z
-        snvv += wvv * z
-        s40 += wuu * uu
-        s31 += wuu * uv
-        s22 += wuu * vv
-        s13 += wvv * uv
-        s04 += wvv * vv
+        high = _higher3(high, w, u, v, z)
+    return _write3(high, gram, cross)
+
+
+@kernel(fastmath=FAST)
+def _higher3(sums, w, u, v, z):
+    """Σ w z² and the sums of degree three and four, and those of one more neighbour."""
+    squares, suuu, suuv, suvv, svvv, snuu, snuv, snvv, s40, s31, s22, s13, s04 = sums
+    uu, uv, vv = u * u, u * v, v * v
+    wuu, wuv, wvv = w * uu, w * uv, w * vv
+    return (
+        squares + w * z * z, suuu + wuu * u, suuv + wuu * v, suvv + wvv * u, svvv + wvv * v,
+        snuu + wuu * z, snuv + wuv * z, snvv + wvv * z,
+        s40 + wuu * uu, s31 + wuu * uv, s22 + wuu * vv, s13 + wvv * uv, s04 + wvv * vv,
+    )  # fmt: skip
+
+
+@kernel
+def _write3(sums, gram, cross):
+    """Write the sums of `_higher3`; return Σ w z²."""
+    squares, suuu, suuv, suvv, svvv, snuu, snuv, snvv, s40, s31, s22, s13, s04 = sums
     gram[3, 1], gram[3, 2], gram[3, 3] = suuu, suuv, s40
     gram[4, 1], gram[4, 2], gram[4, 3], gram[4, 4] = suuv, suvv, s31, s22
     gram[5, 1], gram[5, 2], gram[5, 3], gram[5, 4], gram[5, 5] = suvv, svvv, s22, s13, s04

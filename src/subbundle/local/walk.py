@@ -152,7 +152,9 @@ def walk_rows(
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room)
+                residual = fit_ball(
+                    near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
+                )
                 known = residual * bandwidth * bandwidth / freedom(rank, effective)
                 part, lost = curvature_correction(
                     room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
@@ -165,7 +167,7 @@ def walk_rows(
             done = numbers[b, OFFSET] <= limit
             if done or steps[b] >= max_steps:
                 if order == 1:
-                    residual = _fit(
+                    residual = fit_ball(
                         near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
                     )
                     known = residual * bandwidth * bandwidth / freedom(rank, effective)
@@ -207,7 +209,7 @@ def look(start, p, width, reach, numbers):
 
 
 @kernel
-def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
+def fit_ball(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
     if cases is not COMMON and not (rank == 2 and shift.size == 3):

@@ -51,7 +51,7 @@ class Sight:
     """
 
     def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
-        self._tree, self._normals, self._near = cKDTree(seeds), normals, near
+        self._tree, self._normals, self._near = cKDTree(seeds, balanced_tree=False), normals, near
         apart = eighth_neighbour(seeds) if apart is None else apart
         self._scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
 

@@ -78,7 +78,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     """Pairs [m, 2] of neighbours, each once, and their votes [m]."""
     count = min(_NEIGHBOURS + 1, len(seeds.points))
-    far, near = cKDTree(seeds.points).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
+    far, near = cKDTree(seeds.points, balanced_tree=False).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
     rows = np.repeat(np.arange(len(near)), count - 1)
     pairs = np.column_stack([rows, near[:, 1:].ravel()])[np.isfinite(far[:, 1:]).ravel()]
     low, high = pairs.min(axis=1), pairs.max(axis=1)

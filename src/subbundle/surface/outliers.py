@@ -75,7 +75,7 @@ def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
     low, high = bounds(points)
     order = np.argsort(voxel_keys(points, low, float((high - low).max()) / _ASKED))
     nearest = np.empty(len(points), np.int64)
-    nearest[order] = cKDTree(vertices).query(points[order])[1]
+    nearest[order] = cKDTree(vertices, balanced_tree=False).query(points[order])[1]
     return nearest
 
 
