@@ -8,7 +8,6 @@ from subbundle._types import Status
 from subbundle.local.many_fits import Fit, Seen
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
-from subbundle.local.surface_walk import walk_surface
 from subbundle.local.tuning import FLATNESS
 
 
@@ -125,25 +124,6 @@ def test_a_robust_window_ignores_a_second_sheet():
     # Sixteen noise levels away; without the cut the middle between both sheets is found, 0.04.
     assert np.abs(found.points[:, 2]).max() < 0.004
     assert np.median(found.noise) == pytest.approx(0.005, rel=0.15)
-
-
-@pytest.mark.parametrize("steps", [0, 3])
-def test_the_walk_of_a_mesh_is_that_of_the_model_in_single_precision(steps):
-    data = sb.datasets.torus(4000, noise=0.05, seed=2)
-    cloud, start, widths = sb.Cloud(data.points), data.points[::20], np.full(200, 0.15)
-    model = fit_local(cloud, start, widths, 2, steps=steps, errors="none")
-    points, normals, values, numbers = walk_surface(cloud, start, widths, steps, 1)
-    # Rounding is 6e-8 of a bandwidth in each of some fifty neighbours.
-    np.testing.assert_allclose(points, model.points, rtol=0.0, atol=1e-6)
-    np.testing.assert_allclose(values, model.eigenvalues, rtol=0.0, atol=1e-6)
-    np.testing.assert_allclose(numbers[:, 0], model.mass, rtol=1e-5)
-    np.testing.assert_allclose(numbers[:, 2], model.n_effective, rtol=1e-5)
-    across = model.normals[:, :, 0]
-    np.testing.assert_allclose(np.abs(np.sum(normals * across, axis=1)), 1.0, atol=1e-8)
-    aside = np.linalg.norm(np.cross(model.mean - model.points, across), axis=1)
-    np.testing.assert_allclose(numbers[:, 1], aside, rtol=0.0, atol=1e-6)
-    bent = np.sum(model.forms * across[:, None, :], axis=2) * np.sign(np.sum(normals * across, axis=1))[:, None]
-    np.testing.assert_allclose(numbers[:, 3:], bent, rtol=0.0, atol=1e-4)
 
 
 def test_rows_without_neighbours_stay_and_say_so():
