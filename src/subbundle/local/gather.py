@@ -173,22 +173,19 @@ def squeeze(near, total):
     is a multiple of it.
     """
     rows = near.shape[0]
+    kept = 0
     if rows == 4:
-        # Unsigned: places that might count from the end would not be recognised as neighbours in memory.
-        i1, i2, i3, i4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-        i5, i6, i7, i8, to = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(GROUP), np.uint64(0)
-        for n in range(to, np.uint64(total), i8):
-            w = near[3, n] + near[3, n + i1] + near[3, n + i2] + near[3, n + i3]
-            w += near[3, n + i4] + near[3, n + i5] + near[3, n + i6] + near[3, n + i7]
+        for n in range(0, total, GROUP):
+            w = near[3, n] + near[3, n + 1] + near[3, n + 2] + near[3, n + 3]
+            w += near[3, n + 4] + near[3, n + 5] + near[3, n + 6] + near[3, n + 7]
             for j in range(4):
                 # All are read before any is written.
-                a, b, c, d = near[j, n], near[j, n + i1], near[j, n + i2], near[j, n + i3]
-                e, f, g, h = near[j, n + i4], near[j, n + i5], near[j, n + i6], near[j, n + i7]
-                near[j, to], near[j, to + i1], near[j, to + i2], near[j, to + i3] = a, b, c, d
-                near[j, to + i4], near[j, to + i5], near[j, to + i6], near[j, to + i7] = e, f, g, h
-            to += i8 if w > 0.0 else np.uint64(0)
-        return np.int64(to)
-    kept = 0
+                a, b, c, d = near[j, n], near[j, n + 1], near[j, n + 2], near[j, n + 3]
+                e, f, g, h = near[j, n + 4], near[j, n + 5], near[j, n + 6], near[j, n + 7]
+                near[j, kept], near[j, kept + 1], near[j, kept + 2], near[j, kept + 3] = a, b, c, d
+                near[j, kept + 4], near[j, kept + 5], near[j, kept + 6], near[j, kept + 7] = e, f, g, h
+            kept += GROUP if w > 0.0 else 0
+        return kept
     for n in range(total):
         if near[rows - 1, n] > 0.0:
             if kept < n:

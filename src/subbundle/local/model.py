@@ -194,7 +194,9 @@ def fit_local(
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
         if (cloud.dim, rank) != (3, 2):
-            raise ValueError(f"robust must be None but for rank 2 in R³; got rank {rank} in R^{cloud.dim}.")
+            raise ValueError(
+                f"robust windows are for rank 2 in R³; got rank {rank} in R^{cloud.dim}. Leave robust out."
+            )
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
             first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)

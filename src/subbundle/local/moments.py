@@ -63,10 +63,8 @@ def write3(sums, first, second):
 
 @kernel(fastmath=FAST)
 def _sums3(near, count, first, second):
-    """In the precision of the neighbours."""
-    none = near.dtype.type(0.0)
-    sums = none, none, none, none, none, none, none, none, none, none
-    for n in range(np.uint64(count)):
+    sums = nothing3()
+    for n in range(count):
         sums = added3(sums, near[3, n], near[0, n], near[1, n], near[2, n])
     return write3(sums, first, second)
 

@@ -103,11 +103,10 @@ def _sums3(near, count, gram, cross):
 @kernel(fastmath=FAST)
 def _high3(near, count, axes, scale, gram, cross):
     """Sums of degree three and four, and Σ w z², which is returned; the frame is ``scale`` times ``axes``."""
-    own, none = near.dtype.type, near.dtype.type(0.0)
-    e00, e01, e02 = own(scale * axes[0, 0]), own(scale * axes[0, 1]), own(scale * axes[0, 2])
-    e10, e11, e12 = own(scale * axes[1, 0]), own(scale * axes[1, 1]), own(scale * axes[1, 2])
-    e20, e21, e22 = own(scale * axes[2, 0]), own(scale * axes[2, 1]), own(scale * axes[2, 2])
-    high = none, none, none, none, none, none, none, none, none, none, none, none, none
+    e00, e01, e02 = scale * axes[0, 0], scale * axes[0, 1], scale * axes[0, 2]
+    e10, e11, e12 = scale * axes[1, 0], scale * axes[1, 1], scale * axes[1, 2]
+    e20, e21, e22 = scale * axes[2, 0], scale * axes[2, 1], scale * axes[2, 2]
+    high = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(np.uint64(count)):
         y0, y1, y2, w = near[0, n], near[1, n], near[2, n], near[3, n]
         u = e00 * y0 + e10 * y1 + e20 * y2

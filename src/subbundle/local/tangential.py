@@ -74,7 +74,7 @@ def robust_rows(tree, widths, cuts, stretches, rounds, errors, points, basis, fo
             sag = _sag(fit, a, stretch)
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit) if turn == 1 else 1.0
-            if turn == 0 or not holds(p, frame, start, first, a, cut, tall - cut - sag):
+            if turn == 0 or not holds(p, frame, start, first, tall - cut - sag):
                 tall = wide + max(sag, a)
                 raw, near, count = gathered(tree, found, p, frame, a, stretch, tall, raw, near)
                 _copy(p, frame, start, first)

@@ -152,9 +152,7 @@ def walk_rows(
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                residual = fit_ball(
-                    near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
-                )
+                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room)
                 known = residual * bandwidth * bandwidth / freedom(rank, effective)
                 part, lost = curvature_correction(
                     room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
@@ -167,7 +165,7 @@ def walk_rows(
             done = numbers[b, OFFSET] <= limit
             if done or steps[b] >= max_steps:
                 if order == 1:
-                    residual = fit_ball(
+                    residual = _fit(
                         near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
                     )
                     known = residual * bandwidth * bandwidth / freedom(rank, effective)
@@ -209,7 +207,7 @@ def look(start, p, width, reach, numbers):
 
 
 @kernel
-def fit_ball(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
+def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
     """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
     gram, cross, fit, tile, spare, _, _ = room
     if cases is not COMMON and not (rank == 2 and shift.size == 3):

@@ -66,15 +66,15 @@ def _gap(frame, j, m0, m1, m2, h0, h1, h2):
 def _turned(blocks, weights, found, count, p, frame, a, stretch, raw):
     """Coordinates in the frame, and v_n within reach along the tangent space, else zero."""
     p0, p1, p2 = p[0], p[1], p[2]
-    e0, e1, e2 = single(frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a)
-    f0, f1, f2 = single(frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a)
-    n0, n1, n2 = single(frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a)
-    along, reach, none = single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
+    e0, e1, e2 = _single(frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a)
+    f0, f1, f2 = _single(frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a)
+    n0, n1, n2 = _single(frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a)
+    along, reach, none = _single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
     # The empty places of a leaf are further away than single precision goes.
     far = 1e6 * a
-    for k in range(np.uint64(count)):
-        leaf, base = found[k], k * np.uint64(LEAF)
-        for i in range(np.uint64(LEAF)):
+    for k in range(count):
+        leaf, base = found[k], k * LEAF
+        for i in range(LEAF):
             y0, y1 = np.float32(min(blocks[leaf, 0, i] - p0, far)), np.float32(min(blocks[leaf, 1, i] - p1, far))
             y2 = np.float32(min(blocks[leaf, 2, i] - p2, far))
             u, v = y0 * e0 + y1 * e1 + y2 * e2, y0 * f0 + y1 * f1 + y2 * f2
@@ -90,11 +90,11 @@ def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near
     (t00, t01, t02), d0 = _seen(frame, 0, first, start, p, a)
     (t10, t11, t12), d1 = _seen(frame, 1, first, start, p, a)
     (t20, t21, t22), d2 = _seen(frame, 2, first, start, p, a)
-    c3, c4, c5 = single(fit[3, 0], fit[4, 0], fit[5, 0])
+    c3, c4, c5 = _single(fit[3, 0], fit[4, 0], fit[5, 0])
     # A cut below what rounding leaves of a plane would cut all.
     scale = np.float32(1.0 / max(cut, 1e-5) ** 2)
-    along, reach, squares = single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
-    part, steep, most = single(shrink, shrink * shrink, STEEPEST)
+    along, reach, squares = _single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
+    part, steep, most = _single(shrink, shrink * shrink, STEEPEST)
     one, none = np.float32(1.0), np.float32(0.0)
     for n in range(np.uint64(count)):
         x, y, h = raw[0, n], raw[1, n], raw[2, n]
@@ -104,7 +104,7 @@ def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near
         level = np.sqrt(one - min((g0 * g0 + g1 * g1) * steep, most))
         z = t20 * x + t21 * y + t22 * h + d2 - part * q2 * (one - level) / (one + level)
         q = max(one - (z - q2) * (z - q2) * scale, none)
-        w = bell(min(along * u * u + v * v, reach)) * q * q
+        w = _bell(min(along * u * u + v * v, reach)) * q * q
         near[0, n] = u
         near[1, n] = v
         near[2, n] = z
@@ -114,7 +114,7 @@ def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near
 
 
 @kernel
-def single(x, y, z):
+def _single(x, y, z):
     """Three numbers in single precision: one factor in double would make a whole loop double."""
     return np.float32(x), np.float32(y), np.float32(z)
 
@@ -126,12 +126,12 @@ def _seen(frame, j, first, start, p, a):
     way = e0 * (start[0] - p[0]) + e1 * (start[1] - p[1]) + e2 * (start[2] - p[2])
     x = e0 * first[0, 0] + e1 * first[1, 0] + e2 * first[2, 0]
     y = e0 * first[0, 1] + e1 * first[1, 1] + e2 * first[2, 1]
-    return single(x, y, e0 * first[0, 2] + e1 * first[1, 2] + e2 * first[2, 2]), np.float32(way / a)
+    return _single(x, y, e0 * first[0, 2] + e1 * first[1, 2] + e2 * first[2, 2]), np.float32(way / a)
 
 
 @kernel(inline="always")
-def bell(t):
-    """exp(−t/2) for 0 ≤ t ≤ 13 in single precision: Taylor's series for exp(−t/32), squared four times."""
+def _bell(t):
+    """exp(−t/2) for 0 ≤ t ≤ 9 in single precision: Taylor's series for exp(−t/32), squared four times."""
     y = t * np.float32(-1.0 / 32.0)
     s = y * np.float32(1.0 / 720.0) + np.float32(1.0 / 120.0)
     s = y * s + np.float32(1.0 / 24.0)
@@ -146,14 +146,10 @@ def bell(t):
 
 
 @kernel
-def holds(p, frame, start, first, a, cut, room):
-    """Whether what was gathered around ``start`` serves at ``p``, with heights left to rise to, ``room``.
-
-    A tilt slides observations as high as the cut over the rim; by less than a quarter of a bandwidth, few of them.
-    """
+def holds(p, frame, start, first, room):
+    """Whether what was gathered around ``start`` serves at ``p``: no tilt to speak of, and heights left to rise to."""
     away, cosine = 0.0, 0.0
     for i in range(3):
         away += (p[i] - start[i]) ** 2
         cosine += frame[i, 2] * first[i, 2]
-    slide = np.sqrt(max(1.0 - cosine * cosine, 0.0)) * (cut + a)
-    return cosine > 0.0 and slide < 0.25 * a and room > 0.0 and away < room * room
+    return cosine > 0.95 and room > 0.0 and away < room * room

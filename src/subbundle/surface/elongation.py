@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import FloatArray
-from subbundle.local.frames import beside
 
 # Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.
 _ROUNDS, _TURN = 10, 0.05
@@ -33,14 +32,10 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     products = normals[:, i] * normals[:, j]
     for _ in range(_ROUNDS):
         products = average @ products
-    # In the tangent plane: a scatter (x, z; z, y) turns most at the angle φ with cos 2φ = (x − y)/2r, least across it.
-    first, second = np.moveaxis(beside(normals), 2, 0)
-    weights = np.where(i == j, 1.0, 2.0)
-    x, y = (np.sum(weights * products * t[:, i] * t[:, j], axis=1) for t in (first, second))
-    z = np.sum(0.5 * weights * products * (first[:, i] * second[:, j] + first[:, j] * second[:, i]), axis=1)
-    r = np.hypot(0.5 * (x - y), z)
-    cosine = np.clip(0.5 * (x - y) / np.maximum(r, np.finfo(float).tiny), -1.0, 1.0)
-    least = np.copysign(np.sqrt(0.5 * (1.0 - cosine)), z)[:, None] * first
-    least -= np.sqrt(0.5 * (1.0 + cosine))[:, None] * second
-    more, less = np.maximum(0.5 * (x + y) + r, 0.0), np.maximum(0.5 * (x + y) - r, 0.0)
-    return np.asarray(((more + _TURN**2) / (less + _TURN**2))[:, None] ** 0.375 * least)
+    scatter = np.empty((len(normals), 3, 3))
+    scatter[:, i, j] = scatter[:, j, i] = products
+    # Without what lies along the normal itself, the two directions left are tangents.
+    beside = np.eye(3) - normals[:, :, None] * normals[:, None, :]
+    values, vectors = np.linalg.eigh(beside @ scatter @ beside + 2.0 * (np.eye(3) - beside))
+    turns = np.maximum(values[:, :2], 0.0) + _TURN**2
+    return np.asarray((turns[:, 1] / turns[:, 0])[:, None] ** 0.375 * vectors[:, :, 0])

@@ -12,7 +12,6 @@ from subbundle.cloud.lattice import lattice_cloud
 from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
-from subbundle.local.surface_walk import walk_surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +125,17 @@ class WeightedCloud:
 
     def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0) -> LocalFit:
         """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; project them by ``rounds`` steps."""
-        widths = np.full(len(points), bandwidth) if np.ndim(bandwidth) == 0 else np.asarray(bandwidth)
-        found = walk_surface(self.cloud, points, widths, rounds, self.n_jobs)
-        moved, normals, eigenvalues, (mass, drift, effective, *form) = *found[:3], found[3].T
-        return LocalFit(moved, normals, eigenvalues, mass, drift, np.column_stack(form), effective)
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors="none", n_jobs=self.n_jobs)
+        normals = model.normals[:, :, 0]
+        across = np.einsum("nd,nd->n", model.mean - model.points, normals)
+        drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
+        form = np.einsum("npd,nd->np", model.forms, normals)
+        seen = model.mass > 0.0
+        normals, eigenvalues, form = (
+            np.where(seen[:, None], values, 0.0) for values in (normals, model.eigenvalues, form)
+        )
+        drift, effective = np.where(seen, drift, 0.0), np.where(seen, model.n_effective, 0.0)
+        return LocalFit(model.points, normals, eigenvalues, model.mass, drift, form, effective)
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *,
