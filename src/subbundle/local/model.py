@@ -195,7 +195,7 @@ def fit_local(
     if robust is not None:
         if (cloud.dim, rank) != (3, 2):
             raise ValueError(
-                f"robust windows are for rank 2 in R³; got rank {rank} in R^{cloud.dim}. Leave robust out."
+                f"robust windows are for rank 2 in R³; got rank {rank} in R^{cloud.dim}. Pass robust=None."
             )
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
