@@ -86,7 +86,8 @@ def test_voxel_means_of_an_exact_plane_give_the_same_plane():
     start = points[np.abs(flat).max(axis=1) < 0.3][:40] + 0.01 * normal
     for width in widths.ladder(Pilot(0.0, 0.014, 0.03)):
         fit = levels.quadric(start, np.tile(normal, (40, 1)), np.full(40, width), np.full(40, 0.1), rounds=2)
-        assert np.abs(fit.points @ normal).max() < 1e-9
+        # Single precision in bandwidths: 6e-8 of one, and the start is 0.01 away.
+        assert np.abs(fit.points @ normal).max() < 1e-7 * width
         assert np.abs(fit.normals @ normal - 1.0).max() < 1e-9
     held = [cloud.n_points for cloud in levels._clouds]
     assert len(held) > 2
