@@ -9,27 +9,24 @@ from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, Status
+from subbundle.local.comparisons import (
+    BEYOND,
+    COLUMNS,
+    HEIGHT,
+    KEPT,
+    LOG_ABSOLUTE,
+    LOG_MASS,
+    NARROW,
+    OFFSET,
+    RESIDUAL,
+    SLOPES,
+    multiply,
+)  # fmt: skip
 from subbundle.local.deviations import deviations
 from subbundle.local.moments import TILE
 from subbundle.local.regression import fill_features, fitted, n_features, solve
 from subbundle.local.settings import Plan, pairs
-from subbundle.local.tuning import FLATNESS, NARROWER
-from subbundle.local.walk import (
-    BEYOND,
-    BIAS,
-    COLUMNS,
-    HEIGHT,
-    LESS_BIAS,
-    LESS_EFFECTIVE,
-    LESS_HEIGHT,
-    LESS_RESIDUAL,
-    LOG_ABSOLUTE,
-    LOG_MASS,
-    MUTUAL,
-    OFFSET,
-    RESIDUAL,
-    SLOPES,
-)  # fmt: skip
+from subbundle.local.tuning import FLATNESS
 
 
 @dataclass(slots=True)
@@ -137,8 +134,9 @@ class Fit:
         return bias, out * seen.squares / out[3]
 
 
-def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> None:
-    """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
+def record(end: Row, seen: Seen, fit: Fit, narrower: list[Seen | None], bend: FloatArray, plan: Plan) -> None:
+    """Write tangents, second form, residual and what enters the standard errors; ``bend`` [d] is the correction for
+    curvature."""
     k, a, numbers = plan.rank, seen.width, end.numbers
     numbers[RESIDUAL] = fit.residual * a * a
     end.forms = fit.coefficients[1 + k :] / a
@@ -149,10 +147,14 @@ def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> Non
         end.forms -= (end.forms @ end.tangents) @ end.tangents.T
     if plan.errors > 0:
         bias, out = fit.deviate(seen)
-        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND], numbers[BIAS] = *out[:3], bias @ bias * a * a
-        if less is not None:
-            narrow = Fit(less)
-            change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
-            numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
-            numbers[LESS_HEIGHT] = narrow.deviate(less)[1][0]
-            numbers[LESS_BIAS], numbers[MUTUAL] = change @ change, change @ bias * a
+        numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = out[:3]
+        vectors = np.zeros((4, len(bias)))
+        vectors[2:] = a * bias, (1.0 - numbers[KEPT]) * bend
+        for level, less in enumerate(narrower):
+            if less is not None:
+                less.tangents = seen.tangents
+                narrow = Fit(less)
+                vectors[level] = a * fit.coefficients[0] - less.width * narrow.coefficients[0]
+                sums = less.effective, narrow.residual * less.width**2, narrow.deviate(less)[1][0]
+                numbers[NARROW + 3 * level : NARROW + 3 * level + 3] = sums
+        multiply(vectors, numbers)

@@ -25,12 +25,7 @@ from subbundle._types import Status
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.kernels import exp_minus
-from subbundle.local.gather import squeeze
-from subbundle.local.moments import FAST
-from subbundle.local.regression import fitted, quadric_sums
-from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH
-from subbundle.local.walk import (
+from subbundle.local.comparisons import (
     COLUMNS,
     EFFECTIVE,
     KEPT,
@@ -42,8 +37,14 @@ from subbundle.local.walk import (
     WIDTH,
     compare,
     deviate,
+    multiply,
     scratch,
 )  # fmt: skip
+from subbundle.local.gather import squeeze
+from subbundle.local.moments import FAST
+from subbundle.local.regression import fitted, quadric_sums
+from subbundle.local.steps import second_form, shorten, tilt
+from subbundle.local.tuning import FIRST_CUT, NARROWER, STEEPEST, SWOLLEN, TANGENTIAL_REACH
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
@@ -131,22 +132,24 @@ def robust_rows(
 
 @kernel
 def _narrower(tree, found, p, frame, rank, a, stretch, cut, general, room, spare, near, numbers):
-    """`compare` with the window of `NARROWER` a, which lies in the one that ``near`` has room for."""
+    """`compare` with the windows of `NARROWER` a, which lie in the one that ``near`` has room for."""
     blocks, weights, boxes, corners, _ = tree
-    width = NARROWER * a
-    radius = TANGENTIAL_REACH * width * stretch
-    bent = spare[2]
-    for f in range(bent.shape[0]):
-        for j in range(bent.shape[1]):
-            bent[f, j] = NARROWER * room[2][f, j] if f > rank else 0.0
-    sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
-    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
-    if count * LEAF > near.shape[1]:
-        return
-    count, squares = _window(
-        blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near
-    )
-    compare(near, count, rank, room, spare, a, 0.0, squares, general, numbers)
+    for level in range(2):
+        width = NARROWER[level] * a
+        radius = TANGENTIAL_REACH * width * stretch
+        bent = spare[2]
+        for f in range(bent.shape[0]):
+            for j in range(bent.shape[1]):
+                bent[f, j] = NARROWER[level] * room[2][f, j] if f > rank else 0.0
+        sag = min(width * _bent(bent, rank) * TANGENTIAL_REACH * TANGENTIAL_REACH, 2.0 * radius)
+        count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + (cut + sag) ** 2, found)
+        if count * LEAF > near.shape[1]:
+            return
+        count, squares = _window(
+            blocks, weights, found, count, p, frame, rank, width, stretch, cut, bent, 1.0, general, near
+        )
+        compare(near, count, rank, room, spare, a, level, 0.0, squares, general, numbers)
+    multiply(room[6], numbers)
 
 
 @kernel
