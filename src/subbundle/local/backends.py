@@ -14,7 +14,7 @@ from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN, normal_area
-from subbundle.local import comparisons as of
+from subbundle.local import columns as of
 from subbundle.local import standard_errors
 from subbundle.local.bias import bias as expected_bias
 from subbundle.local.many import ManyDimensions

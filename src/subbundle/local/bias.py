@@ -39,10 +39,10 @@ def bias(
     deviations : [n, 4]
         Standard deviations, along one direction, of the heights c, c', c'' and of the quartic; inf where there is none.
     products : [n, 9]
-        As `comparisons.multiply` writes them.
+        As `columns.multiply` writes them.
     lost, position, scale : [n]
         |part of the correction for curvature that was not made|²; variance of the position along one direction; scale
-        of ω over its root.
+        of ω, over the root of ``position``.
     """
     # c − c', c − c'' and the quartic, from the heights c, c', c'' and the quartic.
     seen = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
@@ -118,7 +118,7 @@ def _bias_rows(rho, seen, slopes, first, deviations, products, lost, position, s
         size, total, least, variance = 0.0, 0.0, 0.0, 0.0
         for i in range(3):
             least += 0.5 * moment[i, i] / (1.0 + (HIGHEST * longest) ** 2 * position[b] * values[i])
-        mean[:] = 0.0
+            mean[i] = 0.0
         for g in range(GRID + 1):
             share = step * size * scale[b] / (scale[b] * scale[b] + size * size)
             if g == 0:

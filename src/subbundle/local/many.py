@@ -11,7 +11,7 @@ import numpy as np
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
-from subbundle.local.comparisons import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
+from subbundle.local.columns import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
 from subbundle.local.krylov import FULL, leading
 from subbundle.local.many_fits import Fit, Row, Seen, record
 from subbundle.local.regression import freedom

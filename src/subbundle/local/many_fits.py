@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, Status
-from subbundle.local.comparisons import (
+from subbundle.local.columns import (
     BEYOND,
     COLUMNS,
     HEIGHT,

@@ -167,8 +167,8 @@ def fit_local(
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "noise", "none"}
-        Standard errors from noise and bias, from noise only, or none. They take about as long as one step, the noise
-        alone half of that.
+        Standard errors from noise and bias, from noise only, or none. They take about as long as two steps, the noise
+        alone a third of one.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from subbundle._types import Status
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.kernels import exp_minus
-from subbundle.local.comparisons import (
+from subbundle.local.columns import (
     COLUMNS,
     EFFECTIVE,
     KEPT,

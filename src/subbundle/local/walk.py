@@ -13,7 +13,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._types import Status
 from subbundle.kernels import normal_area
-from subbundle.local.comparisons import (
+from subbundle.local.columns import (
     COLUMNS,
     EFFECTIVE,
     KEPT,
