@@ -93,3 +93,14 @@ def test_windows_too_wide_are_covered_and_not_by_far_too_long_errors(rank, width
     # 200 points of which a nominal 95 % are covered; one sixteenth of the bias, at least, remains uncertain.
     assert np.mean(off < 1.96 * found.position_error) > 0.9
     assert np.median(1.96 * found.position_error / off) < 1.6
+
+
+def test_noise_along_a_sphere_moves_its_middle_inwards_and_the_error_knows():
+    # Given their tangential coordinates, noisy observations of the unit sphere lie ½ σ² |tr II| = σ² within it.
+    data = sb.datasets.sphere(100_000, noise=0.05)
+    found = fit_local(sb.Cloud(data.points), data.points[::500], 0.14, 2, steps=6)
+    off = np.linalg.norm(found.points, axis=1) - 1.0
+    # The bias of the fourth order, outwards, is a twentieth of that in this window, and neighbouring offsets are alike.
+    assert off.mean() == pytest.approx(-(0.05**2), rel=0.25)
+    # As large as the noise of the fit: an error that leaves it out covers four of five.
+    assert 0.87 < np.mean(np.abs(off) < 1.96 * found.position_error) < 0.99

@@ -135,12 +135,14 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         below = np.where(told, variances * allowed, np.inf).min(axis=0)
         if plan.noise is not None:
             below, slopes = standard_errors.cut_variance(plan.noise**2, cuts, m)
+        level = squared if plan.noise is None else np.full_like(area, plan.noise**2)
         below, slopes = np.tile(below, (3, 1)), np.tile(slopes, (3, 1))
     else:
         windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
         levels = standard_errors.widened(variances, windows)
         squared, level = levels[0], np.where(told, levels * allowed, np.inf).min(axis=0)
-        below = standard_errors.narrowed(level if plan.noise is None else np.full_like(area, plan.noise**2), windows)
+        level = level if plan.noise is None else np.full_like(area, plan.noise**2)
+        below = standard_errors.narrowed(level, windows)
         slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
     # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
     plain = 1.0 / effective
@@ -153,7 +155,8 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
         position = np.maximum(position, SINGULAR * SINGULAR * area)
         scale = np.sqrt(m * (k / 16.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
-        bias, along = expected_bias(k, m, *_observations(columns, below, slopes, told), bias, position, scale)
+        deviations, products, moved = _observations(columns, below, slopes, told, level)
+        bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
     radius = standard_errors.radius95(position, bias, m, along)
     return {
         "noise": np.sqrt(squared),
@@ -184,16 +187,21 @@ def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray,
 
 
 def _observations(
-    columns: FloatArray, below: FloatArray, slopes: FloatArray, told: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Deviations [n, 4] and products [n, 9] for `bias`, of offsets: what a window shows of one, over its slope."""
+    columns: FloatArray, below: FloatArray, slopes: FloatArray, told: BoolArray, level: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Deviations [n, 4] and products [n, 9] for `bias`, of offsets: what a window shows of one, over its slope.
+
+    Noise σ² along the tangent space, too, moves the middle of a cloud to the hollow side, by ½ σ² tr II. That counts
+    like a correction that was not made: what it adds to the square of that one is returned last.
+    """
     gains = np.stack([columns[of.HEIGHT], *columns[of.NARROW + 2 : of.PRODUCTS : 3], columns[of.BEYOND]])
     rows = [0, 1, 2, 0]
     with np.errstate(invalid="ignore"):
         # A quartic that the neighbours do not show has no variance and no estimate.
         found = np.stack([*told, columns[of.BEYOND] > 0.0]) & (gains >= 0.0)
         deviations = np.where(found, np.sqrt(below[rows] * gains) / slopes[rows], np.inf)
-    by = 1.0 / slopes[[1, 2, 0]]
+    by, products = 1.0 / slopes[[1, 2, 0]], columns[of.PRODUCTS : of.COLUMNS]
     pairs = [by[i] * by[j] for i in range(3) for j in range(i, 3)]
-    products = columns[of.PRODUCTS : of.COLUMNS] * np.stack([*pairs, *(by / slopes[0])])
-    return deviations.T, np.ascontiguousarray(products.T)
+    lost = by * (products[6:9] / slopes[0] - level * products[9:12])
+    moved = level * (level * products[13] - 2.0 * products[12] / slopes[0])
+    return deviations.T, np.ascontiguousarray(np.vstack([products[:6] * np.stack(pairs), lost]).T), moved

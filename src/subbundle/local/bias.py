@@ -39,7 +39,7 @@ def bias(
     deviations : [n, 4]
         Standard deviations, along one direction, of the heights c, c', c'' and of the quartic; inf where there is none.
     products : [n, 9]
-        As `columns.multiply` writes them.
+        As `columns.multiply` writes the first ones.
     lost, position, scale : [n]
         |part of the correction for curvature that was not made|²; variance of the position along one direction; scale
         of ω, over the root of ``position``.

@@ -16,9 +16,9 @@ from subbundle.local.tuning import NARROWER
 # a weight. From `NARROW` on, for each of the windows narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height. From
 # `PRODUCTS` on, inner products of vectors of the normal space: those of c − c' and c − c'', the changes of the height
 # in these windows, and of the bias by the quartic term (11, 12, 13, 22, 23, 33); theirs with the part of the correction
-# that was not made.
+# that was not made, and those of all four, and of itself, with ½ tr II.
 LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, LOOKED = range(12)
-NARROW, _, _, _, _, _, PRODUCTS, _, _, _, _, _, _, _, _, COLUMNS = range(12, 28)
+NARROW, _, _, _, _, _, PRODUCTS, _, _, _, _, _, _, _, _, _, _, _, _, _, COLUMNS = range(12, 33)
 
 
 @kernel
@@ -32,13 +32,14 @@ def scratch(dim, rank):
         np.empty((size, TILE)),
         np.empty((dim, TILE)),
         np.empty(4),
-        np.zeros((4, dim - rank)),
+        np.zeros((5, dim - rank)),
     )
 
 
 @kernel
 def deviate(near, count, rank, room, bandwidth, squares, errors, general, numbers):
-    """Write what `deviations` gives into the row ``numbers``, and the quartic's bias, in data units, into ``room``."""
+    """Write what `deviations` gives into the row ``numbers``, the quartic's bias, in data units, and ½ tr II into
+    ``room``."""
     gram, _, fit, tile, _, out, vectors = room
     deviations(near, count, rank, gram, fit, errors, general, tile, out, vectors[2])
     # An observation of weight v has the noise of v observations averaged.
@@ -46,6 +47,10 @@ def deviate(near, count, rank, room, bandwidth, squares, errors, general, number
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
     for j in range(vectors.shape[1]):
         vectors[2, j] *= bandwidth
+        place, vectors[4, j] = 1 + rank, 0.0
+        for i in range(rank):
+            vectors[4, j] += fit[place, j] / bandwidth
+            place += rank - i
 
 
 @kernel
@@ -67,14 +72,16 @@ def compare(near, count, rank, room, spare, bandwidth, level, flatness, squares,
 
 @kernel
 def multiply(vectors, numbers):
-    """Write the `PRODUCTS` of ``vectors`` [4, m]."""
+    """Write the `PRODUCTS` of ``vectors`` [5, m]."""
     place = PRODUCTS
     for i in range(3):
         for j in range(i, 3):
             numbers[place] = _inner(vectors, i, j)
             place += 1
-    for i in range(3):
-        numbers[place + i] = _inner(vectors, i, 3)
+    for j in range(3, 5):
+        for i in range(j if j == 3 else 5):
+            numbers[place] = _inner(vectors, i, j)
+            place += 1
 
 
 @kernel

@@ -140,7 +140,9 @@ def record(end: Row, seen: Seen, fit: Fit, narrower: list[Seen | None], bend: Fl
     k, a, numbers = plan.rank, seen.width, end.numbers
     numbers[RESIDUAL] = fit.residual * a * a
     end.forms = fit.coefficients[1 + k :] / a
-    end.forms[[pair for pair, (i, j) in enumerate(pairs(k)) if i == j]] *= 2.0
+    squares = [pair for pair, (i, j) in enumerate(pairs(k)) if i == j]
+    bent = end.forms[squares].sum(axis=0)
+    end.forms[squares] *= 2.0
     if plan.order == 2:
         tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
         end.tangents = tilted * np.sign(np.diag(upper))
@@ -148,8 +150,8 @@ def record(end: Row, seen: Seen, fit: Fit, narrower: list[Seen | None], bend: Fl
     if plan.errors > 0:
         bias, out = fit.deviate(seen)
         numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = out[:3]
-        vectors = np.zeros((4, len(bias)))
-        vectors[2:] = a * bias, (1.0 - numbers[KEPT]) * bend
+        vectors = np.zeros((5, len(bias)))
+        vectors[2:] = a * bias, (1.0 - numbers[KEPT]) * bend, bent
         for level, less in enumerate(narrower):
             if less is not None:
                 less.tangents = seen.tangents
