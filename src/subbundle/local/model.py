@@ -174,7 +174,7 @@ def fit_local(
     --------
     >>> import numpy as np, subbundle as sb
     >>> noisy = sb.datasets.sphere(4000, noise=0.05)
-    >>> model = fit_local(sb.Cloud(noisy.points), noisy.points, 0.2, 2, steps=5)
+    >>> model = fit_local(sb.Cloud(noisy.points), noisy.points, 0.15, 2, steps=5)
     >>> off = np.abs(np.linalg.norm(model.points, axis=1) - 1.0)
     >>> bool(0.9 < np.mean(off < 1.96 * model.position_error) < 0.98)
     True
