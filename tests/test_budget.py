@@ -35,7 +35,7 @@ BUDGET = {
     "formats": (980, 15),
     "geodesics": (2400, 37),
     "graph": (320, 6),
-    "local": (4060, 25),
+    "local": (4360, 29),
     "plot": (540, 4),
     "selection": (1820, 68),
     "spaces": (2420, 4),

@@ -79,7 +79,7 @@ def ridge_project(
         from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
         neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
     errors : bool
-        Whether standard errors of the positions are wanted; they take about as long as a step.
+        Whether standard errors of the positions are wanted; they take about as long as two steps.
 
     See Also
     --------

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import SINGULAR
 from subbundle._parallel import run_rows
-from subbundle._types import FloatArray
+from subbundle._types import BoolArray, FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN, normal_area
-from subbundle.local import standard_errors, walk
+from subbundle.local import columns as of
+from subbundle.local import standard_errors
+from subbundle.local.bias import bias as expected_bias
 from subbundle.local.many import ManyDimensions
 from subbundle.local.model import LocalModel
 from subbundle.local.regression import n_features, used_up
@@ -33,7 +36,7 @@ class _Written:
         self.basis = np.full((n, dim, dim if normals else plan.rank), np.nan)
         self.values, self.means = np.full((n, dim), np.nan), np.full((n, dim), np.nan)
         self.forms = np.full((n, plan.rank * (plan.rank + 1) // 2, dim), np.nan)
-        self.numbers = np.full((n, walk.COLUMNS), np.nan)
+        self.numbers = np.full((n, of.COLUMNS), np.nan)
         self.steps, self.status = np.empty(n, np.int64), np.empty(n, np.int8)
 
 
@@ -109,12 +112,12 @@ def _model(out: _Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
         eigenvalues=out.values,
         tangents=np.ascontiguousarray(out.basis[:, :, : plan.rank]),
         forms=out.forms,
-        widths=columns[walk.WIDTH],
-        log_mass=columns[walk.LOG_MASS],
-        n_effective=columns[walk.EFFECTIVE],
-        residual=columns[walk.RESIDUAL],
-        offsets=columns[walk.OFFSET],
-        looked=columns[walk.LOOKED],
+        widths=columns[of.WIDTH],
+        log_mass=columns[of.LOG_MASS],
+        n_effective=columns[of.EFFECTIVE],
+        residual=columns[of.RESIDUAL],
+        offsets=columns[of.OFFSET],
+        looked=columns[of.LOOKED],
         steps=out.steps,
         status=out.status,
         basis=out.basis if out.basis.shape[2] > plan.rank else None,
@@ -124,71 +127,80 @@ def _model(out: _Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
 
 def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
     """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
-    m, area = plan.codimension, columns[walk.WIDTH] ** 2
-    variance, below = _variances(columns, plan)
+    m, k, area, effective = plan.codimension, plan.rank, columns[of.WIDTH] ** 2, columns[of.EFFECTIVE]
+    variances, allowed, told = _variances(columns, plan)
     if cuts is not None:
-        squared, slope = standard_errors.cut_noise(variance, cuts, m)
+        squared, slopes = standard_errors.cut_noise(variances[0], cuts, m)
+        below = np.where(told, variances * allowed, np.inf).min(axis=0)
         if plan.noise is not None:
-            below, slope = standard_errors.cut_variance(plan.noise**2, cuts, m)
+            below, slopes = standard_errors.cut_variance(plan.noise**2, cuts, m)
+        level = squared if plan.noise is None else np.full_like(area, plan.noise**2)
+        below, slopes = np.tile(below, (3, 1)), np.tile(slopes, (3, 1))
     else:
-        window = normal_area(plan.kernel, plan.reach, plan.rank) * area
-        squared = standard_errors.widened(variance, window)
-        if plan.noise is not None:
-            below = standard_errors.narrowed(np.full_like(area, plan.noise**2), window)
-        slope = np.maximum(1.0 - below / window, LEAST_SLOPE)
+        windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
+        levels = standard_errors.widened(variances, windows)
+        squared, level = levels[0], np.where(told, levels * allowed, np.inf).min(axis=0)
+        level = level if plan.noise is None else np.full_like(area, plan.noise**2)
+        below = standard_errors.narrowed(level, windows)
+        slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
     # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
-    plain = 1.0 / columns[walk.EFFECTIVE]
-    gain = (plain + columns[walk.KEPT] ** 2 * (columns[walk.HEIGHT] - plain)) / slope**2
-    bias = _bias(columns, m, below)
-    # What residuals show beyond noise, the quadric has not followed. Of a quartic all of it may enter the height (|τ|⁴
-    # on a plane; 3/8 of it for a fourth power along one direction).
-    beyond = variance - below * (1.0 + 2.0 * np.sqrt(2.0 / (m * np.maximum(columns[walk.EFFECTIVE] - 1.0, 1.0))))
-    # But no more than the narrower window would show of a bias of the second order: other sheets at the edge of a
-    # window leave long residuals and hardly move it.
-    most = columns[walk.LESS_BIAS] * ((1.0 - NARROWER**4) / (1.0 - NARROWER**2)) ** 2
-    unseen = np.fmin(m * np.maximum(beyond, 0.0), most)
-    bias = (np.fmax(bias, unseen) + columns[walk.LOST]) / slope**2
-    radius = standard_errors.radius95(below * gain, bias, m)
+    plain = 1.0 / effective
+    gain = (plain + columns[of.KEPT] ** 2 * (columns[of.HEIGHT] - plain)) / slopes[0] ** 2
+    position, bias = below[0] * gain, columns[of.LOST] / slopes[0] ** 2
+    along = position
+    if plan.errors > 1:
+        # What residuals show beyond noise, the quadric has not followed. At the best bandwidth the squared bias is k/8
+        # of the variance, for a bias of the fourth order; half of that is expected beforehand.
+        sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
+        position = np.maximum(position, SINGULAR * SINGULAR * area)
+        scale = np.sqrt(m * (k / 16.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
+        deviations, products, moved = _observations(columns, below, slopes, told, level)
+        bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
+    radius = standard_errors.radius95(position, bias, m, along)
     return {
         "noise": np.sqrt(squared),
-        "height_gain": columns[walk.HEIGHT],
+        "height_gain": columns[of.HEIGHT],
         "gain": gain,
         "bias": np.sqrt(bias),
         "position_error": radius / standard_errors.TWO_SIDED,
-        "tangent_error": np.sqrt(m * below * columns[walk.SLOPES] / area),
+        "tangent_error": np.sqrt(m * below[0] * columns[of.SLOPES] / area),
     }
 
 
-def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray]:
-    """Variance per normal direction about the quadric, and that without what the quadric does not follow.
+def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Variance per normal direction about the quadric in each window [3, n], by what its noise lets it count, and where
+    it does.
 
-    A shape that no quadric follows adds to the residuals, and less so in the narrower window. Its estimate is the
-    noisier one, so it only counts where it is lower by more than its standard error.
+    A shape that no quadric follows adds to the residuals, and less so in narrower windows. Their estimates are the
+    noisier ones, so they only count where they are lower by more than their standard error.
     """
     m, k = plan.codimension, plan.rank
+    effective = np.stack([columns[of.EFFECTIVE], *columns[of.NARROW : of.PRODUCTS : 3]])
+    residual = np.stack([columns[of.RESIDUAL], *columns[of.NARROW + 1 : of.PRODUCTS : 3]])
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = columns[walk.RESIDUAL] / m / np.maximum(1.0 - used_up(k) / columns[walk.EFFECTIVE], 0.1)
-        free = np.maximum(columns[walk.LESS_EFFECTIVE] - used_up(k), 1.0)
-        less = columns[walk.LESS_RESIDUAL] / m * columns[walk.LESS_EFFECTIVE] / free
-        less = less * (1.0 + np.sqrt(2.0 / (m * free)))
-    told = columns[walk.LESS_EFFECTIVE] > ENOUGH * n_features(k)
-    return variance, np.where(told, np.minimum(variance, less), variance)
+        free = np.maximum(1.0 - used_up(k) / effective, np.where(np.arange(3)[:, None] > 0, 1.0 / effective, 0.1))
+        variances, allowed = residual / m / free, 1.0 + np.sqrt(2.0 / (m * free * effective))
+        told = effective > ENOUGH * n_features(k)
+    allowed[0], told[0] = 1.0, True
+    return variances, allowed, told
 
 
-def _bias(columns: FloatArray, m: int, variance: FloatArray) -> FloatArray:
-    """|bias|², from the quartic term and the narrower window, each as far as its noise lets it count.
+def _observations(
+    columns: FloatArray, below: FloatArray, slopes: FloatArray, told: BoolArray, level: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Deviations [n, 4] and products [n, 9] for `bias`, of offsets: what a window shows of one, over its slope.
 
-    Both estimate the same vector. Where they differ by more than noise allows, the quartic term is not all there is,
-    and its estimate counts for less.
+    Noise σ² along the tangent space, too, moves the middle of a cloud to the hollow side, by ½ σ² tr II. That counts
+    like a correction that was not made: what it adds to the square of that one is returned last.
     """
-    quartic, less, mutual = columns[walk.BIAS], columns[walk.LESS_BIAS], columns[walk.MUTUAL]
-    noise = variance * columns[walk.BEYOND]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        more = variance * np.maximum(columns[walk.LESS_HEIGHT] - columns[walk.HEIGHT], 0.0) / (1.0 - NARROWER**4) ** 2
-        apart = np.maximum(quartic + less - 2.0 * mutual - m * (noise + more), 0.0) / m
-        share = (noise + apart) / (noise + apart + more)
-        both = (1.0 - share) ** 2 * quartic + share**2 * less + 2.0 * share * (1.0 - share) * mutual
-        both -= m * ((1.0 - share) ** 2 * noise + share**2 * more)
-    alone = quartic - m * noise
-    told = np.isfinite(both) & (columns[walk.LESS_EFFECTIVE] > ENOUGH * 2.0)
-    return np.asarray(np.maximum(np.where(told, both, alone), 0.0))
+    gains = np.stack([columns[of.HEIGHT], *columns[of.NARROW + 2 : of.PRODUCTS : 3], columns[of.BEYOND]])
+    rows = [0, 1, 2, 0]
+    with np.errstate(invalid="ignore"):
+        # A quartic that the neighbours do not show has no variance and no estimate.
+        found = np.stack([*told, columns[of.BEYOND] > 0.0]) & (gains >= 0.0)
+        deviations = np.where(found, np.sqrt(below[rows] * gains) / slopes[rows], np.inf)
+    by, products = 1.0 / slopes[[1, 2, 0]], columns[of.PRODUCTS : of.COLUMNS]
+    pairs = [by[i] * by[j] for i in range(3) for j in range(i, 3)]
+    lost = by * (products[6:9] / slopes[0] - level * products[9:12])
+    moved = level * (level * products[13] - 2.0 * products[12] / slopes[0])
+    return deviations.T, np.ascontiguousarray(np.vstack([products[:6] * np.stack(pairs), lost]).T), moved

@@ -11,6 +11,7 @@ import numpy as np
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
+from subbundle.local.columns import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
 from subbundle.local.leading import leading
 from subbundle.local.many_fits import Fit, Row, Seen, record
 from subbundle.local.regression import freedom
@@ -19,7 +20,6 @@ from subbundle.local.settings import Plan, Widths
 from subbundle.local.steps import beside, far, kept_part
 from subbundle.local.tuning import NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.walk import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
 from subbundle.local.widths import width_at
 
 
@@ -78,14 +78,13 @@ class ManyDimensions:
             numbers[OFFSET] = float(np.sqrt(step @ step))
             done = numbers[OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
             if done or end.steps >= plan.max_steps:
-                less = self._look(end.point, own_width, NARROWER, -1.0) if plan.errors > 1 else None
-                if less is not None:
-                    less.tangents = seen.tangents
+                factors = NARROWER if plan.errors > 1 else ()
+                narrower = [self._look(end.point, own_width, factor, -1.0) for factor in factors]
                 if plan.order == 1:
                     fit = Fit(seen)
                     bend = a * fit.coefficients[0] - step
                     numbers[KEPT], numbers[LOST] = 0.0, bend @ bend
-                record(end, seen, fit, less, plan)
+                record(end, seen, fit, narrower, bend, plan)
             if plan.max_steps > 0:
                 end.point = end.point + step * min(1.0, a / numbers[OFFSET] if numbers[OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:

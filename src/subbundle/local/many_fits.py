@@ -9,13 +9,13 @@ from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, Status
-from subbundle.local import walk
+from subbundle.local import columns as of
 from subbundle.local.deviations import deviations
 from subbundle.local.moments import TILE
 from subbundle.local.regression import fill_features, fitted, n_features, solve
 from subbundle.local.rows import quadric_sums
 from subbundle.local.settings import ALL, Plan, pairs
-from subbundle.local.tuning import FLATNESS, NARROWER
+from subbundle.local.tuning import FLATNESS
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ class Row:
     @classmethod
     def at(cls, p: FloatArray, rank: int) -> Row:
         """A walk that has not begun."""
-        count, numbers = rank * (rank + 1) // 2, np.full(walk.COLUMNS, np.nan)
-        numbers[[walk.LOG_MASS, walk.LOG_ABSOLUTE, walk.OFFSET]] = -np.inf, -np.inf, np.inf
+        count, numbers = rank * (rank + 1) // 2, np.full(of.COLUMNS, np.nan)
+        numbers[[of.LOG_MASS, of.LOG_ABSOLUTE, of.OFFSET]] = -np.inf, -np.inf, np.inf
         unknown = np.full(p.size, np.nan)
         tangents, forms = np.full((p.size, rank), np.nan), np.full((count, p.size), np.nan)
         return cls(p.copy(), unknown, unknown.copy(), tangents, forms, numbers)
@@ -116,23 +116,30 @@ class Fit:
         return bias, out * seen.squares / out[3]
 
 
-def record(end: Row, seen: Seen, fit: Fit, less: Seen | None, plan: Plan) -> None:
-    """Write tangents, second form, residual and what enters the standard errors; ``less`` is a narrower window."""
+def record(end: Row, seen: Seen, fit: Fit, narrower: list[Seen | None], bend: FloatArray, plan: Plan) -> None:
+    """Write tangents, second form, residual and what enters the standard errors; ``bend`` [d] is the correction for
+    curvature."""
     k, a, numbers = plan.rank, seen.width, end.numbers
-    numbers[walk.RESIDUAL] = fit.residual * a * a
+    numbers[of.RESIDUAL] = fit.residual * a * a
     end.forms = fit.coefficients[1 + k :] / a
-    end.forms[[pair for pair, (i, j) in enumerate(pairs(k)) if i == j]] *= 2.0
+    squares = [pair for pair, (i, j) in enumerate(pairs(k)) if i == j]
+    bent = end.forms[squares].sum(axis=0)
+    end.forms[squares] *= 2.0
     if plan.order == 2:
         tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
         end.tangents = tilted * np.sign(np.diag(upper))
         end.forms -= (end.forms @ end.tangents) @ end.tangents.T
     if plan.errors > 0:
         bias, out = fit.deviate(seen)
-        numbers[[walk.HEIGHT, walk.SLOPES, walk.BEYOND]] = out[:3]
-        numbers[walk.BIAS] = bias @ bias * a * a
-        if less is not None:
-            narrow = Fit(less)
-            change = (a * fit.coefficients[0] - less.width * narrow.coefficients[0]) / (1.0 - NARROWER**4)
-            numbers[walk.LESS_EFFECTIVE], numbers[walk.LESS_RESIDUAL] = less.effective, narrow.residual * less.width**2
-            numbers[walk.LESS_HEIGHT] = narrow.deviate(less)[1][0]
-            numbers[walk.LESS_BIAS], numbers[walk.MUTUAL] = change @ change, change @ bias * a
+        numbers[[of.HEIGHT, of.SLOPES, of.BEYOND]] = out[:3]
+        vectors = np.zeros((5, len(bias)))
+        vectors[2:] = a * bias, (1.0 - numbers[of.KEPT]) * bend, bent
+        for level, less in enumerate(narrower):
+            if less is not None:
+                less.tangents = seen.tangents
+                narrow = Fit(less)
+                vectors[level] = a * fit.coefficients[0] - less.width * narrow.coefficients[0]
+                sums = less.effective, narrow.residual * less.width**2, narrow.deviate(less)[1][0]
+                place = of.NARROW + 3 * level
+                numbers[place : place + 3] = sums
+        of.multiply(vectors, numbers)

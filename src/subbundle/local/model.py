@@ -167,14 +167,14 @@ def fit_local(
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "noise", "none"}
-        Standard errors from noise and bias, from noise only, or none. They take about as long as one step, the noise
-        alone half of that.
+        Standard errors from noise and bias, from noise only, or none. They take about as long as two steps, the noise
+        alone a third of one.
 
     Examples
     --------
     >>> import numpy as np, subbundle as sb
     >>> noisy = sb.datasets.sphere(4000, noise=0.05)
-    >>> model = fit_local(sb.Cloud(noisy.points), noisy.points, 0.2, 2, steps=5)
+    >>> model = fit_local(sb.Cloud(noisy.points), noisy.points, 0.15, 2, steps=5)
     >>> off = np.abs(np.linalg.norm(model.points, axis=1) - 1.0)
     >>> bool(0.9 < np.mean(off < 1.96 * model.position_error) < 0.98)
     True

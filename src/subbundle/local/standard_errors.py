@@ -4,8 +4,9 @@ A window sees noise of variance σ² narrowed: under Gaussian weights to v = σ�
 to what `_Biweight` tabulates. Both also pull an estimate by less than its offset, by the *slope* (1 − v/a² under
 Gaussian weights), so where walks come to rest the standard error is that of the height over the slope.
 
-With s the standard error from noise along one of m normal directions and b the bias, the offset is N(b, s² I_m). The
-position's error is 1/1.96 of the 95 % quantile of its length, by Sankaran's approximation to the noncentral χ².
+With s the standard error from noise along one of m normal directions and b the bias, the offset is N(b, S) with s² in
+all directions but that of b, where the bias is uncertain too. The position's error is 1/1.96 of the 95 % quantile of
+its length, by Jensen and Solomon's approximation to quadratic forms (Sankaran's to the noncentral χ², if S = s² I).
 """
 
 from __future__ import annotations
@@ -34,19 +35,23 @@ def narrowed(squared: FloatArray, area: FloatArray) -> FloatArray:
     return np.asarray(squared * area / (area + squared))
 
 
-def radius95(noise: FloatArray, bias_squared: FloatArray, codimension: int) -> FloatArray:
-    """95 % quantile of |N(b, s² I_m)|, for s² = ``noise`` and |b|² = ``bias_squared``."""
+def radius95(
+    noise: FloatArray, bias_squared: FloatArray, codimension: int, along: FloatArray | None = None
+) -> FloatArray:
+    """95 % quantile of |N(b, S)|, |b|² = ``bias_squared``; S is ``along`` in the direction of b, else ``noise``."""
+    m, along = float(codimension), noise if along is None else along
+    # In units of the variance along b: where that is 0, so is all noise.
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.minimum(np.where(noise > 0.0, bias_squared / noise, 1e12), 1e12)
-    m = float(codimension)
-    first, second, third = m + ratio, m + 2.0 * ratio, m + 3.0 * ratio
+        ratio = np.minimum(np.where(along > 0.0, bias_squared / along, 1e12), 1e12)
+        across = np.where(along > 0.0, noise / along, 1.0)
+    first, second, third = ((m - 1.0) * across**j + 1.0 + j * ratio for j in (1, 2, 3))
     h = 1.0 - 2.0 * first * third / (3.0 * second**2)
     p = second / first**2
     tail = (h - 1.0) * (1.0 - 3.0 * h) * p
     middle = 1.0 + h * p * (h - 1.0 - 0.5 * (2.0 - h) * tail)
     power = middle + h * np.sqrt(2.0 * p) * (1.0 + 0.5 * tail) * _ONE_SIDED
     quantile = first * np.maximum(power, 0.0) ** (1.0 / h)
-    return np.asarray(np.where(noise > 0.0, np.sqrt(noise * quantile), np.sqrt(bias_squared)))
+    return np.asarray(np.where(along > 0.0, np.sqrt(along * quantile), np.sqrt(bias_squared)))
 
 
 @cache

@@ -22,11 +22,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import Status
-from subbundle.local.regression import fitted, quadric_sums
-from subbundle.local.settings import COMMON
-from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, NARROWER, SWOLLEN, TANGENTIAL_REACH
-from subbundle.local.walk import (
+from subbundle.local.columns import (
     COLUMNS,
     EFFECTIVE,
     KEPT,
@@ -38,8 +34,13 @@ from subbundle.local.walk import (
     WIDTH,
     compare,
     deviate,
+    multiply,
     scratch,
 )  # fmt: skip
+from subbundle.local.regression import fitted, quadric_sums
+from subbundle.local.settings import COMMON
+from subbundle.local.steps import second_form, shorten, tilt
+from subbundle.local.tuning import FIRST_CUT, NARROWER, SWOLLEN, TANGENTIAL_REACH
 from subbundle.local.windows import gathered, holds, weigh
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
@@ -118,13 +119,16 @@ def _copy(p, frame, other, axes):
 
 @kernel
 def _narrower(tree, found, p, frame, a, stretch, cut, room, spare, raw, near, numbers):
-    """`compare` with the window of `NARROWER` a."""
-    width, bent = NARROWER * a, spare[2]
-    for f in range(6):
-        bent[f, 0] = NARROWER * room[2][f, 0] if f > 2 else 0.0
-    raw, near, count = gathered(tree, found, p, frame, width, stretch, cut + _sag(bent, width, stretch), raw, near)
-    squares = weigh(raw, count, p, frame, p, frame, width, stretch, cut / width, bent, 1.0, near)
-    compare(near, count, 2, room, spare, a, 0.0, squares, COMMON, numbers)
+    """`compare` with the windows of `NARROWER` a."""
+    bent = spare[2]
+    for level in range(2):
+        width = NARROWER[level] * a
+        for f in range(6):
+            bent[f, 0] = NARROWER[level] * room[2][f, 0] if f > 2 else 0.0
+        raw, near, count = gathered(tree, found, p, frame, width, stretch, cut + _sag(bent, width, stretch), raw, near)
+        squares = weigh(raw, count, p, frame, p, frame, width, stretch, cut / width, bent, 1.0, near)
+        compare(near, count, 2, room, spare, a, level, 0.0, squares, COMMON, numbers)
+    multiply(room[6], numbers)
 
 
 @kernel

@@ -13,11 +13,27 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._types import Status
 from subbundle.kernels import normal_area
-from subbundle.local.deviations import deviations
+from subbundle.local.columns import (
+    COLUMNS,
+    EFFECTIVE,
+    KEPT,
+    LOG_ABSOLUTE,
+    LOG_MASS,
+    LOOKED,
+    LOST,
+    NARROW,
+    OFFSET,
+    RESIDUAL,
+    WIDTH,
+    compare,
+    deviate,
+    multiply,
+    scratch,
+)  # fmt: skip
 from subbundle.local.eigen import eigh
 from subbundle.local.gather import ball
-from subbundle.local.moments import TILE, moments, to_frame
-from subbundle.local.regression import ball_sums, fitted, freedom, n_features, quadric_sums
+from subbundle.local.moments import moments, to_frame
+from subbundle.local.regression import ball_sums, fitted, freedom, n_features
 from subbundle.local.settings import COMMON
 from subbundle.local.steps import (
     beside,
@@ -31,33 +47,11 @@ from subbundle.local.steps import (
     shorten,
     tilt,
 )
-from subbundle.local.tuning import FLATNESS, NARROWER
+from subbundle.local.tuning import ENOUGH, FLATNESS, NARROWER
 from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.widths import width_at
 
 _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
-# Places in ``numbers`` of what is written for a row: log mass relative to the typical one, log mass, bandwidth, n_eff,
-# Σ w|e|²/Σ w, length of the last step, the part of the correction for curvature that was made and the square of what
-# was not, and what `deviations` gives: height, slopes, bias, |bias|². Then those of a
-# window narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height, |b'|² of the bias b' = 4/3 (c − c') seen there, bias·b'.
-# Last, how far from where the row began observations could have a weight.
-LOG_MASS, LOG_ABSOLUTE, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, BIAS = range(12)
-LESS_EFFECTIVE, LESS_RESIDUAL, LESS_HEIGHT, LESS_BIAS, MUTUAL, LOOKED, COLUMNS = range(12, 19)
-
-
-@kernel
-def scratch(dim, rank):
-    """Arrays for one row's fit: gram, cross, fit, features, offsets, deviations, bias."""
-    size = n_features(rank)
-    return (
-        np.empty((size, size)),
-        np.empty((size, dim - rank)),
-        np.empty((size, dim - rank)),
-        np.empty((size, TILE)),
-        np.empty((dim, TILE)),
-        np.empty(4),
-        np.empty(dim - rank),
-    )
 
 
 @kernel
@@ -79,7 +73,7 @@ def walk_rows(
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
     errors : int
-        0: no sums for standard errors; 1: those of noise; 2: with the bias in a narrower window.
+        0: no sums for standard errors; 1: those of noise; 2: with the bias in narrower windows.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
         Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.
@@ -179,10 +173,20 @@ def walk_rows(
                         to_frame(near, count, basis[b], 1.0 / bandwidth, cases, room[4])
                     deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers[b])
                 if errors > 1:
-                    width = NARROWER * bandwidth
-                    near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
-                    to_frame(near, count, basis[b], 1.0 / width, cases, room[4])
-                    compare(near, count, rank, room, spare, bandwidth, FLATNESS, squares, cases, numbers[b])
+                    row = numbers[b]
+                    for level in range(2):
+                        # Half of the width has as many neighbours again fewer: where those are too few to count, none.
+                        if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * effective:
+                            break
+                        width = NARROWER[level] * bandwidth
+                        near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
+                        to_frame(near, count, basis[b], 1.0 / width, cases, room[4])
+                        compare(near, count, rank, room, spare, bandwidth, level, FLATNESS, squares, cases, row)
+                    for j in range(dim - rank):
+                        room[6][3, j] = 0.0
+                        for i in range(dim):
+                            room[6][3, j] += (1.0 - row[KEPT]) * bend[i] * basis[b, i, rank + j]
+                    multiply(room[6], row)
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -214,44 +218,6 @@ def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, case
         to_frame(near, count, basis, 1.0 / bandwidth, cases, spare)
     spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, cases, tile, gram, cross)
     return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
-
-
-@kernel
-def deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers):
-    """Write what `deviations` gives into the row ``numbers``, lengths in data units."""
-    gram, _, fit, tile, _, out, bias = room
-    deviations(near, count, rank, gram, fit, errors, cases, tile, out, bias)
-    # An observation of weight v has the noise of v observations averaged.
-    repeated = squares / out[3]
-    numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
-    total = 0.0
-    for j in range(bias.size):
-        total += bias[j] * bias[j]
-    numbers[BIAS] = total * bandwidth * bandwidth
-
-
-@kernel
-def compare(near, count, rank, room, spare, bandwidth, flatness, squares, cases, numbers):
-    """Write what the window ``near``, narrower by `NARROWER`, sees beside the fit in ``room``; ``spare`` is scratch.
-
-    With a bias of the fourth order c − c' = (1 − `NARROWER`⁴) bias.
-    """
-    gram, cross, fit, tile, _, out, less = spare
-    spread = quadric_sums(near, count, rank, cases, tile, gram, cross)
-    mass = gram[0, 0]
-    if not mass > 0.0:
-        return
-    width = NARROWER * bandwidth
-    residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
-    numbers[LESS_EFFECTIVE], numbers[LESS_RESIDUAL] = mass * mass / squares, residual * width * width
-    deviations(near, count, rank, gram, fit, 2, cases, tile, out, less)
-    numbers[LESS_HEIGHT] = out[0] * squares / out[3]
-    own, mutual = 0.0, 0.0
-    for j in range(less.size):
-        change = (bandwidth * room[2][0, j] - width * fit[0, j]) / (1.0 - NARROWER**4)
-        own += change * change
-        mutual += change * bandwidth * room[6][j]
-    numbers[LESS_BIAS], numbers[MUTUAL] = own, mutual
 
 
 @kernel
