@@ -267,7 +267,7 @@ def test_fits_in_a_lattice_do_not_depend_on_what_is_far_away():
         assert np.array_equal(one.forms, other.forms)
         # And it is the same cloud: sums of other order differ by rounding, robust ones by that of single precision.
         usual = fit_local(sb.Cloud(points), asked, 0.08, 2, steps=2, errors="noise", **options)
-        rounding = 6e-8 * 0.08 if options else 1e-12
+        rounding = 4 * 6e-8 * 0.08 if options else 1e-12
         assert np.allclose(one.points, usual.points, rtol=0.0, atol=rounding)
 
 
