@@ -137,4 +137,4 @@ def _frame(points: np.ndarray) -> Any:
         import pandas as pd
     except ImportError:
         return points.tolist()
-    return pd.DataFrame(points, columns=[f"x{i}" for i in range(points.shape[1])])
+    return pd.DataFrame(points, columns=[f"x{i}" for i in range(points.shape[1])]) if points.ndim == 2 else points

@@ -81,6 +81,18 @@ def test_results_too_large_are_refused_before_they_are_made(sphere):
         sb.Chart(sb.bundles.SphereTangent(2), point, radius=1e9)
 
 
+@pytest.mark.parametrize("walk", [sb.carry_to_ridge, sb.ridge_project])
+def test_more_steps_than_any_walk_takes_are_refused(sphere, walk):
+    with pytest.raises(ValueError, match=r"max_steps must be an integer in 1\.\.10000; got 1000000000"):
+        walk(sphere, np.array([[0.0, 0.0, 1.0]]), max_steps=10**9)
+
+
+def test_ragged_rows_on_a_manifold_are_refused_in_words():
+    model = sb.GeodesicDistance(2, space=sb.spaces.Sphere(2))
+    with pytest.raises(ValueError, match="X must be an array; got rows of unequal length"):
+        model.fit([[1.0, 0.0, 0.0], [1.0]])
+
+
 def test_points_out_of_reach_belong_to_no_part(sphere):
     assert sb.connected_parts(sphere).label(np.array([[1e200, 0.0, 0.0]])).tolist() == [-1]
 

@@ -196,7 +196,7 @@ def test_a_closed_gap_and_too_few_rounds_say_so(thick_circle, order):
         (np.zeros((2, 2, 2)), {}, ValueError, "points must be one point or a 2-D array of points; got shape (2, 2, 2)"),
         ([[np.nan, 0.0]], {}, ValueError, "points must be finite; 1 entries are NaN or infinite, first in row 0"),
         ([[1.0, 0.0]], {"tol": 0.0}, ValueError, "tol must be positive and finite; got 0.0"),
-        ([[1.0, 0.0]], {"max_steps": 0}, ValueError, "max_steps must be an integer >= 1; got 0"),
+        ([[1.0, 0.0]], {"max_steps": 0}, ValueError, "max_steps must be an integer in 1..10000; got 0"),
         ([[1.0, 0.0]], {"order": 3}, ValueError, "order must be an integer in 1..2; got 3"),
         ([[1.0, 0.0]], {"order": "2"}, TypeError, "order must be an integer in 1..2; got '2'"),
     ],

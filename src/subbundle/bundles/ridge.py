@@ -84,7 +84,7 @@ def carry_to_ridge(
         reach=full_reach(bundle),
         tol=as_positive(tol, "tol") * bundle.length_scale,
         relative=False,
-        max_steps=as_integer(max_steps, "max_steps", low=1),
+        max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
     )
     found = rest(bundle, start, plan)
     shifts = surroundings_of(bundle).distance(start, found.points)

@@ -104,7 +104,7 @@ def ridge_project(
         reach=_reach(reach, bundle),
         tol=as_positive(tol, "tol") * bundle.length_scale,
         relative=False,
-        max_steps=as_integer(max_steps, "max_steps", low=1),
+        max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
         ladder=ladder,
         wanted=wanted,
         spared=_SPARED if reach is None else 0.0,

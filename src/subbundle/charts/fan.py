@@ -17,7 +17,7 @@ import numpy as np
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import Picture, surroundings_of
-from subbundle.flow.integrate import integrate, most_steps
+from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.start import covectors_from_coordinates
 
 
@@ -91,7 +91,7 @@ def trace(
     for first in range(0, n_steps, stage):
         last = min(first + stage, n_steps)
         times = np.asarray(step * np.arange(last - first + 1), dtype=np.float64)
-        most = int(most_steps(bundle, times[-1]))
+        most = shared_steps(bundle, times[-1], len(going) * -(-n_steps // stage))
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
         end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])

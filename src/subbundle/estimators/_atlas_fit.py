@@ -80,6 +80,8 @@ def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbund
     the frame of ``bundle`` there; and that point."""
     here = atlas.locate(base[None])
     frame = bundle.frame(here.points).vectors[0]
+    if not np.isfinite(frame).all():
+        raise ValueError("base_point must lie near the data, where these have a frame; got one without. Pass None.")
     width = _DIFFERENCE * float(np.median(atlas.radii))
     ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     turn = nearest_frame((ahead - behind) / (2.0 * width))

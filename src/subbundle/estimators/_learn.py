@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from subbundle._types import FloatArray
-from subbundle._validation import as_flag, tabular
+from subbundle._validation import as_flag, readable, tabular
 from subbundle.estimators._checks import check_rank
 from subbundle.estimators._on_manifold import prepare_on_manifold
 from subbundle.estimators._prepare import Prepared, prepare
@@ -20,6 +20,7 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
     """``X`` as rows [n, n_features], by scikit-learn's rules; on ``space`` points [n, *shape] are flattened first."""
     if space is not None:
         check_space(space)
+        X = readable(X, "X")
         if np.ndim(X) == 1 + len(space.shape) > 2:
             X = np.reshape(X, (len(X), -1))
     rows: FloatArray = validate_data(estimator, tabular(X, "X"), dtype=np.float64, **settings)

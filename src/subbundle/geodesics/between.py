@@ -33,7 +33,7 @@ def geodesic_between(
     n_points : int
         Points of the path, both ends included.
     search, tol
-        As in `log`.
+        As in `log`, and so is the cost: on manifolds without closed forms seconds for each row.
 
     See Also
     --------

@@ -124,7 +124,8 @@ def log(
     -----
     A step follows 2k − 1 geodesics per target with the dual search, 2d + 1 with the full one, and there are at most
     twice ``max_iterations`` (two accuracies); a search that has followed geodesics for 30000 evaluations of the field
-    ends with NOT_CONVERGED and the best it has found, on manifolds without closed forms after 3000 in all. On a noisy
+    ends with NOT_CONVERGED and the best it has found, on manifolds without closed forms after 3000 in all: there a
+    target takes up to 13 s, on shapes and rotations, and `progress` shows that something is done. On a noisy
     torus of 5000 points a target took 0.03 s of one processor, and 21 of 24 targets had a geodesic. BFGS takes targets
     one after the other, with half of these evaluations in all.
 
