@@ -18,10 +18,10 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
+from subbundle.local.moments import FAST
 
 # Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
 _PROJECTION_ROUNDS = 12
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
@@ -43,7 +43,7 @@ def _pair(rank, a, b):
     return low * rank - low * (low - 1) // 2 + abs(a - b)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _turned(products, c, tau, rank, size, z, turn):
     """Write ⟨II(τ, e_a), II(τ, τ)⟩ = (A_{II(τ,τ)} τ)_a; returns the square of its length."""
     for a in range(rank):
@@ -63,7 +63,7 @@ def _turned(products, c, tau, rank, size, z, turn):
     return total
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset, small):
     """Project ``point`` to chart ``c``: write its tangent coordinates τ and normal coordinates ``v``; the squared
     distance.
@@ -76,7 +76,7 @@ def project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset,
     return _project(point, bases, spans, products, c, tau.size, z.size, tau, v, z, along, offset, small)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, offset, small):
     dim = point.size
     for j in range(dim):
@@ -114,7 +114,7 @@ def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, off
     return left
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _newton_step(products, c, along, rank, size, z, tau, small, full):
     """Write the step into ``small[k]``; False where the matrix in ``small[:k]`` is not positive."""
     mixed = size - rank
@@ -178,7 +178,7 @@ def normal_rows(tau, products, coordinates):
                 coordinates[c, m, a] = own[a] + v[a] / 6.0
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def exp_chart(bases, spans, products, c, v, tau, z, turn, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and z are left in the scratch."""
     if tau.size == 2:
@@ -187,7 +187,7 @@ def exp_chart(bases, spans, products, c, v, tau, z, turn, point):
         _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, turn, point)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _exp(bases, spans, products, c, v, rank, size, tau, z, turn, point):
     square = 0.0
     for a in range(rank):

@@ -22,6 +22,7 @@ from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray
 from subbundle.local.eigen import eigh
 from subbundle.local.regression import factorise
+from subbundle.local.settings import COMMON
 from subbundle.local.tuning import DRIFT, NARROWER
 
 # Values of ω, from a quarter of the noise to 8 times the longest observation.
@@ -193,7 +194,7 @@ def _diagonal(noise, prior, spare, values, to):
                 left -= noise[i, j] * to[j, c]
             to[i, c] = left / noise[i, i]
     _turn(to, prior, spare)
-    eigh(prior, None, values, spare)
+    eigh(prior, COMMON, values, spare)
     for i in range(3):
         for j in range(3):
             noise[i, j] = to[j, i]
