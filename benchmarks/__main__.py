@@ -1,7 +1,8 @@
 """``python -m benchmarks [name ...]``: run all or the named benchmarks, print their tables, write ``results/``.
 
 ``python -m benchmarks fuzz --minutes 30 --seed 1`` runs the fuzzer for longer, or with other cases;
-``python -m benchmarks scale_out --points 100000000`` a larger scene, and so does ``mesh_tiles``.
+``python -m benchmarks scale_out --points 100000000`` a larger scene, and so does ``mesh_tiles``;
+``python -m benchmarks sensitivity surface`` varies the tuned numbers of that folder.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import time
 from datetime import UTC, datetime
 from importlib import import_module
+from typing import Any
 
 from benchmarks._extras import MissingExtraError
 from benchmarks._machine import describe, source
@@ -19,7 +21,7 @@ NAMES = (
     "startup", "force", "kernels", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "scans", "round_trip", "noisy_distances", "all_pairs", "embedding", "atlas_embedding", "r50", "riemannian",
     "sphere_curves", "tables", "bandwidth", "local_bandwidth", "local_model", "rank", "integrability", "fuzz",
-    "viewer", "small_tables", "scale_out", "mesh_tiles", "mesh_speed",
+    "viewer", "small_tables", "scale_out", "mesh_tiles", "mesh_speed", "sensitivity",
 )  # fmt: skip
 
 
@@ -33,8 +35,12 @@ def main() -> None:
         "--points", type=int, help="size of the scene of scale_out or mesh_tiles (default: 3000000, 2000000)"
     )
     given = parser.parse_args()
-    names = given.names or NAMES
-    options = {key: value for key in ("minutes", "seed", "points") if (value := getattr(given, key)) is not None}
+    names = given.names or [name for name in NAMES if name != "sensitivity"]
+    options: dict[str, Any] = {
+        key: value for key in ("minutes", "seed", "points") if (value := getattr(given, key)) is not None
+    }
+    if names[0] == "sensitivity":
+        names, options["folders"] = names[:1], names[1:]
     if {"minutes", "seed"} & set(options) and list(names) != ["fuzz"]:
         parser.error("--minutes and --seed go with fuzz alone: python -m benchmarks fuzz --minutes 30")
     if "points" in options and list(names) not in (["scale_out"], ["mesh_tiles"]):
