@@ -132,7 +132,7 @@ def test_attributes_go_through_and_outliers_are_shown(tmp_path, capsys):
     said = capsys.readouterr().out
     left_out = int(said.split("left out as outliers: ")[1].split()[0])
     assert 2009 - left_out == len(trimesh.load(tmp_path / "clean.ply").vertices)
-    assert "carried along: colors, intensity" in said
+    assert "attributes kept: colors, intensity" in said
     clean, out = read_scan(tmp_path / "clean.ply"), read_scan(tmp_path / "out.csv")
     kept = np.isin(points[:, 2], clean.attributes["intensity"])
     assert np.array_equal(clean.attributes["intensity"], points[kept, 2])

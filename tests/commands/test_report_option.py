@@ -1,4 +1,4 @@
-"""``--report``: the page of every command says what came in, what was chosen, what came out, and how to do it again."""
+"""``--report``: the page of every command has input, choices, results, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subbundle as sb
 from subbundle.cli import main
 from subbundle.viewer.report import Account, Choice, report
 
-HEADINGS = ("What came in", "What was chosen, and why", "What came out", "Look at it", "How to do it again")
+HEADINGS = ("Input", "Choices and reasons", "Results", "Interactive view", "How to reproduce")
 
 
 @pytest.fixture
@@ -64,4 +64,4 @@ def test_words_are_escaped_and_warnings_stand_first():
     text = report(account, command="subbundle embed '<x>'")
     for tag in ("<b>", "<i>", "<u>", "<x>"):
         assert tag not in text
-    assert text.index("beware of &lt;u&gt;") < text.index("What came in")
+    assert text.index("beware of &lt;u&gt;") < text.index("Input")

@@ -17,7 +17,7 @@ def cells(page):
 
 @pytest.fixture
 def scan(tmp_path):
-    """A sphere without its top, and a clump of outliers above the opening."""
+    """A sphere without its top, and a cluster of outliers above the opening."""
     pytest.importorskip("k3d", reason="needs k3d: pip install -e '.[view]'")
     data = sb.datasets.sphere(4000, noise=0.02, seed=0)
     points = data.points[data.clean[:, 2] < 0.6]
@@ -41,9 +41,9 @@ def test_the_mesh_of_an_open_sphere(scan, tmp_path):
     assert found["attributes"] == "intensity"
     outliers = int(found["outliers"].split()[0])
     assert 15 <= outliers <= 40
-    assert "clump, the largest of 15 around (" in found["outliers"]
+    assert "cluster, the largest of 15 around (" in found["outliers"]
     assert float(found["noise"].split()[0]) == pytest.approx(0.02, rel=0.2)
-    middle, worst = re.match(r"(\S+) in the middle, (\S+) at the worst 5 %", found["standard error"]).groups()
+    middle, worst = re.match(r"median (\S+), 95 % quantile (\S+)", found["standard error"]).groups()
     assert 0.0 < float(middle) < float(worst) < 0.02
 
 
@@ -55,4 +55,4 @@ def test_a_denoised_cloud(scan, tmp_path):
     found = cells(page)
     kept = len((tmp_path / "c.csv").read_text().splitlines()) - 1
     assert found["points"] == f"{kept:,} of {count + 15:,} kept"
-    assert "in the middle" in found["standard error"]
+    assert "median" in found["standard error"]

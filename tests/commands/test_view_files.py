@@ -8,7 +8,7 @@ import pytest
 import subbundle as sb
 from subbundle._progress import Progress
 from subbundle.commands._tables import read_table
-from subbundle.commands._view_files import objects_in, with_job
+from subbundle.commands.view import objects_in, with_job
 
 DATA = sb.datasets.sphere(1500, noise=0.02, seed=0)
 

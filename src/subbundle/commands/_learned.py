@@ -1,26 +1,21 @@
-"""What the commands that learn from a table do first: read it, and fit a model or load one."""
+"""Reading the table that a command learns from, and collecting the warnings of the fit."""
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle import saving
 from subbundle._progress import Progress
-from subbundle._types import FloatArray, SubbundleWarning
-from subbundle.commands._options import check_rows
+from subbundle._types import BoolArray, FloatArray, SubbundleWarning
 from subbundle.commands._tables import read_table
-
-Model = TypeVar("Model")
-# Fraction of the variance in one column, of three or more, that is worth a word; fraction of rows that repeat others.
-_OUTWEIGHS, _REPEATED = 0.9, 0.01
+from subbundle.commands.tuning import DOMINANT_VARIANCE, REPEATED_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +29,13 @@ class Rows:
     complete : [N]
         Which rows of the file these are.
     labels : dict of [N]
-        Columns to carry to the output.
+        Columns to copy to the output.
     notes : list of str
-        What the user should know.
+        Remarks on the table.
     """
 
     values: FloatArray
-    complete: NDArray[np.bool_]
+    complete: BoolArray
     labels: dict[str, NDArray[Any]]
     notes: list[str]
 
@@ -54,7 +49,7 @@ class Rows:
 
 
 def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
-    """The rows of ``options.data`` as the options for columns say."""
+    """The rows of ``options.data`` according to the options for columns."""
     progress.stage(f"reading {options.data}")
     missing = getattr(options, "missing", "refuse")
     table = read_table(
@@ -67,7 +62,7 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
             f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out in silence, "
             f"--categorical {first} to learn from it)"
         )
-    complete: NDArray[np.bool_] = np.asarray(np.isfinite(table.values).all(axis=1))
+    complete: BoolArray = np.asarray(np.isfinite(table.values).all(axis=1))
     if np.isinf(table.values).any():
         raise ValueError(f"every number of {options.data.name} must be finite; some are infinite. Leave them empty.")
     values = table.values[complete]
@@ -87,51 +82,35 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
 
 
 def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]:
-    """What is odd about the columns and rows of a table with names."""
+    """Remarks on the columns and rows of a table with names."""
     if not names:
         return []
     notes = []
     variance = values.var(axis=0)
     heaviest = int(np.argmax(variance))
-    if len(names) > 2 and not standardize and variance[heaviest] > _OUTWEIGHS * variance.sum():
+    if len(names) > 2 and not standardize and variance[heaviest] > DOMINANT_VARIANCE * variance.sum():
         notes.append(
             f"the column {names[heaviest]} holds {variance[heaviest] / variance.sum():.0%} of the variance, and its "
             "units decide nearly everything: write --standardize to give all columns the same weight"
         )
     repeated = len(values) - len(np.unique(values, axis=0))
-    if repeated > _REPEATED * len(values):
+    if repeated > REPEATED_ROWS * len(values):
         notes.append(f"{repeated} of {len(values)} rows repeat another one exactly")
     return notes
 
 
+def check_rows(rows: list[int], count: int, name: str) -> None:
+    """Raise when a row does not exist."""
+    wrong = [row for row in rows if not 0 <= row < count]
+    if wrong:
+        raise ValueError(f"{name} must name rows 0..{count - 1} of the data; got {wrong[0]}.")
+
+
 @contextmanager
-def unwarned() -> Iterator[None]:
-    """For what is said again in a summary."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SubbundleWarning)
-        yield
-
-
-def fitted_or_loaded(
-    options: argparse.Namespace,
-    values: FloatArray,
-    progress: Progress,
-    kind: type[Model],
-    make: Callable[[FloatArray | None], Any],
-) -> Model:
-    """The model of ``--model``, or ``make(base point or None)`` fitted to ``values`` [n, d]."""
-    if options.model is not None:
-        progress.stage(f"loading {options.model}")
-        model = saving.load(options.model)
-        if not isinstance(model, kind):
-            held = type(model).__name__
-            raise ValueError(f"{options.model} must hold a model of the kind {kind.__name__}; it holds a {held}.")
-        return model
-    base = None
-    if options.base_row is not None:
-        check_rows([options.base_row], len(values), "--base-row")
-        base = values[options.base_row]
-    count = "" if options.dim == "auto" else f"{options.dim} "
-    progress.stage(f"learning {count}coordinates from {values.shape[0]} rows of {values.shape[1]} features")
-    fitted: Model = make(base).fit(values)
-    return fitted
+def collected() -> Iterator[list[str]]:
+    """The messages of the warnings issued inside, each once; the list is filled at the end."""
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SubbundleWarning)
+        yield messages
+    messages += dict.fromkeys(str(warning.message) for warning in caught)

@@ -1,4 +1,4 @@
-"""What the commands that take scans share: several files with their transforms, crop, units, and clouds written out."""
+"""What the commands on scans share: reading several files with their poses, writing clouds, normals, outliers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
+from subbundle.commands.tuning import VOTING_VOXEL
 from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
 from subbundle.io import read_points, write_ply
 from subbundle.scans import Scan, join_scans, read_scan
+from subbundle.surface.orient import orient
+from subbundle.surface.seeds import Seeds
+from subbundle.surface.voxels import voxel_keys
 
 _COLOURS = ("red", "green", "blue")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was read: the scan, in the wanted unit; what to call it; what is to be known; and the unit, if known."""
+    """The scan that was read, in the wanted unit; its title; remarks; and the unit, if known."""
 
     scan: Scan
     title: str
@@ -33,18 +40,18 @@ class Given:
 
     @property
     def comments(self) -> list[str]:
-        """What is written into the header of a file."""
+        """Lines for the header of a file."""
         return [f"unit {self.unit}"] if self.unit else []
 
 
 def read_given(options: argparse.Namespace, progress: Progress, dim: int | None, *, table: bool = False) -> Given:
-    """The scans of ``options``, each where its transform puts it, joined, cropped and scaled.
+    """The scans of ``options``, each moved by its transform, joined, cropped and scaled.
 
     With ``table`` any rows of numbers will do, as `denoise` takes them.
     """
     notes = []
     scans = []
-    for path, matrix in _places(options.scans, options.transform or []):
+    for path, matrix in _posed(options.scans, options.transform or []):
         progress.stage(f"reading {path}")
         scan = _read_any(path) if table else read_scan(path, dim)
         if matrix is not None:
@@ -60,8 +67,8 @@ def read_given(options: argparse.Namespace, progress: Progress, dim: int | None,
     if options.no_normals:
         scan = replace(scan, normals=None)
     if options.crop is not None:
-        scan, words = _cropped(scan, options.crop)
-        notes.append(words)
+        scan, note = _cropped(scan, options.crop)
+        notes.append(note)
     unit, factor = options.units or ("", 1.0)
     if factor != 1.0:
         scan = replace(scan, points=factor * scan.points)
@@ -73,21 +80,21 @@ def read_given(options: argparse.Namespace, progress: Progress, dim: int | None,
     return Given(scan, title, notes, unit)
 
 
-def _places(files: Sequence[Path], transforms: Sequence[str]) -> list[tuple[Path, FloatArray | None]]:
-    """The scans that ``files`` are or list, and the matrix of each, or None."""
+def _posed(files: Sequence[Path], transforms: Sequence[str]) -> list[tuple[Path, FloatArray | None]]:
+    """The scans that ``files`` are or list, and the pose of each, or None."""
     if transforms and len(transforms) != len(files):
         raise ValueError(
             f"--transform must be given once for every scan, {len(files)} times; it was given {len(transforms)} times. "
             "Write --transform identity for a scan that stays where it is."
         )
-    places: list[tuple[Path, FloatArray | None]] = []
+    posed: list[tuple[Path, FloatArray | None]] = []
     for path, name in zip(files, transforms or ["identity"] * len(files), strict=True):
         matrix = None if name == "identity" else read_matrix(Path(name))
         if path.suffix.lower() != LIST_SUFFIX:
-            places.append((path, matrix))
+            posed.append((path, matrix))
             continue
-        places += [(scan, own if matrix is None else matrix @ own) for scan, own in read_list(path)]
-    return places
+        posed += [(scan, own if matrix is None else matrix @ own) for scan, own in read_list(path)]
+    return posed
 
 
 def _read_any(path: Path) -> Scan:
@@ -138,7 +145,7 @@ def write_cloud(
     path: Path, points: FloatArray, normals: FloatArray | None, attributes: Mapping[str, NDArray[Any]],
     comments: Sequence[str],
 ) -> None:  # fmt: skip
-    """Write points with all that belongs to them: .ply, or a table with columns x1, x2, … and the others by name."""
+    """Write points with normals and attributes: .ply, or a table with columns x1, x2, … and the others by name."""
     if path.suffix.lower() == ".ply":
         if points.shape[1] != 3:
             raise ValueError(
@@ -159,3 +166,53 @@ def write_cloud(
         names = _COLOURS if name == "colors" else [f"{name}_{i}" for i in range(values.shape[1])]
         columns |= dict(zip(names, values.T, strict=True))
     write_table(path, columns)
+
+
+def turned(
+    points: FloatArray, normals: FloatArray, bandwidth: float, given: FloatArray | None = None
+) -> tuple[FloatArray, bool]:
+    """Unit ``normals`` [n, 3] with signs that agree between neighbours, outward; and whether all do.
+
+    With normals ``given`` by the scanner each takes the sign of its point's, or of the nearest that has one. Without,
+    one point per voxel takes part in the votes of `surface.orient`, and the others follow the nearest of these.
+    """
+    agreed = True
+    if given is not None:
+        known = np.flatnonzero(given.any(axis=1))
+        reference = given[known[cKDTree(points[known]).query(points)[1]]]
+    else:
+        good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
+        if len(good) == 0:
+            return normals, False
+        side = VOTING_VOXEL * bandwidth
+        some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
+        ones = np.ones(len(some))
+        found = orient(Seeds(points[some], normals[some], ones, ones), side)
+        agreed = found.orientable
+        reference = (normals[some] * found.signs[:, None])[cKDTree(points[some]).query(points)[1]]
+    flip = np.sum(normals * reference, axis=1, keepdims=True) < 0.0
+    return np.where(flip, -normals, normals), agreed
+
+
+def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:
+    """A line about the outliers ``points`` [n, d] of ``n_all``: how many, and `clusters`."""
+    if len(points) == 0:
+        return "none"
+    return f"{len(points)} of {n_all} points ({len(points) / n_all:.2%}), {clusters(points, reach)}"
+
+
+def clusters(points: FloatArray, reach: float) -> str:
+    """How ``points`` [n, d] are grouped, by single linkage up to ``reach``, and where the largest group lies."""
+    n = len(points)
+    pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs), dtype=np.int8), pairs.T), shape=(n, n))
+    count, group = connected_components(graph, directed=False)
+    sizes = np.bincount(group, minlength=count)
+    single = int(np.sum(sizes == 1))
+    if single == n:
+        return "all isolated"
+    largest = points[group == int(np.argmax(sizes))]
+    centre = ", ".join(f"{value:.4g}" for value in largest.mean(axis=0))
+    found = count - single
+    rest = f"{single} isolated and " if single else ""
+    return f"{rest}{found} cluster{'s' * (found > 1)}, the largest of {len(largest)} around ({centre})"

@@ -77,14 +77,17 @@ def read_table(
             numbers[name] = column.astype(np.float64)
     left_out = [name for name in used if name not in numbers and name not in categorical]
     if not numbers:
-        raise ValueError(
-            f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers."
-        )
+        raise no_numbers(path, columns)
     values = np.column_stack(list(numbers.values()))
     if not missing:
         _check_missing(path, numbers)
         values = as_points(values, path.name)
     return Table(values, left_out, list(numbers), labels)
+
+
+def no_numbers(path: Path, columns: Mapping[str, Any]) -> ValueError:
+    """The error for a table without numbers."""
+    return ValueError(f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers.")
 
 
 def _check_names(option: str, names: Sequence[str], columns: Mapping[str, Any]) -> None:

@@ -1,99 +1,157 @@
-"""``subbundle embed data.csv -o coords.csv``: coordinates of a user's own table."""
+"""``subbundle embed``: coordinates for the rows of a table, by an atlas of many charts or by one chart."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from subbundle.commands._options import add_columns, add_learning, bandwidth, dimension
-from subbundle.commands._report import add_report, check_report
-from subbundle.commands._scale_out import add_scale_out, is_asked_for, offer_pieces
+import numpy as np
 
-HELP = "give every row of a table its coordinates on the submanifold through the middle of the data"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``embed``."""
-    add_learning(parser)
-    add_columns(parser, missing=("refuse", "drop", "local"))
-    parser.add_argument(
-        "--label", default=None, metavar="NAME", help="column to carry to the output and the colours, not to learn from"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=None, metavar="FILE",
-        help=".csv, .npy or .parquet (default: DATA-coordinates.csv); a folder for tables larger than memory",
-    )  # fmt: skip
-    parser.add_argument(
-        "--dim", type=dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
-    )
-    parser.add_argument(
-        "--method",
-        choices=("atlas", "chart"),
-        default=None,
-        help="an atlas of many small charts for the whole shape (default), or one chart from a base point",
-    )
-    parser.add_argument(
-        "--figure", type=Path, default=None, metavar="FILE", help="with --method atlas: also draw the coordinates"
-    )
-    parser.add_argument(
-        "--radius", type=bandwidth, default="auto", help="largest distance from the base point, or auto (default)"
-    )
-    parser.add_argument(
-        "--base-row",
-        type=int,
-        default=None,
-        metavar="ROW",
-        help="row to start from, counted from 0 (default: a central one)",
-    )
-    parser.add_argument(
-        "--nan", action="store_true", help="NaN, not the nearest border point, for rows that are not reached"
-    )
-    parser.add_argument("--save", type=Path, default=None, metavar="MODEL", help="also write the fitted model, .npz")
-    parser.add_argument(
-        "--model", type=Path, default=None, metavar="MODEL", help="use this saved model instead of fitting one"
-    )
-    add_scale_out(parser)
-    add_report(parser)
+from subbundle import saving
+from subbundle._progress import Progress
+from subbundle._types import FloatArray, Status, count_statuses
+from subbundle.commands._learned import Rows, check_rows, collected, read_rows
+from subbundle.commands._pieces import embed_pieces, is_asked_for, offer_pieces
+from subbundle.commands._reports import account_of_embedding, check_report, write_report
+from subbundle.commands._tables import check_output, write_table
+from subbundle.embedding_figure import draw_embedding
+from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
+from subbundle.estimators.atlas_messages import fit_message
+from subbundle.plot import require_matplotlib
 
 
 def run(options: argparse.Namespace) -> None:
-    """Coordinates by the chosen method, or by that of the saved model."""
+    """Read, fit or load, locate, write and report."""
+    saved: Any = None if options.model is None else saving.load(options.model)
+    kind = _kind(options, saved)
+    if saved is not None and not isinstance(saved, kind):
+        raise ValueError(
+            f"{options.model} must hold a model of the kind {kind.__name__}; it holds a {type(saved).__name__}."
+        )
     if is_asked_for(options):
-        from subbundle.commands._embed_pieces import run_pieces
-
-        run_pieces(options, _method(options))
+        embed_pieces(options, new_model(kind, options) if saved is None else saved)
         return
+    _check(options, kind)
+    progress = Progress()
+    rows = read_rows(options, progress)
+    values = rows.values
+    with collected():  # the report below repeats what matters
+        model = _fitted(options, kind, values, progress) if saved is None else saved
+        progress.stage("locating the rows")
+        found = model.locate(values).as_dict()
+    _write(options.output, rows, found)
+    print("\n".join((_about_atlas if kind is AtlasEmbedding else _about_chart)(model, values, found)))
+    for note in rows.notes:
+        print(f"note: {note}")
+    print(f"wrote {options.output}")
+    whole = np.isfinite(values).all(axis=1)
+    if options.figure is not None:
+        labels = next((column[rows.complete][whole] for column in rows.labels.values()), None)
+        draw_embedding(model, values[whole], options.figure, labels=labels)
+        print(f"wrote {options.figure}")
+    if options.save is not None:
+        print(f"wrote {saving.save(model, options.save)}")
+    if options.report is not None:
+        write_report(options, account_of_embedding(options.data, model, values, found), model, values[whole])
+
+
+def _kind(options: argparse.Namespace, saved: Any) -> type[Any]:
+    """The class of the estimator: that of ``--method``, of the ``saved`` model, or an atlas."""
+    kinds = {"atlas": AtlasEmbedding, "chart": PrincipalSubmanifold}
+    if options.method is None:
+        return PrincipalSubmanifold if isinstance(saved, PrincipalSubmanifold) else AtlasEmbedding
+    return kinds[options.method]
+
+
+def _check(options: argparse.Namespace, kind: type[Any]) -> None:
+    """Raise, before any work is done, on options that cannot be followed."""
     check_report(options.report)
     offer_pieces([options.data], "embed", table=True)
     if options.output is None:
         options.output = Path(f"{options.data.stem}-coordinates.csv")
+    check_output(options.output)
     if options.standardize and (options.save is not None or options.model is not None):
         raise ValueError(
             "--standardize cannot go with --save or --model: a model does not keep the scales. Standardize the table "
             "first, or save a scikit-learn pipeline from Python."
         )
-    method = _method(options)
-    if method == "chart" and options.missing == "local":
-        raise ValueError(
-            "--missing local belongs to --method atlas; one chart needs complete rows. Write --missing drop to leave "
-            "the others out."
-        )
-    if method == "atlas":
-        from subbundle.commands._embed_atlas import run_atlas
+    if kind is PrincipalSubmanifold:
+        if options.missing == "local":
+            raise ValueError(
+                "--missing local belongs to --method atlas; one chart needs complete rows. Write --missing drop to "
+                "leave the others out."
+            )
+        if options.figure is not None:
+            raise ValueError("--figure belongs to --method atlas. Leave it out, or write --report page.html.")
+        return
+    if options.figure is not None:
+        require_matplotlib()
+        if options.figure.suffix.lower() != ".png":
+            raise ValueError(f"--figure must end in .png; got {options.figure.name!r}.")
+    for given, name in ((options.radius != "auto", "--radius"), (options.raw, "--raw")):
+        if given:
+            raise ValueError(
+                f"{name} belongs to --method chart; an atlas covers all of the data, denoised. Leave it out."
+            )
 
-        run_atlas(options)
-    else:
-        from subbundle.commands._embed_chart import run_chart
 
-        run_chart(options)
+def new_model(kind: type[Any], options: argparse.Namespace, base: FloatArray | None = None) -> Any:
+    """The estimator of the class ``kind`` that the options describe."""
+    common = {"bandwidth": options.bandwidth, "outside": "nan" if options.nan else "nearest", "n_jobs": options.jobs}
+    if kind is AtlasEmbedding:
+        missing = "local" if options.missing == "local" else "raise"
+        return AtlasEmbedding(options.dim, base_point=base, missing=missing, **common)
+    start = "frechet" if base is None else base
+    return PrincipalSubmanifold(options.dim, base_point=start, radius=options.radius, denoise=not options.raw, **common)
 
 
-def _method(options: argparse.Namespace) -> str:
-    if options.method is not None:
-        return str(options.method)
-    if options.model is None:
-        return "atlas"
-    from subbundle import saving
-    from subbundle.estimators import PrincipalSubmanifold
+def _fitted(options: argparse.Namespace, kind: type[Any], values: FloatArray, progress: Progress) -> Any:
+    """A new model of ``values`` [n, d]."""
+    base = None
+    if options.base_row is not None:
+        check_rows([options.base_row], len(values), "--base-row")
+        base = values[options.base_row]
+    count = "" if options.dim == "auto" else f"{options.dim} "
+    progress.stage(f"learning {count}coordinates from {values.shape[0]} rows of {values.shape[1]} features")
+    return new_model(kind, options, base).fit(values)
 
-    return "chart" if isinstance(saving.load(options.model), PrincipalSubmanifold) else "atlas"
+
+def _write(path: Path, rows: Rows, found: dict[str, Any]) -> None:
+    """Write what was ``found`` of the rows, by columns; NaN and a status for rows that were left out."""
+    coordinates = found["coordinates"]
+    columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
+    columns |= {name: column for name, column in found.items() if name not in ("coordinates", "label", "status")}
+    filled = {name: rows.everywhere(column, np.nan) for name, column in columns.items()}
+    if "label" in found:
+        filled["part"] = rows.everywhere(found["label"].astype(np.int64), -1)
+    filled["status"] = rows.everywhere(found["status"].astype(np.int64), int(Status.NOT_FINITE))
+    write_table(path, {**filled, **rows.labels})
+
+
+def _about_atlas(model: AtlasEmbedding, values: FloatArray, found: dict[str, Any]) -> list[str]:
+    count = model.n_denoising_neighbors_
+    averaged = f"rows averaged over {count}" if count else "rows as they are"
+    distortion, message = found["distortion"], fit_message(model)
+    return [
+        f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} principal components kept",
+        f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {model.n_neighbors_} neighbours each, "
+        f"{averaged}; residual {np.mean(found['residual']):.4g} on average",
+        f"charts contradict each other by {model.alignment_residual_:.2%} of their size; distortion "
+        f"{np.mean(distortion):.3g} on average, {np.max(distortion):.3g} at most",
+        model.quality_.sentence(),
+        f"inside the charts: {np.mean(found['status'] == Status.OK):.1%} of the rows, in "
+        f"{model.n_connected_components_} connected component(s)",
+        *([f"note: {message}"] if message else []),
+    ]
+
+
+def _about_chart(model: PrincipalSubmanifold, values: FloatArray, found: dict[str, Any]) -> list[str]:
+    status = found["status"]
+    return [
+        f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise",
+        f"dimension {model.n_components_}, bandwidth {model.bandwidth_:.4g}, radius {model.radius_:.4g}, "
+        f"residual {np.nanmean(found['residual']):.4g} on average",
+        f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows",
+        *(f"  {message}: {count}" for message, count in count_statuses(status[status != Status.OK]).items()),
+    ]

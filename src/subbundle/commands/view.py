@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 import argparse
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from subbundle.commands._options import positive_integer
+import numpy as np
+import trimesh
 
-HELP = "look at clouds, meshes, tables and saved models in the browser, or as one HTML file"
-JOBS = ("reconstruct", "embed", "denoise", "diagnose")
+from subbundle import saving
+from subbundle._progress import Progress
+from subbundle._types import FloatArray
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.ridge_project import ridge_project
+from subbundle.cloud import Cloud
+from subbundle.commands._tables import no_numbers, read_columns
+from subbundle.diagnostics import diagnose
+from subbundle.estimators import AtlasEmbedding
+from subbundle.io import MESH_SUFFIXES, read_points
+from subbundle.scans import Scan, read_scan
+from subbundle.selection import choose_bandwidth
+from subbundle.surface.reconstruct import reconstruct
+from subbundle.triangles.mesh import Mesh
+from subbundle.viewer.front import view
+from subbundle.viewer.page import library
+
+# Columns that are coordinates where a table has them; all others can colour.
+_COORDINATES = (
+    ("x", "y", "z"),
+    ("x", "y"),
+    ("coordinate_1", "coordinate_2", "coordinate_3"),
+    ("coordinate_1", "coordinate_2"),
+)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``view``."""
-    parser.add_argument(
-        "files", type=Path, nargs="+", metavar="FILE",
-        help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .npy, .parquet), a saved "
-        "model or mesh (.npz); a table beside a model is placed by the model",
-    )  # fmt: skip
-    parser.add_argument(
-        "--run",
-        choices=JOBS,
-        default=None,
-        dest="first",
-        help="do this with the points first, and show what came out beside them",
-    )
-    parser.add_argument("--color", default=None, metavar="NAME", help="column or quantity that colours at first")
-    parser.add_argument(
-        "--image-shape", type=_shape, default=None, metavar="HxW", help="columns are the pixels of pictures, like 28x28"
-    )
-    parser.add_argument("--html", type=Path, default=None, metavar="FILE", help="write one offline page instead")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: any free one)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
-    parser.add_argument("--jobs", type=positive_integer, default=None, metavar="N", help="threads (default: all cores)")
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Named objects, rows for a model, columns that colour the first, scans, and what would hide the rest."""
+
+    named: dict[str, Any]
+    rows: FloatArray | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    scans: Mapping[str, Scan] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, run the job if one is asked for, and show or write."""
-    from subbundle._progress import Progress
-    from subbundle.commands._view_files import objects_in, with_job
-    from subbundle.viewer.front import view
-    from subbundle.viewer.page import library
-
     library()  # what the page draws with, before any work is done
     if options.html is not None and options.html.suffix.lower() != ".html":
         raise ValueError(f"--html must end in .html; got {options.html.name!r}.")
@@ -68,14 +77,110 @@ def run(options: argparse.Namespace) -> None:
     server.wait()
 
 
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"must be a port number in 0..65535; got {text!r}")
-    return int(text)
+def objects_in(files: Sequence[Path]) -> Objects:
+    """What ``files`` hold. A table beside one saved model is placed by that model."""
+    named: dict[str, Any] = {}
+    columns: dict[str, Mapping[str, Any]] = {}
+    scans: dict[str, Scan] = {}
+    for path in files:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+        name = path.name if path.name not in named else str(path)
+        held = _read(path)
+        if isinstance(held, Scan):
+            scans[name], held = held, (held.points, held.attributes)
+        named[name], columns[name] = held
+    models = [name for name, thing in named.items() if hasattr(thing, "get_params")]
+    tables = [name for name, thing in named.items() if isinstance(thing, np.ndarray)]
+    if len(models) == 1 and len(tables) == 1 and len(named) == 2:
+        rows, wanted = named[tables[0]], named[models[0]].n_features_in_
+        if rows.shape[1] != wanted:
+            raise ValueError(f"{tables[0]} must have the {wanted} features of {models[0]}; it has {rows.shape[1]}.")
+        return Objects({models[0]: named[models[0]]}, rows, columns[tables[0]])
+    first = next(iter(named))
+    return Objects(named, None, columns[first], scans)
 
 
-def _shape(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise argparse.ArgumentTypeError(f"must be height x width like 28x28; got {text!r}")
-    return int(parts[0]), int(parts[1])
+def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
+    """``objects`` and what ``job`` makes of the first cloud among them."""
+    found = next((name for name, thing in objects.named.items() if isinstance(thing, np.ndarray)), None)
+    if found is None:
+        raise ValueError(f"--run {job} needs points; {', '.join(objects.named)} holds none.")
+    points = objects.named[found]
+    progress.stage(f"{job}: {len(points)} points")
+    if job == "embed":
+        model = AtlasEmbedding("auto", n_jobs=n_jobs).fit(points)
+        return replace(objects, named={found: model}, rows=points)
+    if job == "reconstruct":
+        scan = objects.scans.get(found, Scan(points, {}, 0))
+        normals = scan.normals if points.shape[1] == 3 else None
+        made: Any = reconstruct(
+            points, normals=normals, attributes=scan.attributes, progress=progress.stage, n_jobs=n_jobs
+        )
+    elif job == "diagnose":
+        made = diagnose(points, n_jobs=n_jobs)
+    else:
+        made = _denoised(points, n_jobs)
+    return replace(objects, named={**objects.named, job: made}, hidden=() if job == "diagnose" else (found,))
+
+
+def _denoised(points: FloatArray, n_jobs: int | None) -> FloatArray:
+    cloud = Cloud(points)
+    width = choose_bandwidth(cloud, 2, n_jobs=n_jobs).bandwidth
+    return ridge_project(PrincipalSubbundle(cloud, 2, width, n_jobs=n_jobs), points).points
+
+
+def _read(path: Path) -> Scan | tuple[Any, Mapping[str, Any]]:
+    """The scan in a file, or another object and columns that can colour it."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        held = _read_npz(path)
+        if held is not None:
+            return held, {}
+    if suffix in (".csv", ".parquet"):
+        return _read_columns(path)
+    if suffix == ".npy":
+        return read_points(path), {}
+    if suffix in MESH_SUFFIXES:
+        mesh = _read_mesh(path)
+        if mesh is not None:
+            return mesh, {}
+    return read_scan(path)
+
+
+def _read_npz(path: Path) -> Any:
+    """A saved mesh or a saved model; None for arrays with points."""
+    with open(path, "rb") as stream:
+        names = set(zipfile.ZipFile(stream).namelist()) if zipfile.is_zipfile(stream) else set()
+    if not {"vertices.npy", "faces.npy"} <= names:
+        return saving.load(path) if not names or "description.npy" in names else None
+    with np.load(path, allow_pickle=False) as held:
+        return Mesh(np.asarray(held["vertices"], dtype=np.float64), np.asarray(held["faces"], dtype=np.int64))
+
+
+def _read_mesh(path: Path) -> Mesh | None:
+    """The mesh in a file; None when it holds points without faces, or nothing that can be read here."""
+    try:
+        loaded: Any = trimesh.load(path, process=False, force="mesh")
+    except Exception:  # parsers fail in many ways; the reader of scans reports what is wrong
+        return None
+    if not len(getattr(loaded, "faces", ())):
+        return None
+    colours = getattr(loaded.visual, "vertex_colors", None) if loaded.visual.kind == "vertex" else None
+    attributes = {} if colours is None else {"colours": np.asarray(colours, dtype=np.uint8)[:, :3]}
+    return Mesh(
+        np.asarray(loaded.vertices, dtype=np.float64), np.asarray(loaded.faces, dtype=np.int64), None, attributes
+    )
+
+
+def _read_columns(path: Path) -> tuple[FloatArray, Mapping[str, Any]]:
+    """Coordinates and the other columns of a table."""
+    columns = read_columns(path)
+    numbers = [name for name, column in columns.items() if column.dtype.kind in "fiub"]
+    lower = {name.strip().lower(): name for name in numbers}
+    chosen = next((names for names in _COORDINATES if all(name in lower for name in names)), None)
+    coordinates = [lower[name] for name in chosen] if chosen is not None else numbers
+    if not coordinates:
+        raise no_numbers(path, columns)
+    others = {name: column for name, column in columns.items() if name not in coordinates}
+    return np.column_stack([columns[name].astype(np.float64) for name in coordinates]), others

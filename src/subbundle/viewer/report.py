@@ -1,4 +1,4 @@
-"""A page about one piece of work: what came in, what was chosen and why, what came out, and how to do it again."""
+"""A page about one piece of work: input, choices and reasons, results, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STYLE = """
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something that was settled: its name, the value, and why."""
+    """A setting: its name, the value, and the reason."""
 
     name: str
     value: str
@@ -44,13 +44,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a piece of work was.
+    """Input, choices, results and warnings of a piece of work.
 
     Attributes
     ----------
     title : str
     came_in, found : sequence of (str, str)
-        What was given, and what came out, in words.
+        Input and results: names and values.
     chosen : sequence of Choice
     warnings : sequence of str
     figures : sequence of (str, Matplotlib figure)
@@ -67,24 +67,24 @@ class Account:
 def report(account: Account, view: View | None = None, *, command: str = "") -> str:
     """The page about ``account`` as one self-contained HTML document, with the interactive ``view`` inside.
 
-    ``command`` is what to type to get the same again; the versions it was done with are added.
+    ``command`` is what to type to reproduce it; the versions of the packages are added.
     """
     head = f"<h1>{escape(account.title)}</h1>" + _warnings(account.warnings)
-    head += _section("What came in", _rows(account.came_in))
+    head += _section("Input", _rows(account.came_in))
     if account.chosen:
-        head += _section("What was chosen, and why", _rows([(c.name, c.value, c.why) for c in account.chosen]))
+        head += _section("Choices and reasons", _rows([(c.name, c.value, c.why) for c in account.chosen]))
     if account.found:
-        head += _section("What came out", _rows(account.found))
+        head += _section("Results", _rows(account.found))
     tail = "".join(_figure(title, figure) for title, figure in account.figures)
     tail = _section("Figures", tail) if tail else ""
-    tail += _section("How to do it again", (f"<pre>{escape(command)}</pre>" if command else "") + _versions())
+    tail += _section("How to reproduce", (f"<pre>{escape(command)}</pre>" if command else "") + _versions())
     if view is None:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             f"<title>{escape(account.title)}</title><style>{_STYLE}</style></head>"
             f'<body class="sb-page">{head}{tail}</body></html>\n'
         )
-    head += "<h2>Look at it</h2>"
+    head += "<h2>Interactive view</h2>"
     quiet = '<p class="quiet">Click two points for the path between them; shift-drag selects.</p>'
     return page_of(
         *view.packed(), style_more=_STYLE, before=f'<div class="sb-page">{head}', after=f"{quiet}{tail}</div>"
@@ -107,7 +107,7 @@ def _warnings(warnings: Sequence[str]) -> str:
     if not warnings:
         return '<p class="fine">No warnings.</p>'
     listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings))
-    return f'<div class="careful"><strong>What to know</strong><ul>{listed}</ul></div>'
+    return f'<div class="careful"><strong>Warnings</strong><ul>{listed}</ul></div>'
 
 
 def _figure(title: str, figure: Any) -> str:
