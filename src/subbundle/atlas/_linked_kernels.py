@@ -85,8 +85,9 @@ def _linked(closest, c, link_starts, links):
 
 @kernel
 def straighten(
-    bases, spans, products, link_starts, links, radii, starts, ends, start_charts, end_charts, rows, before, lengths
-):
+    bases, spans, products, cases, link_starts, links, radii, starts, ends, start_charts, end_charts, rows, before,
+    lengths,
+):  # fmt: skip
     """Write the lengths [P] of straightened paths from ``starts`` to ``ends`` [P, D].
 
     ``before[rows[p]]`` [M] is the tree of shortest paths from the chart ``start_charts[p]``; −9999 where there is none.
@@ -109,19 +110,21 @@ def straighten(
             moved = 0.0
             for i in range(1, count - 1):
                 c = charts[i]
-                _log(nodes, i - 1, bases, spans, products, c, scratch, first)
-                _log(nodes, i + 1, bases, spans, products, c, scratch, second)
+                _log(nodes, i - 1, bases, spans, products, cases, c, scratch, first)
+                _log(nodes, i + 1, bases, spans, products, cases, c, scratch, second)
                 moved = max(moved, _toward(
-                    bases, spans, products, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle,
-                    here,
+                    bases, spans, products, cases, link_starts, links, radii, nodes, charts, i, scratch, first, second,
+                    middle, here,
                 ))  # fmt: skip
             if moved <= _SETTLED:
                 break
-        lengths[p] = _length(nodes, charts, count, bases, spans, products, scratch, first, second)
+        lengths[p] = _length(nodes, charts, count, bases, spans, products, cases, scratch, first, second)
 
 
 @kernel
-def _toward(bases, spans, products, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here):
+def _toward(
+    bases, spans, products, cases, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here
+):
     """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
 
     Returns how far it went, in radii.
@@ -129,12 +132,12 @@ def _toward(bases, spans, products, link_starts, links, radii, nodes, charts, i,
     rank, dim = first.size, nodes.shape[1]
     c = charts[i]
     point, tau, z, turn, _, _ = scratch
-    _log(nodes, i, bases, spans, products, c, scratch, here)
+    _log(nodes, i, bases, spans, products, cases, c, scratch, here)
     share = 1.0
     for _ in range(_TRIES):
         for a in range(rank):
             middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
-        exp_chart(bases, spans, products, c, middle, tau, z, turn, point)
+        exp_chart(bases, spans, products, cases, c, middle, tau, z, turn, point)
         chart, away = _nearest(bases, link_starts, links, c, point)
         if away <= (_WITHIN * radii[chart]) ** 2:
             step = 0.0
@@ -182,29 +185,29 @@ def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, n
 
 
 @kernel
-def _length(nodes, charts, count, bases, spans, products, scratch, first, second):
+def _length(nodes, charts, count, bases, spans, products, cases, scratch, first, second):
     """Length of a path, each piece the mean of what the charts at its ends make of it."""
     total = 0.0
     for i in range(count - 1):
-        total += 0.5 * _piece(nodes, i, charts[i], bases, spans, products, scratch, first, second)
-        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, spans, products, scratch, first, second)
+        total += 0.5 * _piece(nodes, i, charts[i], bases, spans, products, cases, scratch, first, second)
+        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, spans, products, cases, scratch, first, second)
     return total
 
 
 @kernel
-def _log(nodes, i, bases, spans, products, c, scratch, v):
+def _log(nodes, i, bases, spans, products, cases, c, scratch, v):
     """Normal coordinates of node ``i`` in chart ``c``."""
     point, tau, z, along, offset, small = scratch
     for j in range(point.size):
         point[j] = nodes[i, j]
-    project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset, small)
+    project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, offset, small)
 
 
 @kernel
-def _piece(nodes, i, c, bases, spans, products, scratch, first, second):
+def _piece(nodes, i, c, bases, spans, products, cases, scratch, first, second):
     """Distance between nodes i and i + 1 in chart ``c``."""
-    _log(nodes, i, bases, spans, products, c, scratch, first)
-    _log(nodes, i + 1, bases, spans, products, c, scratch, second)
+    _log(nodes, i, bases, spans, products, cases, c, scratch, first)
+    _log(nodes, i + 1, bases, spans, products, cases, c, scratch, second)
     total = 0.0
     for a in range(first.size):
         total += (first[a] - second[a]) ** 2

@@ -26,6 +26,7 @@ from subbundle.charts.base import InvertibleChart
 from subbundle.charts.chart_list import ChartList
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.directions import directions
+from subbundle.local.settings import ALL, COMMON, Cases
 
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")
 # Circles of points on which the domain is sampled, and directions on each per dimension of the chart.
@@ -183,10 +184,11 @@ class QuadraticCharts(ChartList):
         return int(self.frames.shape[2])
 
     @cached_property
-    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """μ_j [m, dim], W_j = (II_j, F_j) [m, w, dim] and W_j W_jᵀ [m, w, w], as the kernels read them."""
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, Cases]:
+        """μ_j [m, dim], W_j = (II_j, F_j) [m, w, dim] and W_j W_jᵀ [m, w, w], as the kernels read them, and for which
+        `Cases` they are compiled."""
         spans = np.concatenate([self.forms, self.frames.transpose(0, 2, 1)], axis=1)
-        return self.base_points, spans, spans @ spans.transpose(0, 2, 1)
+        return self.base_points, spans, spans @ spans.transpose(0, 2, 1), COMMON if self.rank == 2 else ALL
 
     def nearest(
         self, points: FloatArray, rows: IntArray, charts: IntArray

@@ -9,7 +9,8 @@ the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time
 Charts are rows of arrays: ``bases`` [M, D], ``spans`` W [M, q + k, D], the q = k(k+1)/2 vectors II(e_a, e_b), a ≤ b,
 then the columns of F, and ``products`` W Wᵀ. With z = (½ τ_a² or τ_a τ_b, τ) the graph is μ + Σ z_w W_w, and what
 iterations need of a point x are W (x − μ) − W Wᵀ z: they cost the same in every dimension. Kernels take the whole
-arrays and an index: views would count their references, and threads would wait for one another.
+arrays and an index: views would count their references, and threads would wait for one another. Their argument
+``cases`` is COMMON for charts of rank 2, else ALL (`local.settings`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
 from subbundle.local.moments import FAST
+from subbundle.local.settings import COMMON
 
 # Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
 _PROJECTION_ROUNDS = 12
@@ -64,14 +66,14 @@ def _turned(products, c, tau, rank, size, z, turn):
 
 
 @kernel(fastmath=FAST)
-def project_to_chart(point, bases, spans, products, c, tau, v, z, along, offset, small):
+def project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, offset, small):
     """Project ``point`` to chart ``c``: write its tangent coordinates τ and normal coordinates ``v``; the squared
     distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
     Gauss–Newton takes its place. On return ``offset`` = x − x(τ).
     """
-    if tau.size == 2:  # constants, so that the compiler unrolls what it loops over
+    if cases is COMMON:  # constants, so that the compiler unrolls what it loops over
         return _project(point, bases, spans, products, c, 2, 5, tau, v, z, along, offset, small)
     return _project(point, bases, spans, products, c, tau.size, z.size, tau, v, z, along, offset, small)
 
@@ -90,9 +92,10 @@ def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, off
         tau[a] = along[size - rank + a]
     for _ in range(_PROJECTION_ROUNDS):
         _terms(tau, rank, z)
-        full = True
-        while not _newton_step(products, c, along, rank, size, z, tau, small, full) and full:
-            full = False
+        for attempt in range(2):
+            full = attempt == 0
+            if _newton_step(products, c, along, rank, size, z, tau, small, full):
+                break
         length, step = 0.0, 0.0
         for a in range(rank):
             tau[a] += small[rank, a]
@@ -179,9 +182,9 @@ def normal_rows(tau, products, coordinates):
 
 
 @kernel(fastmath=FAST)
-def exp_chart(bases, spans, products, c, v, tau, z, turn, point):
+def exp_chart(bases, spans, products, cases, c, v, tau, z, turn, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and z are left in the scratch."""
-    if tau.size == 2:
+    if cases is COMMON:
         _exp(bases, spans, products, c, v, 2, 5, tau, z, turn, point)
     else:
         _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, turn, point)
@@ -213,7 +216,7 @@ def _exp(bases, spans, products, c, v, rank, size, tau, z, turn, point):
 
 
 @kernel
-def locate_rows(points, rows, charts, bases, spans, products, coordinates, projections, residuals):
+def locate_rows(points, rows, charts, bases, spans, products, cases, coordinates, projections, residuals):
     """Normal coordinates [n, k] of the points of ``charts`` [n] nearest to ``points[rows]``, these points [n, D], and
     the distances [n]; charts are continued beyond their radius."""
     dim, rank, size = points.shape[1], coordinates.shape[1], spans.shape[1]
@@ -222,7 +225,7 @@ def locate_rows(points, rows, charts, bases, spans, products, coordinates, proje
     for n in range(len(charts)):
         for j in range(dim):
             point[j] = points[rows[n], j]
-        left = project_to_chart(point, bases, spans, products, charts[n], tau, v, z, along, offset, small)
+        left = project_to_chart(point, bases, spans, products, cases, charts[n], tau, v, z, along, offset, small)
         residuals[n] = np.sqrt(left)
         for a in range(rank):
             coordinates[n, a] = v[a]
@@ -231,7 +234,7 @@ def locate_rows(points, rows, charts, bases, spans, products, coordinates, proje
 
 
 @kernel
-def evaluate_rows(coordinates, charts, weights, bases, spans, products, points):
+def evaluate_rows(coordinates, charts, weights, bases, spans, products, cases, points):
     """Points [n, D] at normal ``coordinates`` [n, m, k] of ``charts`` [n, m], means over m with ``weights`` [n, m]."""
     dim, rank, size = points.shape[1], coordinates.shape[2], spans.shape[1]
     tau, v, turn, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
@@ -242,13 +245,13 @@ def evaluate_rows(coordinates, charts, weights, bases, spans, products, points):
             if weights[n, m] > 0.0:
                 for a in range(rank):
                     v[a] = coordinates[n, m, a]
-                exp_chart(bases, spans, products, charts[n, m], v, tau, z, turn, point)
+                exp_chart(bases, spans, products, cases, charts[n, m], v, tau, z, turn, point)
                 for j in range(dim):
                     points[n, j] += weights[n, m] * point[j]
 
 
 @kernel
-def jacobian_rows(coordinates, charts, bases, spans, products, jacobians):
+def jacobian_rows(coordinates, charts, bases, spans, products, cases, jacobians):
     """∂x/∂v [n, D, k] at normal ``coordinates`` [n, k] of ``charts`` [n].
 
     x(τ) has the derivative F + II(τ, ·), and v(τ) = τ + A_{II(τ,τ)} τ / 6 the derivative I + B/6 with
@@ -261,7 +264,7 @@ def jacobian_rows(coordinates, charts, bases, spans, products, jacobians):
         c = charts[n]
         for a in range(rank):
             v[a] = coordinates[n, a]
-        exp_chart(bases, spans, products, c, v, tau, z, turn, point)
+        exp_chart(bases, spans, products, cases, c, v, tau, z, turn, point)
         for a in range(rank):
             for j in range(dim):
                 total = spans[c, size - rank + a, j]

@@ -64,7 +64,10 @@ def _two_opt(distances, tour):
             if gain > most:
                 most, place = gain, j
         if place >= 0:
-            tour[i + 1 : place + 1] = tour[i + 1 : place + 1][::-1].copy()
+            low, high = i + 1, place
+            while low < high:
+                tour[low], tour[high] = tour[high], tour[low]
+                low, high = low + 1, high - 1
 
 
 @kernel

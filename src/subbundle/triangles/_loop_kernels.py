@@ -9,8 +9,6 @@ exclusive or of the words of the curves that cross it: its *mark*. A loop whose 
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 
 from subbundle._compiled import kernel
@@ -65,16 +63,19 @@ def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, 
     far, seen = np.full(n, np.inf), np.zeros(n, np.uint64)
     back, done = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
     touched = np.empty(n, np.int64)
+    keys, nodes = np.empty(16), np.empty(16, np.int64)
     count = 0
     for r in range(roots.shape[0]):
         root = roots[r]
         far[root], back[root] = 0.0, -1
         touched[0] = root
         n_touched = 1
-        heap = [(0.0, root)]
+        keys[0], nodes[0], waiting = 0.0, root, 1
         best, best_u, best_v, best_mark = longest, -1, -1, np.uint64(0)
-        while len(heap) > 0:
-            d, u = heapq.heappop(heap)
+        while waiting > 0:
+            d, u = keys[0], nodes[0]
+            waiting -= 1
+            _sift_down(keys, nodes, waiting)
             if done[u] or 2.0 * d > best:
                 continue
             done[u] = True
@@ -90,16 +91,17 @@ def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, 
                         touched[n_touched] = v
                         n_touched += 1
                     far[v], back[v], seen[v] = d + length[k], u, seen[u] ^ mark[k]
-                    heapq.heappush(heap, (far[v], v))
+                    if waiting == keys.size:
+                        keys, nodes = _grown(keys, waiting), _grown(nodes, waiting)
+                    _sift_up(keys, nodes, waiting, far[v], v)
+                    waiting += 1
         starts[r] = count
         lengths[r], marks[r] = np.inf, best_mark
         if best_u >= 0:
             meet = _meet(back, best_u, best_v)
             lengths[r] = best - 2.0 * far[meet]
             while members.shape[0] < count + 2 * n_touched:
-                grown = np.empty(2 * members.shape[0], np.int64)
-                grown[:count] = members[:count]
-                members = grown
+                members = _grown(members, count)
             u = best_u
             while u != meet:
                 members[count] = u
@@ -119,6 +121,47 @@ def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, 
             far[v], seen[v], done[v], back[v] = np.inf, np.uint64(0), False, -1
     starts[roots.shape[0]] = count
     return members
+
+
+# A binary heap of pairs (key, node), in two arrays; `heapq` on a list of tuples takes four seconds to compile.
+
+
+@kernel
+def _grown(values, count):
+    """An array twice as long, with the first ``count`` of ``values``."""
+    longer = np.empty(2 * values.size, values.dtype)
+    for i in range(count):
+        longer[i] = values[i]
+    return longer
+
+
+@kernel
+def _sift_up(keys, nodes, place, key, node):
+    """Put (``key``, ``node``) at ``place``, the first free one, and move it to where it belongs."""
+    while place > 0:
+        above = (place - 1) // 2
+        if keys[above] < key or (keys[above] == key and nodes[above] <= node):
+            break
+        keys[place], nodes[place] = keys[above], nodes[above]
+        place = above
+    keys[place], nodes[place] = key, node
+
+
+@kernel
+def _sift_down(keys, nodes, count):
+    """Replace the least pair by the last one, at ``count``, and move that to where it belongs."""
+    key, node, place = keys[count], nodes[count], 0
+    while 2 * place + 1 < count:
+        below = 2 * place + 1
+        if below + 1 < count and (
+            keys[below + 1] < keys[below] or (keys[below + 1] == keys[below] and nodes[below + 1] < nodes[below])
+        ):
+            below += 1
+        if key < keys[below] or (key == keys[below] and node <= nodes[below]):
+            break
+        keys[place], nodes[place] = keys[below], nodes[below]
+        place = below
+    keys[place], nodes[place] = key, node
 
 
 @kernel
