@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from subbundle.local import leading as ways
-from subbundle.local.krylov import leading, multiply, partners
+from subbundle.local.leading import krylov, multiply, partners
 from subbundle.local.tridiagonal import tridiagonal
 
 
@@ -42,7 +42,7 @@ SPECTRA = {
 def test_leading_pairs_are_those_of_lapack(name, scale, factored):
     spectrum, rank = scale * SPECTRA[name], 3
     factor, matrix = second_moment(spectrum)
-    converged, values, vectors = leading(
+    converged, values, vectors = krylov(
         factor if factored else matrix, factored, start(len(spectrum), rank), rank, 1e-13
     )
     if not converged:  # the caller then takes a full decomposition; right for slow decay, and where blocks do not fit
@@ -63,7 +63,7 @@ def test_leading_pairs_are_those_of_lapack(name, scale, factored):
 def test_leading_pairs_when_the_block_fills_the_space(rank, factored):
     spectrum = np.linspace(1.0, 0.2, 17)
     factor, matrix = second_moment(spectrum)
-    converged, values, vectors = leading(factor if factored else matrix, factored, start(17, rank), rank, 1e-13)
+    converged, values, vectors = krylov(factor if factored else matrix, factored, start(17, rank), rank, 1e-13)
     if converged:
         np.testing.assert_allclose(values[:rank], spectrum[:rank], rtol=1e-12)
         exact = np.linalg.eigh(matrix)[1][:, ::-1][:, :rank]
@@ -72,7 +72,7 @@ def test_leading_pairs_when_the_block_fills_the_space(rank, factored):
 
 
 def test_a_matrix_of_zeros_has_no_directions():
-    converged, values, _ = leading(np.zeros((20, 20)), False, start(20, 2), 2, 1e-13)
+    converged, values, _ = krylov(np.zeros((20, 20)), False, start(20, 2), 2, 1e-13)
     assert converged
     np.testing.assert_array_equal(values, 0.0)
 

@@ -11,7 +11,7 @@ from subbundle._types import Status
 from subbundle.bundles._dense import Dense
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, gaussian_reach
-from subbundle.local.eigen import eigh
+from subbundle.local.moments import eigh
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 
 CHOICES = list(product(CENTERINGS, ("gaussian", "compact")))

@@ -8,7 +8,7 @@ import pytest
 
 from subbundle.cloud import Cloud
 from subbundle.cloud.build import LEAF
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, BLOCK_DIM, BLOCK_DIM + 1, 30])

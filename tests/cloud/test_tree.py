@@ -5,8 +5,8 @@ import pytest
 
 from subbundle.cloud import Cloud
 from subbundle.cloud.build import LEAF
-from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.cloud.search import leaves_within, nearest_sq
+from subbundle.cloud.tuning import BLOCK_DIM
 
 DIMS = [1, 2, 3, 4, 7, BLOCK_DIM, BLOCK_DIM + 1, 25]
 

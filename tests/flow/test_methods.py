@@ -5,8 +5,7 @@ import pytest
 
 from subbundle.bundles.analytic import Heisenberg, SphereTangent
 from subbundle.flow import METHODS, ORDERS, integrate
-from subbundle.flow._dense_output import Interpolant
-from subbundle.flow.dopri5 import _ERROR, _STAGES
+from subbundle.flow.dopri5 import _ERROR, _STAGES, Interpolant
 from subbundle.testing import check_convergence_order
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from subbundle import datasets
 from subbundle.graph import neighbor_graph
-from subbundle.local.neighbor_frames import leading_directions
+from subbundle.local.frames import leading_directions
 
 
 def test_paths_along_a_circle_are_arcs():

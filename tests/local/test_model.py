@@ -5,7 +5,7 @@ import pytest
 
 import subbundle as sb
 from subbundle._types import Status
-from subbundle.local.many_fits import Fit, Seen
+from subbundle.local.many import Fit, Seen
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
 from subbundle.local.tuning import FLATNESS

@@ -5,8 +5,14 @@ import numpy as np
 from subbundle import datasets
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.graph.neighborhoods import nearest_rows
-from subbundle.local.neighbor_curvature import _mean_over, curved_fits, fit_size
-from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, leave_one_out
+from subbundle.local.neighbor_fits import (
+    _mean_over,
+    curved_fits,
+    distance_weights,
+    fit_polynomials,
+    fit_size,
+    leave_one_out,
+)
 
 
 def paraboloid(count, rng):

@@ -29,7 +29,7 @@ from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blended import Blended, blend
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.graph.neighborhoods import frame_size
 
 # Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.

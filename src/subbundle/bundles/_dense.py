@@ -19,13 +19,10 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.cloud.build import GROUP
-from subbundle.local.krylov import TOLERANCE, partners
-from subbundle.local.leading import decompose, leading
+from subbundle.local.leading import TOLERANCE, decompose, leading, partners
 from subbundle.local.rows import contract, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings
+from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings, gap_verdict, mass_verdict, width_at, widths_batch
 from subbundle.local.shifts import local_means
-from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.widths import width_at, widths_batch
 
 # Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
 _TILE = 2**22

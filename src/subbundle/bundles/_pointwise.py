@@ -35,12 +35,10 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
-from subbundle.local.eigen import eigh
-from subbundle.local.settings import COMMON, LOCAL, NONE, RECENTRED
+from subbundle.local.moments import eigh
+from subbundle.local.settings import COMMON, LOCAL, NONE, RECENTRED, gap_verdict, mass_verdict, width_at
 from subbundle.local.sums import contracted, contracted3, first_moment, moments, window_moments
-from subbundle.local.verdicts import gap_verdict, mass_verdict
 from subbundle.local.weights import profile, weigh, weigh_by_distance
-from subbundle.local.widths import width_at
 
 
 @kernel

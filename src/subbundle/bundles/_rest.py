@@ -11,8 +11,7 @@ from subbundle._types import FloatArray
 from subbundle.bundles._reduction import Coordinates
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
-from subbundle.local.backends import walk_few, walk_many
-from subbundle.local.model import LocalModel
+from subbundle.local.model import LocalModel, walk
 from subbundle.local.settings import Plan, Settings
 
 
@@ -29,7 +28,6 @@ def rest_in(
         log_share=settings.log_share,
         min_gap=settings.min_gap,
     )
-    walk = walk_few if cloud.blocks.size else walk_many
     found = walk(cloud, working, settings.widths, np.empty(0), plan, resolve_jobs(n_jobs))
     leave, centre = coordinates.leave, coordinates.centre
     return replace(

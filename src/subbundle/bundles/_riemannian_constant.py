@@ -22,9 +22,8 @@ from subbundle.bundles._riemannian_gradient import (
     through_the_mean,
 )
 from subbundle.bundles._riemannian_logs import look, scratch_for
-from subbundle.local.eigen import eigh
-from subbundle.local.settings import ALL, LOCAL, RECENTRED
-from subbundle.local.verdicts import gap_verdict, mass_verdict
+from subbundle.local.moments import eigh
+from subbundle.local.settings import ALL, LOCAL, RECENTRED, gap_verdict, mass_verdict
 
 _CUT = int(Status.NOT_FINITE)
 

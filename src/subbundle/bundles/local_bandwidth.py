@@ -9,8 +9,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_positive, as_real
-from subbundle.local.settings import Widths
-from subbundle.local.widths import widths_batch
+from subbundle.local.settings import Widths, widths_batch
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

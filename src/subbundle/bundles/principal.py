@@ -23,8 +23,7 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import AUTO, CODES, reach_of
 from subbundle.local.model import LocalModel
-from subbundle.local.settings import CENTERINGS, Plan, Settings, Widths, constant_widths
-from subbundle.local.widths import widths_batch
+from subbundle.local.settings import CENTERINGS, Plan, Settings, Widths, constant_widths, widths_batch
 
 
 class PrincipalSubbundle(Remembers):

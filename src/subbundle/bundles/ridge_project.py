@@ -26,7 +26,7 @@ from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach
 from subbundle.local.model import LocalModel, spread_form
 from subbundle.local.settings import Plan

@@ -17,7 +17,7 @@ from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan_build import Tracer, build, most_scattered
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.tuning import MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
-from subbundle.flow.integrate import DEFAULT_TOL
+from subbundle.flow.tuning import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import defined_frame
 

@@ -16,7 +16,7 @@ from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.layout import layout_quality
 from subbundle.diagnostics.messages import summary, warnings_of

@@ -27,8 +27,7 @@ from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
-from subbundle.local.neighbor_curvature import curved_fits, fit_size
-from subbundle.local.neighbor_fits import LocalPolynomials
+from subbundle.local.neighbor_fits import LocalPolynomials, curved_fits, fit_size
 
 # Residual at which charts and graph distances weigh the same, and the power that turns one into the other.
 _EVEN, _POWER = 0.2, 4.0

@@ -29,8 +29,8 @@ from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_charts import ChartMembers
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
+from subbundle.local.frames import leading_directions
 from subbundle.local.neighbor_fits import LocalPolynomials
-from subbundle.local.neighbor_frames import leading_directions
 
 # Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
 _MOST_NODES = 4000

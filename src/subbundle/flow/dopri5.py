@@ -19,12 +19,20 @@ hole between stages is half a step, so a hole in the data wider than L is never 
 A bundle on a manifold gets every accepted state projected there. The covector then has another representative, so the
 slope k_7 does not serve as the next k_1 and is evaluated once more.
 
+Between the steps states are interpolated to fourth order without further evaluations: with θ ∈ [0, 1] along the step
+from y_n to y_{n+1} = y_n + Δ,
+
+    y(θ) = y_n + θ (Δ + (1−θ) (α + θ (β + (1−θ) γ))),    α = h k_1 − Δ,    β = Δ − h k_7 − α,    γ = h Σ d_i k_i.
+
+Without γ it is the cubic with the right values and slopes at both ends; γ raises its order to four.
+
 References: Dormand and Prince, J. Comput. Appl. Math. 6 (1980); Hairer, Nørsett and Wanner, Solving Ordinary
 Differential Equations I (1993), sections II.4 to II.6.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +50,7 @@ from subbundle.flow._batch import (
     row_norm,
     spread,
 )
-from subbundle.flow._dense_output import Interpolant
+from subbundle.flow.tuning import BORDER
 
 _STAGES: tuple[tuple[float, ...], ...] = (
     (1 / 5,),
@@ -53,8 +61,18 @@ _STAGES: tuple[tuple[float, ...], ...] = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 _ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-_LONGEST_STEP = 2.0  # length scales
-_BORDER = 1e-3  # length scales: how closely the end of the support is approached
+_BETWEEN = (
+    -12715105075 / 11282082432,
+    0.0,
+    87487479700 / 32700410799,
+    -10690763975 / 1880347072,
+    701980252875 / 199316789632,
+    -1453857185 / 822651844,
+    69997945 / 29380423,
+)
+_CHUNK = 4096  # states interpolated at once, so that temporaries stay in the cache
+# Length scales: the widest hole between the stages of a step, half of it, is then one length scale.
+_LONGEST_STEP = 2.0
 _SHORTEST_STEP = 1e-11  # length scales: below it rounding errors rule
 
 
@@ -156,7 +174,7 @@ def _advance(active: _Rows, accepted: BoolArray, state: FloatArray, slope: Float
 
 
 def _land(bundle: Subbundle, active: _Rows, selected: BoolArray) -> None:
-    """Carry the ``selected`` [n] rows back to the manifold of the bundle, if it has one, before their next step."""
+    """Project the ``selected`` [n] rows to the manifold of the bundle, if it has one, before their next step."""
     if not isinstance(bundle, Projecting) or not selected.any():
         return
     landed = active.state.copy()
@@ -198,9 +216,54 @@ def _end_rows(
     underflow = ~accepted & ~failed & (active.step < _SHORTEST_STEP * scale)
     reason = np.where(underflow, np.int8(Status.STEP_UNDERFLOW), reason)
     # The step that failed has been halved already.
-    reason = np.where(failed & (active.step < 0.5 * _BORDER * scale), status, reason)
+    reason = np.where(failed & (active.step < 0.5 * BORDER * scale), status, reason)
     reason = np.where(finished, np.int8(Status.OK), reason)
     ended = finished | (reason != Status.OK)
     if ended.any():
         out.end(active, ended, active.travelled, reason)
         active.keep(~ended)
+
+
+class Interpolant:
+    """The polynomials of one step of a batch, of which the coefficients are computed when the first is needed."""
+
+    def __init__(self, start: FloatArray, end: FloatArray, slopes: Sequence[FloatArray], step: FloatArray) -> None:
+        self.start = start
+        self.end = end
+        self.step = step
+        self._slopes = slopes
+        self._coefficients: tuple[FloatArray, ...] = ()
+
+    def ranges(self, first: IntArray, stop: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """All pairs (row, output) with first[row] ≤ output < stop[row], flat, in portions."""
+        needed = np.flatnonzero(stop > first)
+        if not needed.size:
+            return
+        count = stop[needed] - first[needed]
+        portion = max(1, _CHUNK // int(count.max()))
+        for begin in range(0, len(needed), portion):
+            rows, repeats = needed[begin : begin + portion], count[begin : begin + portion]
+            offset = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+            yield np.repeat(rows, repeats), np.repeat(first[rows], repeats) + offset
+
+    def __call__(self, rows: IntArray, theta: FloatArray) -> FloatArray:
+        """y(θ) of ``rows`` [m] at ``theta`` [m], as [m, 2 dim]: the point, then the covector."""
+        if not self._coefficients:
+            self._coefficients = self._compute()
+        start, change, alpha, beta, gamma = self._coefficients
+        along = spread(theta, start.shape[1])
+        back = 1.0 - along
+        state = np.take(gamma, rows, axis=0)
+        for factor, coefficient in ((back, beta), (along, alpha), (back, change), (along, start)):
+            state *= factor
+            state += np.take(coefficient, rows, axis=0)
+        return state
+
+    def _compute(self) -> tuple[FloatArray, ...]:
+        """y_n, Δ, α, β and γ, each [n, 2 dim]."""
+        h = spread(self.step, self.start.shape[-1])
+        change = self.end - self.start
+        alpha = h * self._slopes[0] - change
+        beta = change - h * self._slopes[-1] - alpha
+        gamma = h * combine(_BETWEEN, self._slopes)
+        return tuple(np.concatenate(tuple(c), axis=1) for c in (self.start, change, alpha, beta, gamma))

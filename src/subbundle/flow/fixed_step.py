@@ -1,9 +1,11 @@
-"""The driver of the fixed-step methods: equal steps between the requested times, each no longer than ``step``.
+"""The fixed-step methods and their driver: equal steps between the requested times, each no longer than ``step``.
 
 An interval of arc length Δs is cut into ⌈Δs / step⌉ equal steps, so that the requested times are met exactly and no
 interpolation is needed. Rows move at their own pace and may need different numbers of steps; they are advanced
 together, one step each at a time. The field is evaluated at the end of each step (where the next one begins); if it is
 not defined there, or a stage on the way was not, the trajectory ends at the state before the step.
+
+All methods take one step of length ``step`` [n] from ``state`` [2, n, dim], where the field is ``slope``.
 """
 
 from __future__ import annotations
@@ -15,12 +17,17 @@ import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, Output, projected
+from subbundle.flow._batch import ActiveRows, Attempt, Output, projected, row_norm, spread
 
 # advance(attempt, state [2, n, dim], slope [2, n, dim], step [n]) -> next state [2, n, dim]
 Advance = Callable[[Attempt, FloatArray, FloatArray, FloatArray], FloatArray]
 
 _ROUNDING = 1e-9  # 0.3 / 0.001 is a little more than 300, and must not make 301 steps
+# Most fixed-point iterations: with a factor above 0.63 each they do not reach the tolerance, and the step is too long.
+_ROUNDS = 60
+# Converged when the midpoint moves by less than this fraction of the length scale and of |η|. Smaller would meet the
+# rounding errors of the field itself; the second-order error of a step is far larger.
+_SETTLED = 1e-12
 
 
 @dataclass
@@ -112,3 +119,61 @@ def _end_rows(
         lengths = np.where(arrived, knots[active.following] * active.pace, within)
         out.end(active, ended, lengths, reason)
         active.keep(~ended)
+
+
+def euler(attempt: Attempt, state: FloatArray, slope: FloatArray, step: FloatArray) -> FloatArray:
+    """Euler's method, order 1, one evaluation per step: y_{n+1} = y_n + h f(y_n).
+
+    Included because the paper uses it; it lengthens circles into spirals and loses the Hamiltonian at first order.
+    """
+    return state + spread(step, state.shape[-1]) * slope
+
+
+def rk4(attempt: Attempt, state: FloatArray, slope: FloatArray, step: FloatArray) -> FloatArray:
+    """The classical Runge–Kutta method, order 4: y_{n+1} = y_n + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
+    h = spread(step, state.shape[-1])
+    k1 = slope
+    k2 = attempt.slope(state + 0.5 * h * k1)
+    k3 = attempt.slope(state + 0.5 * h * k2)
+    k4 = attempt.slope(state + h * k3)
+    return state + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+
+
+def semi_implicit_euler(attempt: Attempt, state: FloatArray, slope: FloatArray, step: FloatArray) -> FloatArray:
+    """Semi-implicit Euler in its explicit form, order 1: first the covector, then the point with the new covector,
+
+        η_{n+1} = η_n − h ∂H/∂p (p_n, η_n),        p_{n+1} = p_n + h P(p_n) η_{n+1}.
+
+    It is symplectic for separable Hamiltonians, T(η) + V(p), and only for those. Here H = ½ |P(p) η|² couples the two;
+    the symplectic scheme would need ∂H/∂p at the unknown η_{n+1}. This explicit one is therefore *not* symplectic and
+    has no reason to keep H better than Euler does, which is what the paper's comparison found.
+    """
+    h = spread(step, state.shape[-1])
+    kicked = np.stack([state[0], state[1] + h * slope[1]])
+    kicked[0] += h * attempt.slope(kicked)[0]
+    return kicked
+
+
+def implicit_midpoint(attempt: Attempt, state: FloatArray, slope: FloatArray, step: FloatArray) -> FloatArray:
+    """The implicit midpoint rule, order 2 and symplectic for every Hamiltonian: y_{n+1} = y_n + h f((y_n + y_{n+1})/2).
+
+    H does not drift over long times: it oscillates within O(h²). The midpoint's slope k solves k = f(y_n + h/2 k),
+    found by fixed-point iteration from k = f(y_n), which contracts when h/2 times the field's derivative is below one.
+    Rows that do not converge have the status `Status.NOT_CONVERGED` and need a shorter step.
+    """
+    h = spread(step, state.shape[-1])
+    # A coordinate cannot settle below its own rounding error, which counts for clouds far from the origin.
+    rounding = 8.0 * np.finfo(np.float64).eps * np.abs(state[0]).max(axis=-1)
+    allowed = np.stack([_SETTLED * attempt.length_scale + rounding, _SETTLED * row_norm(state[1])])
+    middle = slope
+    pending = np.ones(len(step), bool)
+    for _ in range(_ROUNDS):
+        renewed = attempt.slope(state + 0.5 * h * middle, only=pending)
+        moved = row_norm(0.5 * h * (renewed - middle))
+        # Rows that have settled keep their slope, whatever rounds the others of the batch still need.
+        middle = np.where(pending[:, None], renewed, middle)
+        pending &= (moved > allowed).any(axis=0) & (attempt.status == Status.OK)
+        if not pending.any():
+            break
+    attempt.status[pending] = Status.NOT_CONVERGED
+    return state + h * middle

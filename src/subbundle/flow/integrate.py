@@ -20,11 +20,15 @@ from subbundle._validation import as_bundle, as_choice, as_integer, as_points, a
 from subbundle.bundles.base import Subbundle
 from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
-from subbundle.flow.euler import euler
-from subbundle.flow.fixed_step import Advance, fixed_step
-from subbundle.flow.implicit_midpoint import implicit_midpoint
-from subbundle.flow.rk4 import rk4
-from subbundle.flow.semi_implicit_euler import semi_implicit_euler
+from subbundle.flow.fixed_step import (
+    Advance,
+    euler,
+    fixed_step,
+    implicit_midpoint,
+    rk4,
+    semi_implicit_euler,
+)
+from subbundle.flow.tuning import ALL_STEPS, COSTLY_STEPS, DEFAULT_TOL, FEW_GEODESICS
 
 _FIXED_STEP: dict[str, Advance] = {
     "rk4": rk4,
@@ -35,14 +39,10 @@ _FIXED_STEP: dict[str, Advance] = {
 METHODS = ("dopri5", *_FIXED_STEP)
 # The error at a fixed time shrinks with this power of the step.
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
-# Error per step of dopri5 unless given, relative to the length scale: far below what noisy data determine.
-DEFAULT_TOL = 1e-6
 # Steps of dopri5 per length scale, on average, after which a geodesic of a chart is given up: most take 5 to 15. One
 # that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
-# has long ceased to be the shortest. And where steps are expensive, of any geodesic.
-_MOST_STEPS, _SPARED_STEPS = 50, 20
-# There, steps of all geodesics together: 20 s for 60 shapes of four points. Fewer than five take as long as five.
-_ALL_STEPS, _FEW = 2500, 5
+# has long ceased to be the shortest.
+_MOST_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def integrate(
 
 def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFAULT_TOL) -> IntArray:
     """Steps of dopri5 after which geodesics of these ``lengths`` are given up; it takes tol^(−1/5) of them."""
-    rate = _SPARED_STEPS if bundle.is_costly else _MOST_STEPS
+    rate = COSTLY_STEPS if bundle.is_costly else _MOST_STEPS
     rate = rate * max(DEFAULT_TOL / tol, 1.0) ** 0.2
     return np.asarray(np.maximum(rate * np.minimum(lengths / bundle.length_scale, 1e9), rate), dtype=np.int64)
 
@@ -154,7 +154,7 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
     """`most_steps` of each of ``rows`` geodesics that make one thing; costly ones share 2500, at least 40 of each."""
     most = int(most_steps(bundle, length))
-    return min(most, max(_ALL_STEPS // max(rows, _FEW), 2 * _SPARED_STEPS)) if bundle.is_costly else most
+    return min(most, max(ALL_STEPS // max(rows, FEW_GEODESICS), 2 * COSTLY_STEPS)) if bundle.is_costly else most
 
 
 def _as_times(times: Any) -> FloatArray:

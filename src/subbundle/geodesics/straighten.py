@@ -23,7 +23,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
-from subbundle.graph.neighborhoods import ACROSS
+from subbundle.graph.tuning import ACROSS
 
 # Distance between nodes in length scales, on which the subspaces turn by less than a radian: half of it changes
 # distances on a noisy torus by 0.02 %.

@@ -1,4 +1,4 @@
-"""Nearest neighbours with what the tangent spaces at both ends make of each edge.
+"""Nearest neighbours, and the angles of their edges to the tangent spaces at both ends.
 
 An edge e from row i to row j makes the angles sin² α_i = 1 − |F_iᵀ e|²/|e|² and sin² α_j with the frames at its ends.
 On a circle both are half of the angle that the edge spans, so that its arc is |e| · α / sin α; with sin² α the mean of
@@ -11,20 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._memory import blocks
-from subbundle._types import FloatArray, IntArray
-from subbundle.local.neighbor_frames import neighbor_frames, smoothed_frames
+from subbundle._types import BoolArray, FloatArray, IntArray
+from subbundle.graph.tuning import ACROSS, FRAME_EXTRA
+from subbundle.local.frames import neighbor_frames, smoothed_frames
 
-# Sine to the smoothed frames above which an edge stands across them: 64°. Without it two short cuts fold a sheet up;
-# benchmarks/tables.py is flat from .85 to .95.
-ACROSS = 0.9
-# Neighbours that a frame is made of, beyond twice the dimension: fewer leave it to noise, more cut bends short.
-_FRAME_EXTRA = 6
-# Largest sine that an arc is made for; the shortest edge as a fraction of the longest, which equal rows get.
-_STEEPEST, _SHORTEST = 0.95, 1e-9
+# The shortest edge as a fraction of the longest, which equal rows get.
+_SHORTEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class Neighborhoods:
         )  # fmt: skip
 
     @property
-    def along(self) -> NDArray[np.bool_]:
+    def along(self) -> BoolArray:
         """Which edges [n, m] lie along the shape."""
         return self.across < ACROSS
 
@@ -79,7 +74,7 @@ def nearest_rows(points: FloatArray, n_neighbors: int) -> IntArray:
 
 def frame_size(rank: int) -> int:
     """Neighbours that a frame of dimension ``rank`` is made of, where rows are not averaged over more."""
-    return 2 * rank + _FRAME_EXTRA
+    return 2 * rank + FRAME_EXTRA
 
 
 def neighborhoods(
@@ -93,7 +88,7 @@ def neighborhoods(
     plain = neighbor_frames(points, few, rank)
     frames = plain if frames is None else frames
     chords, offsets, here, there = _edges(points, near, frames)
-    angles = np.arcsin(np.minimum(np.sqrt(0.5 * (here + there)), _STEEPEST))
+    angles = np.arcsin(np.sqrt(0.5 * (here + there)))
     arcs = np.where(angles > 1e-6, chords * angles / np.maximum(np.sin(angles), 1e-12), chords)
     _, _, here, there = _edges(points, near, smoothed_frames(plain, few))
     across = np.sqrt(np.maximum(here, there))

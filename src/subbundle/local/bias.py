@@ -20,7 +20,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray
-from subbundle.local.eigen import eigh
+from subbundle.local.moments import eigh
 from subbundle.local.regression import factorise
 from subbundle.local.settings import COMMON
 from subbundle.local.tuning import DRIFT, NARROWER

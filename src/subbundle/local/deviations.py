@@ -16,9 +16,115 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.local.moments import FAST
-from subbundle.local.regression import fill_features, solve
+from subbundle._types import Status
+from subbundle.local.moments import FAST, TILE
+from subbundle.local.regression import fill_features, fitted, n_features, quadric_sums, solve
 from subbundle.local.settings import COMMON
+from subbundle.local.tuning import NARROWER
+
+# Places in ``numbers`` of what is written for a row: log mass relative to the typical one, bandwidth, n_eff,
+# Σ w|e|²/Σ w, length of the last step, the fraction of the correction for curvature that was made and the square of
+# what was not, what `deviations` gives (height, slopes, quartic), how far from where the row began observations could
+# have a weight. From `NARROW` on, for each of the windows narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height. From
+# `PRODUCTS` on, inner products of vectors of the normal space: those of c − c' and c − c'', the changes of the height
+# in these windows, and of the bias by the quartic term (11, 12, 13, 22, 23, 33); theirs with the part of the correction
+# that was not made, and those of all four, and of itself, with ½ tr II.
+LOG_MASS, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, LOOKED = range(11)
+NARROW, _, _, _, _, _, PRODUCTS, _, _, _, _, _, _, _, _, _, _, _, _, _, COLUMNS = range(11, 32)
+
+
+class Written:
+    """Arrays that walks of ``points`` [n, d] write into.
+
+    ``basis`` [n, d, columns], the tangents first; eigenvalues and means [n, d]; ``forms`` [n, k (k + 1)/2, d], II of
+    the pairs of tangents; ``numbers`` [n, COLUMNS]; steps and status [n].
+    """
+
+    def __init__(self, points, rank, columns):
+        n, dim = points.shape
+        self.points = points.copy()
+        self.basis = np.full((n, dim, columns), np.nan)
+        self.values, self.means = np.full((n, dim), np.nan), np.full((n, dim), np.nan)
+        self.forms = np.full((n, rank * (rank + 1) // 2, dim), np.nan)
+        self.numbers = np.full((n, COLUMNS), np.nan)
+        self.numbers[:, LOG_MASS], self.numbers[:, OFFSET] = -np.inf, np.inf
+        self.steps, self.status = np.zeros(n, np.int64), np.full(n, Status.NOT_CONVERGED, np.int8)
+
+    def rows(self, i, j):
+        """Views of the rows from ``i`` to ``j``, in the order in which `walk_rows` takes them."""
+        arrays = self.points, self.basis, self.values, self.means, self.forms, self.numbers, self.steps, self.status
+        return [array[i:j] for array in arrays]
+
+
+@kernel
+def scratch(dim, rank):
+    """Arrays for one row's fit: gram, cross, fit, features, offsets, deviations, and the vectors of `PRODUCTS`."""
+    size = n_features(rank)
+    return (
+        np.empty((size, size)),
+        np.empty((size, dim - rank)),
+        np.empty((size, dim - rank)),
+        np.empty((size, TILE)),
+        np.empty((dim, TILE)),
+        np.empty(4),
+        np.zeros((5, dim - rank)),
+    )
+
+
+@kernel
+def deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers):
+    """Write what `deviations` gives into the row ``numbers``, the quartic's bias, in data units, and ½ tr II into
+    ``room``."""
+    gram, _, fit, tile, _, out, vectors = room
+    deviations(near, count, rank, gram, fit, errors, cases, tile, out, vectors[2])
+    # An observation of weight v has the noise of v observations averaged.
+    repeated = squares / out[3]
+    numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
+    for j in range(vectors.shape[1]):
+        vectors[2, j] *= bandwidth
+        place, vectors[4, j] = 1 + rank, 0.0
+        for i in range(rank):
+            vectors[4, j] += fit[place, j] / bandwidth
+            place += rank - i
+
+
+@kernel
+def compare(near, count, rank, room, spare, bandwidth, level, flatness, squares, cases, numbers):
+    """Write what the window ``near``, narrower by `NARROWER` [``level``], sees beside the fit in ``room``."""
+    gram, cross, fit, tile, _, out, unused = spare
+    spread = quadric_sums(near, count, rank, cases, tile, gram, cross)
+    mass = gram[0, 0]
+    place, change, width = NARROW + 3 * level, room[6][level], NARROWER[level] * bandwidth
+    if not mass > 0.0:
+        return
+    residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
+    deviations(near, count, rank, gram, fit, 1, cases, tile, out, unused[2])
+    numbers[place], numbers[place + 1] = mass * mass / squares, residual * width * width
+    numbers[place + 2] = out[0] * squares / out[3]
+    for j in range(change.size):
+        change[j] = bandwidth * room[2][0, j] - width * fit[0, j]
+
+
+@kernel
+def multiply(vectors, numbers):
+    """Write the `PRODUCTS` of ``vectors`` [5, m]."""
+    place = PRODUCTS
+    for i in range(3):
+        for j in range(i, 3):
+            numbers[place] = _inner(vectors, i, j)
+            place += 1
+    for j in range(3, 5):
+        for i in range(j if j == 3 else 5):
+            numbers[place] = _inner(vectors, i, j)
+            place += 1
+
+
+@kernel
+def _inner(vectors, i, j):
+    total = 0.0
+    for c in range(vectors.shape[1]):
+        total += vectors[i, c] * vectors[j, c]
+    return total
 
 
 @kernel

@@ -1,10 +1,16 @@
-"""Orthonormal bases that begin with given tangents."""
+"""Orthonormal bases that begin with given tangents, and tangent spaces at many points from their nearest neighbours.
+
+The frame at a row is spanned by the k leading principal directions of the row and its m nearest neighbours. A frame
+from few neighbours is noisy; the *smoothed* one is spanned by the leading directions of the mean projector
+Σ_j F_j F_jᵀ / (m + 1) over the row and its neighbours.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._memory import blocks
+from subbundle._types import FloatArray, IntArray
 
 
 def completed(tangents: FloatArray) -> FloatArray:
@@ -28,3 +34,41 @@ def beside(normals: FloatArray) -> FloatArray:
     t = x * y * s
     first = np.stack([1.0 + sign * x * x * s, sign * t, -sign * x], axis=1)
     return np.stack([first, np.stack([t, sign + y * y * s, -y], axis=1)], axis=2)
+
+
+def leading_directions(vectors: FloatArray, rank: int) -> FloatArray:
+    """The ``rank`` leading right singular vectors of each of ``vectors`` [b, m, D], as orthonormal rows [b, rank, D].
+
+    From the smaller of the two Gram matrices; directions that the vectors do not have are zero.
+    """
+    count, dim = vectors.shape[1:]
+    if count < dim:
+        values, left = np.linalg.eigh(vectors @ vectors.transpose(0, 2, 1))
+        found = np.einsum("bmk,bmd->bkd", left[:, :, ::-1][:, :, :rank], vectors)
+        lengths = np.sqrt(np.einsum("bkd,bkd->bk", found, found))
+        least = 1e-10 * np.sqrt(np.maximum(values[:, -1:], 0.0)) + 1e-300
+        found = np.where((lengths > least)[:, :, None], found / np.maximum(lengths, least)[:, :, None], 0.0)
+        missing = max(rank - count, 0)
+        return np.pad(found, ((0, 0), (0, missing), (0, 0)))
+    right = np.linalg.eigh(vectors.transpose(0, 2, 1) @ vectors)[1]
+    return np.ascontiguousarray(right[:, :, ::-1][:, :, :rank].transpose(0, 2, 1))
+
+
+def neighbor_frames(points: FloatArray, neighbors: IntArray, rank: int) -> FloatArray:
+    """Frames [n, k, D] at ``points`` [n, D] from themselves and their ``neighbors`` [n, m]."""
+    count, dim = points.shape
+    frames = np.empty((count, rank, dim))
+    for rows in blocks(count, (neighbors.shape[1] + 1) * dim):
+        near = np.concatenate([points[rows, None], points[neighbors[rows]]], axis=1)
+        frames[rows] = leading_directions(near - near.mean(axis=1, keepdims=True), rank)
+    return frames
+
+
+def smoothed_frames(frames: FloatArray, neighbors: IntArray) -> FloatArray:
+    """Frames [n, k, D] of the mean projectors over each row and its ``neighbors`` [n, m]."""
+    count, rank, dim = frames.shape
+    smooth = np.empty_like(frames)
+    for rows in blocks(count, (neighbors.shape[1] + 1) * rank * dim):
+        near = np.concatenate([frames[rows, None], frames[neighbors[rows]]], axis=1)
+        smooth[rows] = leading_directions(near.reshape(len(near), -1, dim), rank)
+    return smooth

@@ -6,21 +6,97 @@ dimensions is narrower than the kernel along each, and plain steps shrink an off
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
+from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, IntArray, Status
 from subbundle.cloud import Cloud
-from subbundle.local.columns import EFFECTIVE, KEPT, LOG_ABSOLUTE, LOG_MASS, LOST, OFFSET, WIDTH
+from subbundle.local import deviations as of
 from subbundle.local.leading import leading
-from subbundle.local.many_fits import Fit, Row, Seen, record
-from subbundle.local.regression import freedom
-from subbundle.local.rows import fill_tile, first_moment, weigh_rows
-from subbundle.local.settings import Plan, Widths
+from subbundle.local.moments import TILE
+from subbundle.local.regression import fill_features, fitted, freedom, n_features, solve
+from subbundle.local.rows import fill_tile, first_moment, quadric_sums, weigh_rows
+from subbundle.local.settings import ALL, Plan, Widths, gap_verdict, mass_verdict, pairs, width_at
 from subbundle.local.steps import beside, far, kept_part
-from subbundle.local.tuning import NARROWER
-from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.widths import width_at
+from subbundle.local.tuning import FLATNESS, NARROWER
+
+
+@dataclass(slots=True)
+class Seen:
+    """Neighbours of one point: it, the rows of the cloud and which of them, weights w_n, Σ w²/v, their sums, m − p, the
+    bandwidth, and the log mass that is typical at the point. Σ's leading eigenpairs, which cost most, are found by
+    `ManyDimensions._turn` where they are needed."""
+
+    point: FloatArray
+    rows: FloatArray
+    places: IntArray
+    weights: FloatArray
+    squares: float
+    mass: float
+    log_mass: float
+    shift: FloatArray
+    width: float
+    typical: float
+    values: FloatArray = field(default_factory=lambda: np.empty(0))
+    tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def effective(self) -> float:
+        """(Σ w)² / Σ (w²/v)."""
+        return self.mass**2 / self.squares
+
+
+class Fit:
+    """The quadric at one point, in bandwidths.
+
+    ``coefficients`` [q, d] are vectors of the normal space; ``residual`` is Σ w |e|²/Σ w; ``extra`` the sum of the
+    squared weights with which the neighbours enter the correction for curvature.
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        dim, k = seen.tangents.shape
+        own, size = np.empty((k, len(seen.places))), n_features(k)
+        gram, cross = np.empty((size, size)), np.empty((size, dim))
+        near = (seen.rows, seen.places, seen.weights, seen.point)
+        spread = float(quadric_sums(*near, seen.tangents, seen.width, own, gram, cross))
+        self._solve(gram, cross, k, seen.mass, FLATNESS * seen.squares / seen.mass, spread)
+        first = np.zeros((size, 1))
+        first[0] = 1.0
+        solve(self.factor, first)
+        features = np.empty((size, own.shape[1]))
+        fill_features(own, 0, own.shape[1], k, features)
+        extra = seen.weights * (first[:, 0] @ features - 1.0 / seen.mass)
+        self.extra = float(extra @ extra)
+
+    def _solve(self, gram: FloatArray, cross: FloatArray, k: int, mass: float, penalty: float, spread: float) -> None:
+        """`fitted`, by LAPACK where the neighbours have all directions: in many dimensions that is faster."""
+        penalised = gram.copy()
+        penalised[range(1 + k, len(gram)), range(1 + k, len(gram))] += penalty
+        try:
+            self.factor = np.linalg.cholesky(penalised)
+            whole = bool((np.diagonal(self.factor) ** 2 > SINGULAR * np.diagonal(gram)).all())
+        except np.linalg.LinAlgError:
+            whole = False
+        if not whole:
+            self.factor, self.coefficients = gram, np.empty_like(cross)
+            self.residual = float(fitted(self.factor, cross, self.coefficients, k, mass, penalty, spread))
+            return
+        self.coefficients = np.ascontiguousarray(cho_solve((self.factor, True), cross, check_finite=False))
+        explained = np.sum(self.coefficients * cross) + penalty * np.sum(self.coefficients[1 + k :] ** 2)
+        self.residual = max(spread - float(explained), 0.0) / mass
+
+    def deviate(self, seen: Seen) -> tuple[FloatArray, FloatArray]:
+        """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
+        out, bias = np.empty(4), np.empty(seen.point.size)
+        offsets = (seen.rows[seen.places] - seen.point) / seen.width
+        own = offsets @ seen.tangents
+        near = np.ascontiguousarray(np.column_stack([own, offsets - own @ seen.tangents.T, seen.weights]).T)
+        tile = np.empty((len(self.coefficients), TILE))
+        of.deviations(near, near.shape[1], own.shape[1], self.factor, self.coefficients, 2, ALL, tile, out, bias)
+        return bias, out * seen.squares / out[3]
 
 
 class ManyDimensions:
@@ -32,40 +108,37 @@ class ManyDimensions:
         # Any fixed block in general position will do; the same one for every point keeps results reproducible.
         self._start = np.random.default_rng(0).standard_normal((min(plan.rank + 3, cloud.dim), cloud.dim))
 
-    def walk(self, p: FloatArray, own_width: float) -> Row:
-        """Carry the point ``p`` [d]; ``own_width`` is its bandwidth, NaN for that of the widths."""
-        plan = self._plan
-        k = plan.rank
-        end = Row.at(p, k)
-        numbers = end.numbers
-        seen = self._look(end.point, own_width, 1.0, plan.apart)
+    def walk(self, out: of.Written, b: int, own_width: float) -> None:
+        """Move the point of row ``b`` of ``out``; ``own_width`` is its bandwidth, NaN for that of the widths."""
+        plan, numbers, k = self._plan, out.numbers[b], self._plan.rank
+        p = out.points[b]
+        seen = self._look(p, own_width, 1.0, plan.apart)
         few = seen is not None and seen.effective < plan.wanted
         if plan.ladder.size and seen is not None and (few or far(seen.shift, seen.width)):
-            lower = self._descend(end.point, own_width)
+            lower = self._descend(p, own_width)
             if lower is None and few:
-                end.status = int(Status.LEFT_SUPPORT)
-                return end
-            end.point = end.point if lower is None else lower
-            seen = self._look(end.point, own_width, 1.0, -1.0)
-        while end.steps < max(plan.max_steps, 1):
+                out.status[b] = Status.LEFT_SUPPORT
+                return
+            p[:] = p if lower is None else lower
+            seen = self._look(p, own_width, 1.0, -1.0)
+        while out.steps[b] < max(plan.max_steps, 1):
             if seen is None:
-                end.status = int(Status.LEFT_SUPPORT)
-                return end
+                out.status[b] = Status.LEFT_SUPPORT
+                return
             self._turn(seen)
-            a = numbers[WIDTH] = seen.width
-            numbers[LOG_ABSOLUTE], numbers[LOG_MASS] = seen.log_mass, seen.log_mass - seen.typical
-            numbers[EFFECTIVE] = seen.effective
-            end.mean, end.values[: k + 1], end.tangents = end.point + seen.shift, seen.values, seen.tangents
-            end.status = int(mass_verdict(numbers[LOG_MASS], plan.log_share))
-            if end.status == Status.OK:
-                end.status = int(gap_verdict(seen.values, k, plan.min_gap))
-            if end.status != Status.OK:
-                return end
-            end.steps += 1
+            a = numbers[of.WIDTH] = seen.width
+            numbers[of.LOG_MASS], numbers[of.EFFECTIVE] = seen.log_mass - seen.typical, seen.effective
+            out.means[b], out.values[b, : k + 1], out.basis[b] = p + seen.shift, seen.values, seen.tangents
+            out.status[b] = mass_verdict(numbers[of.LOG_MASS], plan.log_share)
+            if out.status[b] == Status.OK:
+                out.status[b] = gap_verdict(seen.values, k, plan.min_gap)
+            if out.status[b] != Status.OK:
+                return
+            out.steps[b] += 1
             if plan.order == 0:
-                numbers[OFFSET] = 0.0
-                return end
-            end.status = int(Status.NOT_CONVERGED)
+                numbers[of.OFFSET] = 0.0
+                return
+            out.status[b] = Status.NOT_CONVERGED
             step = _across(seen.tangents, seen.shift)
             if plan.order == 2:
                 fit = Fit(seen)
@@ -73,25 +146,57 @@ class ManyDimensions:
                 noise = fit.extra * fit.residual / freedom(k, seen.effective) * a * a / plan.codimension
                 part = kept_part(float(bend @ bend), noise, k, plan.codimension, seen.effective, a)
                 step = step + float(part) * bend
-                numbers[KEPT] = part
-                numbers[LOST] = (1.0 - part) ** 2 * max(float(bend @ bend) - plan.codimension * noise, 0.0)
-            numbers[OFFSET] = float(np.sqrt(step @ step))
-            done = numbers[OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
-            if done or end.steps >= plan.max_steps:
-                factors = NARROWER if plan.errors > 1 else ()
-                narrower = [self._look(end.point, own_width, factor, -1.0) for factor in factors]
+                numbers[of.KEPT] = part
+                numbers[of.LOST] = (1.0 - part) ** 2 * max(float(bend @ bend) - plan.codimension * noise, 0.0)
+            numbers[of.OFFSET] = float(np.sqrt(step @ step))
+            done = numbers[of.OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
+            if done or out.steps[b] >= plan.max_steps:
                 if plan.order == 1:
                     fit = Fit(seen)
                     bend = a * fit.coefficients[0] - step
-                    numbers[KEPT], numbers[LOST] = 0.0, bend @ bend
-                record(end, seen, fit, narrower, bend, plan)
+                    numbers[of.KEPT], numbers[of.LOST] = 0.0, bend @ bend
+                self._write(out, b, seen, fit)
+                self._deviate(numbers, seen, fit, bend, own_width)
             if plan.max_steps > 0:
-                end.point = end.point + step * min(1.0, a / numbers[OFFSET] if numbers[OFFSET] > 0.0 else 1.0)
+                p += step * min(1.0, a / numbers[of.OFFSET] if numbers[of.OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:
-                end.status = int(Status.OK)
-                return end
-            seen = self._look(end.point, own_width, 1.0, -1.0)
-        return end
+                out.status[b] = Status.OK
+                return
+            seen = self._look(p, own_width, 1.0, -1.0)
+
+    def _write(self, out: of.Written, b: int, seen: Seen, fit: Fit) -> None:
+        """Write tangents, second form and residual into row ``b`` of ``out``."""
+        k = self._plan.rank
+        out.numbers[b, of.RESIDUAL] = fit.residual * seen.width * seen.width
+        forms = fit.coefficients[1 + k :] / seen.width
+        forms[_squares(k)] *= 2.0
+        if self._plan.order == 2:
+            tilted, upper = np.linalg.qr(seen.tangents + fit.coefficients[1 : 1 + k].T)
+            out.basis[b] = tilted * np.sign(np.diag(upper))
+            forms -= (forms @ out.basis[b]) @ out.basis[b].T
+        out.forms[b] = forms
+
+    def _deviate(self, numbers: FloatArray, seen: Seen, fit: Fit, bend: FloatArray, own_width: float) -> None:
+        """Write what standard errors need; ``bend`` [d] is the correction for curvature."""
+        if self._plan.errors == 0:
+            return
+        k, a = self._plan.rank, seen.width
+        bias, sums = fit.deviate(seen)
+        numbers[[of.HEIGHT, of.SLOPES, of.BEYOND]] = sums[:3]
+        vectors = np.zeros((5, len(bias)))
+        bent = (fit.coefficients[1 + k :] / a)[_squares(k)].sum(axis=0)
+        vectors[2:] = a * bias, (1.0 - numbers[of.KEPT]) * bend, bent
+        for level, factor in enumerate(NARROWER if self._plan.errors > 1 else ()):
+            less = self._look(seen.point, own_width, factor, -1.0)
+            if less is not None:
+                less.tangents = seen.tangents
+                narrow = Fit(less)
+                vectors[level] = a * fit.coefficients[0] - less.width * narrow.coefficients[0]
+                place = of.NARROW + 3 * level
+                numbers[place : place + 3] = (
+                    less.effective, narrow.residual * less.width**2, narrow.deviate(less)[1][0]
+                )  # fmt: skip
+        of.multiply(vectors, numbers)
 
     def _descend(self, p: FloatArray, own_width: float) -> FloatArray | None:
         """A plain step at each factor of the ladder, from the smallest at which ``p`` is not alone; None if there is
@@ -161,3 +266,8 @@ class ManyDimensions:
 def _across(tangents: FloatArray, vector: FloatArray) -> FloatArray:
     """(I − P) applied to a vector [d]."""
     return np.asarray(vector - tangents @ (vector @ tangents))
+
+
+def _squares(rank: int) -> list[int]:
+    """Places of II(e_a, e_a) among the pairs."""
+    return [place for place, (i, j) in enumerate(pairs(rank)) if i == j]

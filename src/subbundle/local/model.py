@@ -1,7 +1,9 @@
 """THE local model: what a cloud looks like around a point, seen through a window.
 
 `fit_local` is its front door. Everything that looks at neighbours reads it: bundles, projections onto the ridge, small
-charts, the vertices of a mesh, the choice of bandwidths.
+charts, the vertices of a mesh, the choice of bandwidths. Rows go to a compiled walk in up to `BLOCK_DIM` dimensions
+(`walk`), to BLAS above (`many`), to robust windows for surfaces (`tangential`); these take the cloud's centred
+coordinates.
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ from typing import Any
 import numpy as np
 
 from subbundle._numbers import SINGULAR
-from subbundle._parallel import resolve_jobs
+from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
-from subbundle.cloud.cloud import BLOCK_DIM
-from subbundle.kernels import CODES, reach_of
+from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.kernels import CODES, GAUSSIAN, reach_of
+from subbundle.local import deviations as of
 from subbundle.local.frames import completed
-from subbundle.local.settings import Plan, constant_widths, pairs
+from subbundle.local.many import ManyDimensions
+from subbundle.local.settings import ALL, COMMON, Plan, Widths, constant_widths, pairs
+from subbundle.local.standard_errors import errors_of
+from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import REACH
+from subbundle.local.walk import walk_rows
 
 # How much of the standard errors is worked out.
 ERRORS = ("none", "noise", "full")
@@ -179,8 +186,6 @@ def fit_local(
     >>> bool(0.9 < np.mean(off < 1.96 * model.position_error) < 0.98)
     True
     """
-    from subbundle.local.backends import walk_few, walk_many, walk_robust
-
     jobs = resolve_jobs(n_jobs)
     start = np.array(points - cloud.centre, dtype=np.float64, order="C")
     widths = np.empty(len(start))
@@ -199,18 +204,74 @@ def fit_local(
             )
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
-            first = walk_few(cloud, start, everywhere, widths, plan.look(), jobs)
-            tangents = first.tangents
-        found = walk_robust(cloud, start, widths, cuts, np.ones(len(start)) * stretch, completed(tangents), plan, jobs)
+            tangents = walk(cloud, start, everywhere, widths, plan.look(), jobs).tangents
+        stretches = np.ones(len(start)) * stretch
+        found = _walk_robust(cloud, start, widths, cuts, stretches, completed(tangents), plan, jobs)
     else:
-        walk = walk_few if cloud.dim <= BLOCK_DIM else walk_many
         found = walk(cloud, start, everywhere, widths, plan, jobs)
-    return at_home(found, cloud.centre, fixed=tol == 0.0)
-
-
-def at_home(found: LocalModel, centre: FloatArray, *, fixed: bool) -> LocalModel:
-    """The model in the coordinates of the observations; ``fixed`` numbers of steps need not converge."""
-    changes: dict[str, Any] = {"points": found.points + centre, "mean": found.mean + centre}
-    if fixed:
+    changes: dict[str, Any] = {"points": found.points + cloud.centre, "mean": found.mean + cloud.centre}
+    if tol == 0.0:  # a fixed number of steps need not converge
         changes["status"] = np.where(found.status == Status.NOT_CONVERGED, Status.OK, found.status).astype(np.int8)
     return replace(found, **changes)
+
+
+def walk(
+    cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
+) -> LocalModel:
+    """The local model by the ball; ``own_widths`` [n], or [0] for ``widths``."""
+    few = cloud.dim <= BLOCK_DIM
+    out = of.Written(points, plan.rank, cloud.dim if few else plan.rank)
+    many = None if few else ManyDimensions(cloud, widths, plan)
+    surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
+    cases = COMMON if surface and not len(widths[2]) and plan.apart < 0.0 else ALL
+
+    def work(i: int, j: int) -> None:
+        if many is None:
+            walk_rows(cloud.tree, widths, own_widths[i:j], plan.numbers, cases, plan.ladder, *out.rows(i, j))
+            return
+        for b in range(i, j):
+            many.walk(out, b, own_widths[b] if own_widths.size else np.nan)
+
+    run_rows(work, len(points), n_jobs, calls_blas=not few)
+    return _model(out, plan, None)
+
+
+def _walk_robust(
+    cloud: Cloud, points: FloatArray, widths: FloatArray, cuts: FloatArray, stretches: FloatArray, basis: FloatArray,
+    plan: Plan, n_jobs: int,
+) -> LocalModel:  # fmt: skip
+    """The local model of a surface in R³ by robust windows over the planes that ``basis`` [n, 3, 3] begins with."""
+    out = of.Written(points, plan.rank, 3)
+    out.basis[:] = basis
+    rounds = max(plan.max_steps, 1)
+
+    def work(i: int, j: int) -> None:
+        robust_rows(
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, plan.errors,
+            out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
+        )  # fmt: skip
+
+    run_rows(work, len(points), n_jobs, calls_blas=False)
+    return _model(out, plan, cuts)
+
+
+def _model(out: of.Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
+    columns = out.numbers.T
+    known = errors_of(columns, plan, cuts)
+    return LocalModel(
+        points=out.points,
+        mean=out.means,
+        eigenvalues=out.values,
+        tangents=np.ascontiguousarray(out.basis[:, :, : plan.rank]),
+        forms=out.forms,
+        widths=columns[of.WIDTH],
+        log_mass=columns[of.LOG_MASS],
+        n_effective=columns[of.EFFECTIVE],
+        residual=columns[of.RESIDUAL],
+        offsets=columns[of.OFFSET],
+        looked=columns[of.LOOKED],
+        steps=out.steps,
+        status=out.status,
+        basis=out.basis if out.basis.shape[2] > plan.rank else None,
+        **known,
+    )

@@ -1,14 +1,25 @@
-"""What every evaluator of a principal subbundle needs to know, beside the cloud."""
+"""What every evaluator of a principal subbundle needs to know beside the cloud, and the bandwidth at a point.
+
+The bandwidth is one number, or a smooth positive function of the point known at landmarks. With landmarks l_j, values
+L_j = log a_j there, and v_j(p) ∝ exp(−|p − l_j|²/(2h²)), Σ v_j = 1,
+
+    log a(p) = Σ v_j(p) L_j,        ∇a = (a/h²) Σ v_j (L_j − log a(p)) (l_j − p),
+
+and likewise for the log of the kernel mass that is typical there, without a gradient.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._compiled import kernel
+from subbundle._numbers import SINGULAR
+from subbundle._types import FloatArray, Status
 
-# What `_widths.width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
+# What `width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
 
 # What a kernel is compiled for, its argument ``cases``: the COMMON one, R³ with a compact kernel and one bandwidth (and
@@ -19,6 +30,8 @@ Cases = bool | None
 
 LOCAL, RECENTRED, NONE = range(3)
 CENTERINGS = {"local": LOCAL, "recentred": RECENTRED, "none": NONE}
+
+_OK, _LEFT_SUPPORT, _GAP_CLOSED = int(Status.OK), int(Status.LEFT_SUPPORT), int(Status.GAP_CLOSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,62 @@ class Settings:
 def constant_widths(bandwidth: float, log_mass: float, dim: int) -> Widths:
     """The same bandwidth and typical log mass everywhere in R^``dim``."""
     return bandwidth, log_mass, np.empty((0, dim)), np.empty((0, 2)), 0.0
+
+
+@kernel
+def width_at(widths, p, gradient):
+    """Return a(p) and the typical log kernel mass at ``p``; write ∇a into ``gradient`` [d].
+
+    ``widths`` is (a, log mass, landmarks [m, d], logs [m, 2], 1/h²). Without landmarks a and the log mass hold
+    everywhere. All landmarks count, at distances relative to the nearest: nothing jumps, nor underflows far away.
+    """
+    bandwidth, log_mass, landmarks, logs, rate = widths
+    for i in range(p.size):
+        gradient[i] = 0.0
+    count = landmarks.shape[0]
+    if count == 0:
+        return bandwidth, log_mass
+    squared = np.empty(count)
+    least = np.inf
+    for j in range(count):
+        total = 0.0
+        for i in range(p.size):
+            total += (landmarks[j, i] - p[i]) ** 2
+        squared[j] = total
+        least = min(least, total)
+    mass, log_width, log_mass = 0.0, 0.0, 0.0
+    for j in range(count):
+        squared[j] = np.exp(-0.5 * rate * (squared[j] - least))
+        mass += squared[j]
+        log_width += squared[j] * logs[j, 0]
+        log_mass += squared[j] * logs[j, 1]
+    log_width /= mass
+    width = np.exp(log_width)
+    for j in range(count):
+        factor = width * rate * squared[j] / mass * (logs[j, 0] - log_width)
+        for i in range(p.size):
+            gradient[i] += factor * (landmarks[j, i] - p[i])
+    return width, log_mass / mass
+
+
+@kernel
+def widths_batch(widths, points, values, gradients, log_masses):
+    """Write a(p) [batch], ∇a [batch, d] and typical log masses [batch] at ``points`` [batch, d]."""
+    for b in range(points.shape[0]):
+        values[b], log_masses[b] = width_at(widths, points[b], gradients[b])
+
+
+@kernel
+def mass_verdict(log_mass, log_floor):
+    """LEFT_SUPPORT where the kernel mass is at or below the floor."""
+    return _OK if log_mass > log_floor else _LEFT_SUPPORT
+
+
+@kernel
+def gap_verdict(values, rank, min_gap):
+    """GAP_CLOSED where λ_k − λ_{k+1} is too small to say which directions the subspace holds."""
+    gap = values[rank - 1] - values[rank]
+    return _OK if gap > min_gap * values[rank - 1] and gap > SINGULAR * values[0] else _GAP_CLOSED
 
 
 def pairs(rank: int) -> list[tuple[int, int]]:
@@ -118,6 +187,14 @@ class Plan:
     min_gap: float = 0.0
     noise: float | None = None
     errors: int = 0
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What `walk_rows` reads of it."""
+        return (
+            self.kernel, self.rank, self.codimension, self.order, self.reach, self.tol, self.relative, self.max_steps,
+            self.apart, self.wanted, self.log_share, self.min_gap, self.errors,
+        )  # fmt: skip
 
     def look(self) -> Plan:
         """The same window, order 1, no steps."""

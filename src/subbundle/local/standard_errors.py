@@ -15,7 +15,14 @@ from functools import cache
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._numbers import SINGULAR
+from subbundle._types import BoolArray, FloatArray
+from subbundle.kernels import normal_area
+from subbundle.local import deviations as of
+from subbundle.local.bias import bias as expected_bias
+from subbundle.local.regression import n_features, used_up
+from subbundle.local.settings import Plan
+from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 
 # Fraction of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
 NARROWEST = 0.05
@@ -23,6 +30,87 @@ NARROWEST = 0.05
 PLANE_GAIN = 0.625
 # Quantiles of the standard normal: two-sided and one-sided 95 %.
 TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
+
+
+def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
+    """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
+    m, k, area, effective = plan.codimension, plan.rank, columns[of.WIDTH] ** 2, columns[of.EFFECTIVE]
+    variances, allowed, told = _variances(columns, plan)
+    if cuts is not None:
+        squared, slopes = cut_noise(variances[0], cuts, m)
+        below = np.where(told, variances * allowed, np.inf).min(axis=0)
+        if plan.noise is not None:
+            below, slopes = cut_variance(plan.noise**2, cuts, m)
+        level = squared if plan.noise is None else np.full_like(area, plan.noise**2)
+        below, slopes = np.tile(below, (3, 1)), np.tile(slopes, (3, 1))
+    else:
+        windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
+        levels = widened(variances, windows)
+        squared, level = levels[0], np.where(told, levels * allowed, np.inf).min(axis=0)
+        level = level if plan.noise is None else np.full_like(area, plan.noise**2)
+        below = narrowed(level, windows)
+        slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
+    # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
+    plain = 1.0 / effective
+    gain = (plain + columns[of.KEPT] ** 2 * (columns[of.HEIGHT] - plain)) / slopes[0] ** 2
+    position, bias = below[0] * gain, columns[of.LOST] / slopes[0] ** 2
+    along = position
+    if plan.errors > 1:
+        # What residuals show beyond noise, the quadric has not followed. At the best bandwidth the squared bias is k/8
+        # of the variance, for a bias of the fourth order; half of that is expected beforehand.
+        sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
+        position = np.maximum(position, SINGULAR * SINGULAR * area)
+        scale = np.sqrt(m * (k / 16.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
+        deviations, products, moved = _observations(columns, below, slopes, told, level)
+        bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
+    radius = radius95(position, bias, m, along)
+    return {
+        "noise": np.sqrt(squared),
+        "height_gain": columns[of.HEIGHT],
+        "gain": gain,
+        "bias": np.sqrt(bias),
+        "position_error": radius / TWO_SIDED,
+        "tangent_error": np.sqrt(m * below[0] * columns[of.SLOPES] / area),
+    }
+
+
+def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Variance per normal direction about the quadric in each window [3, n], by what its noise lets it count, and where
+    it does.
+
+    A shape that no quadric follows adds to the residuals, and less so in narrower windows. Their estimates are the
+    noisier ones, so they only count where they are lower by more than their standard error.
+    """
+    m, k = plan.codimension, plan.rank
+    effective = np.stack([columns[of.EFFECTIVE], *columns[of.NARROW : of.PRODUCTS : 3]])
+    residual = np.stack([columns[of.RESIDUAL], *columns[of.NARROW + 1 : of.PRODUCTS : 3]])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        free = np.maximum(1.0 - used_up(k) / effective, np.where(np.arange(3)[:, None] > 0, 1.0 / effective, 0.1))
+        variances, allowed = residual / m / free, 1.0 + np.sqrt(2.0 / (m * free * effective))
+        told = effective > ENOUGH * n_features(k)
+    allowed[0], told[0] = 1.0, True
+    return variances, allowed, told
+
+
+def _observations(
+    columns: FloatArray, below: FloatArray, slopes: FloatArray, told: BoolArray, level: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Deviations [n, 4] and products [n, 9] for `bias`, of offsets: what a window shows of one, over its slope.
+
+    Noise σ² along the tangent space, too, moves the middle of a cloud to the hollow side, by ½ σ² tr II. That counts
+    like a correction that was not made: what it adds to the square of that one is returned last.
+    """
+    gains = np.stack([columns[of.HEIGHT], *columns[of.NARROW + 2 : of.PRODUCTS : 3], columns[of.BEYOND]])
+    rows = [0, 1, 2, 0]
+    with np.errstate(invalid="ignore"):
+        # A quartic that the neighbours do not show has no variance and no estimate.
+        found = np.stack([*told, columns[of.BEYOND] > 0.0]) & (gains >= 0.0)
+        deviations = np.where(found, np.sqrt(below[rows] * gains) / slopes[rows], np.inf)
+    by, products = 1.0 / slopes[[1, 2, 0]], columns[of.PRODUCTS : of.COLUMNS]
+    pairs = [by[i] * by[j] for i in range(3) for j in range(i, 3)]
+    lost = by * (products[6:9] / slopes[0] - level * products[9:12])
+    moved = level * (level * products[13] - 2.0 * products[12] / slopes[0])
+    return deviations.T, np.ascontiguousarray(np.vstack([products[:6] * np.stack(pairs), lost]).T), moved
 
 
 def widened(variance: FloatArray, area: FloatArray) -> FloatArray:

@@ -22,11 +22,9 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import Status
-from subbundle.local.columns import (
-    COLUMNS,
+from subbundle.local.deviations import (
     EFFECTIVE,
     KEPT,
-    LOG_ABSOLUTE,
     LOG_MASS,
     LOST,
     OFFSET,
@@ -65,11 +63,8 @@ def robust_rows(tree, widths, cuts, stretches, rounds, errors, points, basis, fo
         for f in range(6):
             fit[f, 0] = 0.0
         row = numbers[b]
-        for c in range(COLUMNS):
-            row[c] = np.nan
-        row[LOG_MASS], row[LOG_ABSOLUTE] = -np.inf, -np.inf
         row[WIDTH], row[OFFSET], row[KEPT], row[LOST] = a, 0.0, 1.0, 0.0
-        status[b], steps[b] = _OK, 0
+        status[b] = _OK
         for turn in range(rounds):
             wide = cut + FIRST_CUT * a if turn == 0 else cut
             sag = _sag(fit, a, stretch)
@@ -87,7 +82,7 @@ def robust_rows(tree, widths, cuts, stretches, rounds, errors, points, basis, fo
             if not mass > 0.0 or not _determined(gram, mass):
                 status[b] = _LEFT_SUPPORT
                 break
-            row[LOG_ABSOLUTE] = row[LOG_MASS] = np.log(mass)
+            row[LOG_MASS] = np.log(mass)
             row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
             if errors > 0 and turn == rounds - 1:
                 deviate(near, count, 2, room, a, squares, errors, COMMON, row)

@@ -11,14 +11,13 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
-from subbundle.local.krylov import orthonormalise
 
-_FAST = {"reassoc", "contract"}
+FAST = {"reassoc", "contract"}
 
 
 @kernel
 def tridiagonal(matrix, start, rank, tolerance):
-    """Leading ``rank + 1`` eigenvalues and ``rank`` eigenvectors; arguments and results as in `krylov.leading`."""
+    """Leading ``rank + 1`` eigenvalues and ``rank`` eigenvectors; arguments and results as in `leading.krylov`."""
     dim = matrix.shape[0]
     count = min(rank + 1, dim)
     values, basis = np.zeros(count), np.empty((rank, dim))
@@ -49,7 +48,7 @@ def tridiagonal(matrix, start, rank, tolerance):
     return worst <= tolerance * values[0] / max(scale, 1e-300), values, vectors
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _reduce(a, diagonal, beside, strength):
     """Make ``a`` tridiagonal, last row first; its row i keeps the vector v, up to i, of I − ``strength``[i] v vᵀ."""
     v, w = np.empty(a.shape[0]), np.empty(a.shape[0])
@@ -163,7 +162,7 @@ def _residual(diagonal, beside, values, basis):
     return np.sqrt(total)
 
 
-@kernel(fastmath=_FAST)
+@kernel(fastmath=FAST)
 def _turn_back(a, strength, basis):
     """Apply the reflections of `_reduce`, last first, to the rows of ``basis``."""
     for i in range(basis.shape[0]):
@@ -174,3 +173,39 @@ def _turn_back(a, strength, basis):
             along *= strength[r]
             for c in range(r):
                 basis[i, c] -= along * a[r, c]
+
+
+@kernel(fastmath=FAST)
+def orthonormalise(basis, size, width):
+    """Gram–Schmidt of the rows ``size .. size + width`` of ``basis`` against all rows before.
+
+    A row that vanishes, because the space is exhausted, is replaced by a coordinate vector.
+    """
+    for i in range(size, size + width):
+        spare, left = 0, 0.0
+        while left == 0.0:
+            before = cleared(basis, 0, basis[i])
+            left = cleared(basis, i, basis[i])
+            if left <= 1e-13 * before:
+                left = 0.0
+                for c in range(basis.shape[1]):
+                    basis[i, c] = 1.0 if c == spare else 0.0
+                spare += 1
+        for c in range(basis.shape[1]):
+            basis[i, c] /= left
+
+
+@kernel(fastmath=FAST)
+def cleared(basis, count, vector):
+    """Make ``vector`` orthogonal to the first rows of ``basis``, twice, which is enough; its length."""
+    for _ in range(2):
+        for m in range(count):
+            overlap = 0.0
+            for j in range(vector.size):
+                overlap += basis[m, j] * vector[j]
+            for j in range(vector.size):
+                vector[j] -= overlap * basis[m, j]
+    total = 0.0
+    for j in range(vector.size):
+        total += vector[j] * vector[j]
+    return np.sqrt(total)

@@ -13,11 +13,9 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._types import Status
 from subbundle.kernels import normal_area
-from subbundle.local.columns import (
-    COLUMNS,
+from subbundle.local.deviations import (
     EFFECTIVE,
     KEPT,
-    LOG_ABSOLUTE,
     LOG_MASS,
     LOOKED,
     LOST,
@@ -29,12 +27,11 @@ from subbundle.local.columns import (
     deviate,
     multiply,
     scratch,
-)  # fmt: skip
-from subbundle.local.eigen import eigh
+)
 from subbundle.local.gather import ball
-from subbundle.local.moments import moments, to_frame
+from subbundle.local.moments import eigh, moments, to_frame
 from subbundle.local.regression import ball_sums, fitted, freedom, n_features
-from subbundle.local.settings import COMMON
+from subbundle.local.settings import COMMON, gap_verdict, mass_verdict, width_at
 from subbundle.local.steps import (
     beside,
     curvature_correction,
@@ -48,66 +45,57 @@ from subbundle.local.steps import (
     tilt,
 )
 from subbundle.local.tuning import ENOUGH, FLATNESS, NARROWER
-from subbundle.local.verdicts import gap_verdict, mass_verdict
-from subbundle.local.widths import width_at
 
 _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPORT)
 
 
 @kernel
 def walk_rows(
-    tree, widths, own_widths, plan, cases, ladder, errors, points, basis, values, means, forms, numbers, steps, status
+    tree, widths, own_widths, plan, cases, ladder, points, basis, values, means, forms, numbers, steps, status
 ):
-    """Carry ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
+    """Move ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
 
     Parameters
     ----------
     tree : (blocks, weights, boxes, corners, n_points)
     widths, own_widths : tuple, [batch] or [0]
-        The bandwidth as a function of the point (see `widths`), or one for each row.
-    plan : (kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap)
-        See `settings.Plan`. Without steps the model is that of the point itself.
+        The bandwidth as a function of the point (see `width_at`), or one for each row.
+    plan : tuple
+        `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
         COMMON for a surface in R³ with a compact kernel, no landmarks and no observation left out.
     ladder : [m]
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
-    errors : int
-        0: no sums for standard errors; 1: those of noise; 2: with the bias in narrower windows.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
         Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.
     numbers, steps, status : [batch, COLUMNS], [batch], [batch]
+        As `Written` makes them.
     """
-    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
+    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap, _ = plan
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
     room, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
     before, slope, bend, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
-        p = points[b]
+        p, row = points[b], numbers[b]
         for i in range(dim):
             start[i] = p[i]
-        status[b] = _NOT_CONVERGED
-        for c in range(COLUMNS):
-            numbers[b, c] = np.nan
-        numbers[b, OFFSET], numbers[b, LOG_MASS], numbers[b, LOG_ABSOLUTE] = np.inf, -np.inf, -np.inf
-        numbers[b, LOOKED] = 0.0
+        row[LOOKED] = 0.0
         climbed = ladder.size == 0
-        steps[b] = 0
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
             if cases is not COMMON:
                 bandwidth, typical = width_at(widths, p, slope)
             if own_widths.size > 0:
                 bandwidth = own_widths[b]
-            limit = tol * bandwidth if relative else tol
-            numbers[b, WIDTH] = bandwidth
+            row[WIDTH] = bandwidth
             near, count, nearest, squares = ball(
                 tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, cases, found, near
             )
-            look(start, p, bandwidth, reach + nearest, numbers[b])
+            look(start, p, bandwidth, reach + nearest, row)
             mass = moments(near, count, cases, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
@@ -118,75 +106,48 @@ def walk_rows(
                 few = effective < wanted
                 if few or far(shift, bandwidth):
                     near, lower = _descend(
-                        tree, bandwidth, kernel, rank, reach, ladder, wanted, typical + log_share, min_gap, cases, p,
-                        found, near, sigma, values[b], basis[b], shift, step, start, numbers[b],
+                        tree, bandwidth, plan, ladder, typical + log_share, cases, p, found, near, sigma, values[b],
+                        basis[b], shift, step, start, row,
                     )  # fmt: skip
-                    if lower:
-                        continue
-                    if few:
+                    if few and not lower:
                         status[b] = _LEFT_SUPPORT
                         break
                     continue
-            numbers[b, LOG_ABSOLUTE] = np.log(mass) - 0.5 * nearest
-            numbers[b, LOG_MASS] = numbers[b, LOG_ABSOLUTE] - typical
-            numbers[b, EFFECTIVE] = effective
+            row[LOG_MASS], row[EFFECTIVE] = np.log(mass) - 0.5 * nearest - typical, effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
             eigh(sigma, cases, values[b], basis[b])
-            status[b] = mass_verdict(numbers[b, LOG_MASS], log_share)
+            status[b] = mass_verdict(row[LOG_MASS], log_share)
             if status[b] == 0:
                 status[b] = gap_verdict(values[b], rank, min_gap)
             if status[b] != 0:
                 break
             steps[b] += 1
             if order == 0:
-                numbers[b, OFFSET] = 0.0
+                row[OFFSET] = 0.0
                 break
             status[b] = _NOT_CONVERGED
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                residual = _fit(near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room)
-                known = residual * bandwidth * bandwidth / freedom(rank, effective)
-                part, lost = curvature_correction(
-                    room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
+                part, lost, residual = _fit(
+                    near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, bend, room, row
                 )
                 for i in range(dim):
                     step[i] += part * bend[i]
-                numbers[b, KEPT], numbers[b, LOST] = part, (1.0 - part) ** 2 * lost
+                row[KEPT], row[LOST] = part, (1.0 - part) ** 2 * lost
             newton(values[b], basis[b], rank, normal_area(kernel, reach, rank) * bandwidth * bandwidth, step)
-            numbers[b, OFFSET] = settle(step, before, numbers[b, OFFSET])
-            done = numbers[b, OFFSET] <= limit
+            row[OFFSET] = settle(step, before, row[OFFSET])
+            done = row[OFFSET] <= (tol * bandwidth if relative else tol)
             if done or steps[b] >= max_steps:
                 if order == 1:
-                    residual = _fit(
-                        near, count, rank, values[b], shift, basis[b], mass, squares, bandwidth, cases, room
-                    )
-                    known = residual * bandwidth * bandwidth / freedom(rank, effective)
-                    _, lost = curvature_correction(
-                        room[2], basis[b], rank, codimension, bandwidth, known, effective, step, bend
-                    )
-                    numbers[b, KEPT], numbers[b, LOST] = 0.0, lost
-                numbers[b, RESIDUAL] = residual * bandwidth * bandwidth
-                if errors > 0:
-                    if rank == 2 and dim == 3:
-                        to_frame(near, count, basis[b], 1.0 / bandwidth, cases, room[4])
-                    deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers[b])
-                if errors > 1:
-                    row = numbers[b]
-                    for level in range(2):
-                        # Half of the width has as many neighbours again fewer: where those are too few to count, none.
-                        if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * effective:
-                            break
-                        width = NARROWER[level] * bandwidth
-                        near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
-                        to_frame(near, count, basis[b], 1.0 / width, cases, room[4])
-                        compare(near, count, rank, room, spare, bandwidth, level, FLATNESS, squares, cases, row)
-                    for j in range(dim - rank):
-                        room[6][3, j] = 0.0
-                        for i in range(dim):
-                            room[6][3, j] += (1.0 - row[KEPT]) * bend[i] * basis[b, i, rank + j]
-                    multiply(room[6], row)
+                    _, lost, residual = _fit(
+                        near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, bend, room,
+                        row,
+                    )  # fmt: skip
+                    row[KEPT], row[LOST] = 0.0, lost
+                row[RESIDUAL] = residual
+                near = _deviate(tree, plan, p, squares, basis[b], cases, bend, room, spare, found, near, count, row)
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -211,31 +172,65 @@ def look(start, p, width, reach, numbers):
 
 
 @kernel
-def _fit(near, count, rank, values, shift, basis, mass, squares, bandwidth, cases, room):
-    """Fit the quadric over the eigenvectors, into ``room``; return Σ w |e|² / Σ w in bandwidths²."""
+def _fit(near, count, codimension, squares, values, shift, basis, cases, mass, step, bend, room, row):
+    """Fit the quadric over the eigenvectors into ``room``; write the way from ``step`` to its height into ``bend``.
+
+    Returns which fraction of the way to make, the square of what of it is no noise, and Σ w |e|² / Σ w.
+    """
     gram, cross, fit, tile, spare, _, _ = room
-    if cases is not COMMON and not (rank == 2 and shift.size == 3):
+    dim, bandwidth, effective = shift.size, row[WIDTH], row[EFFECTIVE]
+    rank = dim - cross.shape[1]
+    if cases is not COMMON and not (rank == 2 and dim == 3):
         to_frame(near, count, basis, 1.0 / bandwidth, cases, spare)
     spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, cases, tile, gram, cross)
-    return fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread)
+    residual = fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread) * bandwidth * bandwidth
+    variance = residual / freedom(rank, effective)
+    part, lost = curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, bend)
+    return part, lost, residual
+
+
+@kernel
+def _deviate(tree, plan, p, squares, basis, cases, bend, room, spare, found, near, count, row):
+    """Write what standard errors need into ``row``; ``near``, overwritten, is returned."""
+    kernel, rank, reach, errors = plan[0], plan[1], plan[4], plan[12]
+    dim, bandwidth = p.size, row[WIDTH]
+    if errors > 0:
+        if rank == 2 and dim == 3:
+            to_frame(near, count, basis, 1.0 / bandwidth, cases, room[4])
+        deviate(near, count, rank, room, bandwidth, squares, errors, cases, row)
+    if errors > 1:
+        for level in range(2):
+            # Half of the width has as many neighbours again fewer: where those are too few to count, none.
+            if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
+                break
+            width = NARROWER[level] * bandwidth
+            near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
+            to_frame(near, count, basis, 1.0 / width, cases, room[4])
+            compare(near, count, rank, room, spare, bandwidth, level, FLATNESS, squares, cases, row)
+        for j in range(dim - rank):
+            room[6][3, j] = 0.0
+            for i in range(dim):
+                room[6][3, j] += (1.0 - row[KEPT]) * bend[i] * basis[i, rank + j]
+        multiply(room[6], row)
+    return near
 
 
 @kernel
 def _descend(
-    tree, bandwidth, kernel, rank, reach, ladder, wanted, log_floor, min_gap, cases, p,
-    found, near, sigma, values, basis, shift, step, start, numbers,
-):  # fmt: skip
+    tree, bandwidth, plan, ladder, log_floor, cases, p, found, near, sigma, values, basis, shift, step, start, row
+):
     """A plain step at each factor of the ladder; False if there is none to begin at.
 
     That is the smallest at which ``p`` has neighbours enough and its mean lies across the tangent space.
     """
+    kernel, rank, reach, wanted, min_gap = plan[0], plan[1], plan[4], plan[9], plan[11]
     top = 0
     if np.isfinite(wanted):
         top = -1
         for level in range(ladder.size - 1, -1, -1):
             width = ladder[level] * bandwidth
             near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
-            look(start, p, width, reach + nearest, numbers)
+            look(start, p, width, reach + nearest, row)
             mass = moments(near, count, cases, shift, sigma)
             # Weights are relative to the nearest observation, however far that is.
             if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
@@ -250,7 +245,7 @@ def _descend(
             return near, False
     for level in range(top, ladder.size):
         near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, cases, found, near)
-        look(start, p, ladder[level] * bandwidth, reach + nearest, numbers)
+        look(start, p, ladder[level] * bandwidth, reach + nearest, row)
         if moments(near, count, cases, shift, sigma) <= 0.0:
             return near, False
         eigh(sigma, cases, values, basis)

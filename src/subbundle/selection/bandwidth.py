@@ -24,7 +24,7 @@ from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.selection._ladder import first_width, flatness, least, parts
 from subbundle.selection._risk import compare
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector

@@ -30,7 +30,7 @@ from subbundle._html import card
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.selection._growth import growth
 from subbundle.selection._tuning import PLACES, RATIO
 from subbundle.selection.components import principal_components

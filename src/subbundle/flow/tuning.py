@@ -1,0 +1,18 @@
+"""Every tuned number of the flow, with what it scales and why it has its value."""
+
+from __future__ import annotations
+
+# dopri5 ----------------------------------------------------------------------------------------------------------
+
+# Error per step unless given, relative to the length scale: far below what noisy data determine.
+DEFAULT_TOL = 1e-6
+# Length scales: how closely the end of the support is approached.
+BORDER = 1e-3
+
+# Where a row of the field takes a millisecond (``is_costly``) -------------------------------------------------------
+
+# Steps per length scale, on average, after which a geodesic is given up: most take 5 to 15.
+COSTLY_STEPS = 20
+# Steps of all geodesics of a submanifold or an atlas together: 20 s for 60 shapes of four points. Fewer than so many
+# geodesics take as long as these.
+ALL_STEPS, FEW_GEODESICS = 2500, 5
