@@ -25,8 +25,8 @@ and for `recentred`, where both passes have the bandwidth a(p), the same at m(p)
 
 Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
 
-All kernels have an argument ``cases`` (see `local.settings`): COMMON in three dimensions with a compact kernel, one
-bandwidth and one pass, else ALL.
+All kernels have the arguments ``settings``, `Settings.numbers`, and ``cases`` (see `local.settings`): COMMON in three
+dimensions with a compact kernel, one bandwidth and one pass, else ALL.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ from subbundle.local.weights import profile, weigh, weigh_by_distance
 
 
 @kernel
-def field_batch(
-    tree, widths, kernel, reach, centering, cases, rank, log_share, min_gap, points, covectors,
-    velocity, force, status,
-):  # fmt: skip
+def field_batch(tree, settings, cases, points, covectors, velocity, force, status):
     """Write P η and −∂H/∂p for ``points``, ``covectors`` [batch, d]; ``status`` [batch] codes, rows as they are where
     not 0."""
     dim = points.shape[1]
@@ -53,6 +50,7 @@ def field_batch(
     sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
     values, centre, shift, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     slope, slide = np.empty(dim), np.empty(dim)
+    widths, kernel, reach, centering, rank, log_share, min_gap = settings
     bandwidth, typical, landmarks, _, _ = widths
     varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
@@ -134,16 +132,14 @@ def _by_distance(blocks, found, count, psi, phi, p, centre, shift, centering, ne
 
 
 @kernel
-def frame_batch(
-    tree, widths, kernel, reach, centering, cases, rank, log_share, min_gap, points,
-    values, vectors, mean, log_mass, status,
-):  # fmt: skip
+def frame_batch(tree, settings, cases, points, values, vectors, mean, log_mass, status):
     """Write eigenvalues [batch, d], eigenvectors [batch, d, d], local means and log kernel masses of ``points``,
     relative to the typical ones there; rows without neighbours stay as they are."""
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     sigma, jacobian = _square(dim), _square(dim)
     centre, shift, slope, slide = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    widths, kernel, reach, centering, rank, log_share, min_gap = settings
     bandwidth, typical, landmarks, _, _ = widths
     varies = landmarks.shape[0] > 0
     for b in range(points.shape[0]):
@@ -166,7 +162,7 @@ def frame_batch(
 
 
 @kernel
-def mass_batch(tree, widths, kernel, reach, apart, cases, points, mean, log_mass, effective):
+def mass_batch(tree, settings, cases, apart, points, mean, log_mass, effective):
     """Write local means, log kernel masses and effective numbers of neighbours (Σφ)²/Σφ² at ``points``.
 
     ``apart = 0`` leaves the point itself (and its exact duplicates) out, −1 leaves nothing out.
@@ -174,6 +170,7 @@ def mass_batch(tree, widths, kernel, reach, apart, cases, points, mean, log_mass
     dim = points.shape[1]
     found, phi, psi = _scratch(tree)
     first, slope = np.empty(dim), np.empty(dim)
+    widths, kernel, reach = settings[:3]
     bandwidth = widths[0]
     for b in range(points.shape[0]):
         if cases is not COMMON:

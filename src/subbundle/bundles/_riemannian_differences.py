@@ -8,15 +8,14 @@ over a Euclidean-orthonormal basis W of the tangent space and, for a quotient, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from subbundle._numbers import DIFFERENCE
+from subbundle._numbers import DIFFERENCE, SINGULAR
 from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
-from subbundle.bundles._riemannian_local import Local, concatenate, judge
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
@@ -32,6 +31,31 @@ from subbundle.spaces.rows import (
 
 # Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
 _CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Subspaces and kernel masses at a batch of points, as flat arrays.
+
+    Attributes
+    ----------
+    values : [batch, dim N]
+        Eigenvalues of the second moment, descending.
+    vectors, duals : [batch, rank, D]
+        The frame f_i, orthonormal for h, and h f_i.
+    mean : [batch, D]
+        m(p) = exp_p(Σ w_n log_p x_n).
+    log_mass : [batch]
+        log Σ φ_n at the point.
+    status : [batch]
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    duals: FloatArray
+    mean: FloatArray
+    log_mass: FloatArray
+    status: StatusArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +80,10 @@ class Differences:
 
         def work(start: int, stop: int) -> None:
             groups = [points[rows] for rows in self._groups(start, stop, 1)]
-            found[start] = concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
+            found[start] = _concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
 
         run_rows(work, len(points), self._n_jobs)
-        return concatenate([found[start] for start in sorted(found)])
+        return _concatenate([found[start] for start in sorted(found)])
 
     def field(
         self, settings: Settings, points: FloatArray, covectors: FloatArray
@@ -135,7 +159,7 @@ class Differences:
         widest = max(len(sight.here), len(sight.at_mean), 1) * self._space.ambient_dim
         size = max(1, _CHUNK // widest)
         chunks = (points[first : first + size] for first in range(0, len(points), size))
-        return concatenate([self._chunk(settings, chunk, sight) for chunk in chunks])
+        return _concatenate([self._chunk(settings, chunk, sight) for chunk in chunks])
 
     def _chunk(self, settings: Settings, points: FloatArray, sight: _Sight) -> Local:
         space, centre = self._space, points
@@ -159,7 +183,7 @@ class Differences:
             vectors = flattened(space, space.parallel_transport(shaped(space, vectors), start, end))
         duals = flattened(space, space.flat(shaped(space, vectors), end))
         cut |= ~np.isfinite(duals).all(axis=(1, 2))
-        return Local(values, vectors, duals, mean, log_mass, judge(settings, values, log_mass, cut))
+        return Local(values, vectors, duals, mean, log_mass, _judge(settings, values, log_mass, cut))
 
     def _gradient(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
         """Σ dH[W] W, [batch, D]."""
@@ -216,3 +240,26 @@ def _moments(
     centred = settings.centering == LOCAL
     tangent_moments(logs, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
     return mean, second, log_mass, effective
+
+
+def _concatenate(parts: Sequence[Local]) -> Local:
+    """One record from several."""
+    if len(parts) == 1:
+        return parts[0]
+    return Local(*(np.concatenate([getattr(part, entry.name) for part in parts]) for entry in fields(Local)))
+
+
+def _judge(settings: Settings, values: FloatArray, log_mass: FloatArray, cut: BoolArray) -> StatusArray:
+    """Status [batch]: off the support, at the cut locus of an observation in reach, or with a closed gap.
+
+    In full rank the subspace is the tangent space, whatever the eigenvalues.
+    """
+    status = np.zeros(len(values), np.int8)
+    rank = settings.rank
+    if rank < values.shape[1]:
+        gap = values[:, rank - 1] - values[:, rank]
+        is_open = (gap > settings.min_gap * values[:, rank - 1]) & (gap > SINGULAR * values[:, 0])
+        status[~is_open] = Status.GAP_CLOSED
+    status[cut] = Status.NOT_FINITE
+    status[~(log_mass > settings.log_floor)] = Status.LEFT_SUPPORT
+    return status

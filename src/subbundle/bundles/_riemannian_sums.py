@@ -1,6 +1,6 @@
 """Weights and moments of logs given as arrays: what the bundle on a general manifold sums over the observations.
 
-Sums run over the observations in order and pass over those without weight, so a row's result does not depend on how
+Sums run over the observations in order and leave out those without weight, so a row's result does not depend on how
 many of these come along with it. The Gaussian is lowered by its value at the reach: it then ends continuously, where a
 jump by 1e-10 would be one by 1e-5 in a difference quotient.
 """
@@ -34,29 +34,19 @@ def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, lo
     log_mass, effective : [rows]
         Results: log Σ φ_n and (Σ φ_n)²/Σ φ_n².
     """
-    n_points = logs.shape[1]
     dim = covectors.shape[1]
-    coordinates, phi = np.empty((n_points, dim)), np.empty(n_points)
+    vectors, weights = np.empty((logs.shape[1], dim)), np.empty((logs.shape[1], 1))
     for b in range(logs.shape[0]):
-        nearest = _coordinates(logs[b], covectors[b], 1.0 / (bandwidth * bandwidth), apart, coordinates, phi)
-        mean[b], second[b] = np.nan, np.nan
-        log_mass[b], effective[b] = -np.inf, 0.0
-        if not np.isfinite(nearest):
-            continue
-        mass, squares = _weights(phi, nearest, gaussian_reach(dim))
-        mean[b] = 0.0
-        for n in range(n_points):
-            if phi[n] > 0.0:
-                for a in range(dim):
-                    mean[b, a] += phi[n] * coordinates[n, a]
-        mean[b] /= mass
-        _second(coordinates, phi, mass, mean[b], centred, second[b])
-        log_mass[b] = math.log(mass) - 0.5 * nearest
-        effective[b] = mass * mass / squares
+        nearest = _coordinates(logs[b], covectors[b], 1.0 / (bandwidth * bandwidth), apart, vectors, weights)
+        count = _weigh(vectors, weights, nearest, gaussian_reach(dim))
+        mass, squares = mean_log(vectors, weights, count, mean[b])
+        second_moment(vectors, weights, count, mean[b], centred, second[b])
+        log_mass[b] = math.log(mass) - 0.5 * nearest if mass > 0.0 else -np.inf
+        effective[b] = mass * mass / squares if mass > 0.0 else 0.0
 
 
 @kernel
-def _coordinates(logs, covectors, scale, apart, coordinates, t):
+def _coordinates(logs, covectors, scale, apart, vectors, t):
     """Write coordinates and t = |v|²/a²; infinite t where the log is undefined or left out. Return the smallest t."""
     dim, ambient = covectors.shape
     nearest = np.inf
@@ -66,41 +56,67 @@ def _coordinates(logs, covectors, scale, apart, coordinates, t):
             value = 0.0
             for j in range(ambient):
                 value += covectors[a, j] * logs[n, j]
-            coordinates[n, a] = value
+            vectors[n, a] = value
             total += value * value
         total *= scale
         # NaN compares false.
-        t[n] = total if total > apart else np.inf
-        nearest = min(nearest, t[n])
+        t[n, 0] = total if total > apart else np.inf
+        nearest = min(nearest, t[n, 0])
     return nearest
 
 
 @kernel
-def _weights(t, nearest, reach):
-    """Turn t into φ, zero beyond the reach; return Σ φ and Σ φ²."""
+def _weigh(vectors, t, nearest, reach):
+    """Turn t into φ, and move what is in reach to the front, in order; return how many these are."""
     floor = exp_minus(0.5 * reach)
+    count = 0
+    for n in range(t.shape[0]):
+        beyond = t[n, 0] - nearest
+        if beyond < reach:
+            t[count, 0] = exp_minus(0.5 * beyond) - floor
+            for a in range(vectors.shape[1]):
+                vectors[count, a] = vectors[n, a]
+            count += 1
+    return count
+
+
+@kernel
+def mean_log(vectors, weights, count, mean):
+    """Write μ = Σ φ_n v_n / Σ φ_n of the first ``count`` logs v_n, φ_n in the first column of ``weights``; NaN without
+    any. Returns Σ φ and Σ φ²."""
+    dim = mean.size
     mass = squares = 0.0
-    for n in range(t.size):
-        beyond = t[n] - nearest
-        t[n] = exp_minus(0.5 * beyond) - floor if beyond < reach else 0.0
-        mass += t[n]
-        squares += t[n] * t[n]
+    for a in range(dim):
+        mean[a] = 0.0
+    for n in range(count):
+        phi = weights[n, 0]
+        mass += phi
+        squares += phi * phi
+        for a in range(dim):
+            mean[a] += phi * vectors[n, a]
+    for a in range(dim):
+        mean[a] = mean[a] / mass if mass > 0.0 else np.nan
     return mass, squares
 
 
 @kernel
-def _second(coordinates, phi, mass, mean, centred, second):
+def second_moment(vectors, weights, count, mean, centred, sigma):
+    """Write Σ w_n z_n z_nᵀ, z_n = v_n − μ if ``centred`` else v_n; return Σ φ."""
     dim = mean.size
-    second[:] = 0.0
-    z = np.empty(dim)
-    for n in range(phi.size):
-        if phi[n] > 0.0:
-            for i in range(dim):
-                z[i] = coordinates[n, i] - mean[i] if centred else coordinates[n, i]
-            for i in range(dim):
-                for j in range(i + 1):
-                    second[i, j] += phi[n] * z[i] * z[j]
+    mass = 0.0
+    for i in range(dim):
+        for j in range(dim):
+            sigma[i, j] = 0.0
+    for n in range(count):
+        phi = weights[n, 0]
+        mass += phi
+        for i in range(dim):
+            zi = vectors[n, i] - mean[i] if centred else vectors[n, i]
+            for j in range(i + 1):
+                zj = vectors[n, j] - mean[j] if centred else vectors[n, j]
+                sigma[i, j] += phi * zi * zj
     for i in range(dim):
         for j in range(i + 1):
-            second[i, j] /= mass
-            second[j, i] = second[i, j]
+            sigma[i, j] = sigma[i, j] / mass if mass > 0.0 else np.nan
+            sigma[j, i] = sigma[i, j]
+    return mass

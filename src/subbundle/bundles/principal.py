@@ -14,10 +14,16 @@ from subbundle._validation import as_choice, as_integer, as_nonnegative, as_poin
 from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
-from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
-from subbundle.bundles._middle import SAMPLE, Seen, middle_from, typical_around
-from subbundle.bundles._reduction import reduce_cloud
-from subbundle.bundles._rest import rest_in
+from subbundle.bundles._learned import (
+    SAMPLE,
+    Seen,
+    as_pair,
+    middle_from,
+    relative_gap,
+    sign_of_largest,
+    typical_around,
+)
+from subbundle.bundles._reduction import reduce_cloud, rest_in
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud

@@ -12,10 +12,8 @@ from subbundle._memory import blocks
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
-from subbundle.bundles._checks import check_rank
-from subbundle.bundles._learned import as_pair, relative_gap, sign_of_largest
-from subbundle.bundles._middle import SAMPLE, Seen, middle_from
-from subbundle.bundles._riemannian_checks import aligned, check_bandwidth, check_cut_locus
+from subbundle.bundles._checks import aligned, check_bandwidth_on, check_cut_locus, check_rank
+from subbundle.bundles._learned import SAMPLE, Seen, as_pair, middle_from, relative_gap, sign_of_largest
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles.base import Field, Frame, Remembers
@@ -244,7 +242,7 @@ class RiemannianSubbundle(Remembers):
     def _settle(self) -> None:
         """Find the typical kernel mass, and check that the kernel sees enough, not too much, and all of the rank."""
         middle, log_mass, effective = self._middle(self._sample(SAMPLE))
-        check_bandwidth(self.space, self.bandwidth, self._rank, self._rows, float(np.median(effective)))
+        check_bandwidth_on(self.space, self.bandwidth, self._rank, self._rows, float(np.median(effective)))
         if self._rank < self.space.dim:
             found = self._evaluator.frame(self._settings, middle[np.isfinite(middle).all(axis=1)])
             check_rank(self.bandwidth, self._rank, found.values, found.status)

@@ -20,6 +20,8 @@ from subbundle._types import FloatArray
 LEAF = 32
 # Leaves whose boxes are tested at a time: a vector register of them.
 GROUP = 8
+# Sizes of the cloud at which empty places of a leaf lie: beyond the reach of the widest bandwidth that a bundle takes.
+FAR = 1e30
 
 
 @kernel

@@ -8,14 +8,11 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray, bounds, evenly
 from subbundle._validation import as_points, as_real
-from subbundle.cloud.build import LEAF, blocks_of, build, corners_of
+from subbundle.cloud.build import FAR, LEAF, blocks_of, build, corners_of
 from subbundle.cloud.tuning import BLOCK_DIM
 
 # Fourth powers of distances, and of their ratios to a bandwidth, stay clear of overflow and underflow.
 _SMALLEST, _LARGEST = 1e-60, 1e60
-# Sizes of the cloud at which empty places of a leaf lie: beyond the reach of the widest bandwidth that a bundle takes.
-_FAR = 1e30
-
 
 Tree = tuple[FloatArray, FloatArray, FloatArray, FloatArray, int]
 
@@ -86,7 +83,7 @@ class Cloud:
         starts = np.arange(0, self.n_points, LEAF)
         self.corners: FloatArray = corners_of(np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts))
         blocked = self.dim <= BLOCK_DIM
-        self.blocks: FloatArray = blocks_of(rows, _FAR * self.size) if blocked else np.empty((0, self.dim, LEAF))
+        self.blocks: FloatArray = blocks_of(rows, FAR * self.size) if blocked else np.empty((0, self.dim, LEAF))
         self.rows: FloatArray = np.empty((0, self.dim)) if blocked else rows
         self.weights: FloatArray = np.zeros((n_leaves, LEAF))
         self.weights.ravel()[: self.n_points] = 1.0 if weights is None else _as_weights(weights, self.n_points)[order]

@@ -13,13 +13,11 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
-from subbundle.cloud.build import LEAF, build, corners_of
+from subbundle.cloud.build import FAR, LEAF, build, corners_of
 from subbundle.cloud.cloud import Cloud
 
 # Bits of a block's number along each axis.
 _BITS = 21
-# Lattice sides at which the empty places of a leaf lie: no window of a block's surroundings reaches there.
-_FAR = 1e30
 
 
 def lattice_cloud(points: FloatArray, weights: FloatArray | None, origin: FloatArray, side: float) -> Cloud:
@@ -41,7 +39,7 @@ def lattice_cloud(points: FloatArray, weights: FloatArray | None, origin: FloatA
     cloud = object.__new__(Cloud)
     cloud.centre, cloud.dim, cloud.n_points = np.asarray(origin, np.float64), 3, n_leaves * LEAF
     cloud.size = float(np.linalg.norm(rows.max(axis=0) - rows.min(axis=0)))
-    cloud.blocks = np.full((n_leaves, 3, LEAF), _FAR * side)
+    cloud.blocks = np.full((n_leaves, 3, LEAF), FAR * side)
     cloud.weights, cloud.rows = np.zeros((n_leaves, LEAF)), np.empty((0, 3))
     cloud.order, cloud.boxes = np.full(n_leaves * LEAF, -1, np.int64), np.empty((2 * n_leaves - 1, 2, 3))
     given = np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64)

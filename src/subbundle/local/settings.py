@@ -63,6 +63,11 @@ class Settings:
     min_gap: float
 
     @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What the kernels of a bundle read."""
+        return self.widths, self.kernel, self.reach, self.centering, self.rank, self.log_share, self.min_gap
+
+    @property
     def bandwidth(self) -> float:
         """a, where it is the same everywhere."""
         return self.widths[0]
