@@ -1,7 +1,5 @@
 """The tuned number of clouds."""
 
-from __future__ import annotations
-
 # Up to so many dimensions a leaf's coordinates are stored one after the other, for vector code over the points of a
 # leaf; above, rows are kept whole, for BLAS, and the default kernel is the Gaussian. Measured: at 16 dimensions both
 # take the same time, at 3 blocks are four times faster.

@@ -13,10 +13,12 @@ for surfaces, since both are fitted to the same observations.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle._types import Status
+from subbundle._types import FloatArray, Status
 from subbundle.local.moments import FAST, TILE
 from subbundle.local.regression import fill_features, fitted, n_features, quadric_sums, solve
 from subbundle.local.settings import COMMON
@@ -40,7 +42,7 @@ class Written:
     the pairs of tangents; ``numbers`` [n, COLUMNS]; steps and status [n].
     """
 
-    def __init__(self, points, rank, columns):
+    def __init__(self, points: FloatArray, rank: int, columns: int) -> None:
         n, dim = points.shape
         self.points = points.copy()
         self.basis = np.full((n, dim, columns), np.nan)
@@ -50,7 +52,7 @@ class Written:
         self.numbers[:, LOG_MASS], self.numbers[:, OFFSET] = -np.inf, np.inf
         self.steps, self.status = np.zeros(n, np.int64), np.full(n, Status.NOT_CONVERGED, np.int8)
 
-    def rows(self, i, j):
+    def rows(self, i: int, j: int) -> list[Any]:
         """Views of the rows from ``i`` to ``j``, in the order in which `walk_rows` takes them."""
         arrays = self.points, self.basis, self.values, self.means, self.forms, self.numbers, self.steps, self.status
         return [array[i:j] for array in arrays]
