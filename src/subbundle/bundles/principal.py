@@ -256,15 +256,15 @@ class PrincipalSubbundle(Remembers):
         integrator can go on with the others.
         """
         points, covectors = as_pair(points, covectors, self.ambient_dim)
-        finite = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
-        if not finite.all():
-            return self._partial_field(points, covectors, finite)
-        working, pressed, directions = self._coordinates.enter(points, covectors)
-        velocity, force, status = self._evaluator.field(self._settings, working, pressed)
-        velocity, force = self._coordinates.leave(velocity, directions), self._coordinates.leave(force, directions)
+        good = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
+        velocity, force = np.full((2, *points.shape), np.nan)
+        status = np.full(len(points), Status.NOT_FINITE, np.int8)
+        working, pressed, directions = self._coordinates.enter(points[good], covectors[good])
+        found = self._evaluator.field(self._settings, working, pressed)
+        velocity[good], force[good] = (self._coordinates.leave(vectors, directions) for vectors in found[:2])
+        status[good] = found[2]
         overflowed = (status == Status.OK) & ~np.isfinite(force).all(axis=1)
-        if overflowed.any():
-            velocity[overflowed], force[overflowed], status[overflowed] = np.nan, np.nan, Status.NOT_FINITE
+        velocity[overflowed], force[overflowed], status[overflowed] = np.nan, np.nan, Status.NOT_FINITE
         return Field(velocity, force, status)
 
     def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
@@ -291,13 +291,6 @@ class PrincipalSubbundle(Remembers):
         widths, log_mass = np.empty(len(working)), np.empty(len(working))
         widths_batch(self._settings.widths, working, widths, np.empty_like(working), log_mass)
         return widths
-
-    def _partial_field(self, points: FloatArray, covectors: FloatArray, finite: np.ndarray[Any, Any]) -> Field:
-        velocity, force = np.full_like(points, np.nan), np.full_like(points, np.nan)
-        status = np.full(points.shape[0], Status.NOT_FINITE, np.int8)
-        inner = self.field(points[finite], covectors[finite])
-        velocity[finite], force[finite], status[finite] = inner.velocity, inner.force, inner.status
-        return Field(velocity, force, status)
 
     def _middle(self, points: FloatArray) -> Seen:
         """Observations (working coordinates) moved into the middle of the cloud, with log masses and neighbours."""
