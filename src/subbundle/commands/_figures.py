@@ -1,4 +1,4 @@
-"""Pictures for the reports on scans: the mesh from three sides, a slice through a denoised cloud, distributions."""
+"""Figures of the reports on scans: the mesh from three sides, a slice through a denoised cloud, distributions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._scene import Scene, View
+from subbundle._scene import View
 from subbundle._types import FloatArray, Status
-from subbundle.plot.canvas import add_scale, colours_of, new_figure
-from subbundle.plot.palette import BORDER, GREY, INK, PALETTE
-from subbundle.triangles.topology import border_edges
+from subbundle.plot.canvas import add_scale, new_figure
+from subbundle.plot.palette import BORDER, GREY, INK, PALE, PALETTE
+from subbundle.plot.solid import mesh_scene
 
 _VIEWS = (("from the front", View(-60.0, 22.0)), ("from behind", View(120.0, 22.0)), ("from above", View(-60.0, 75.0)))
-_UNSEEN, _OUTLIERS = "#c9ced6", PALETTE[3]
-# Outliers that are drawn, observations in a slice, and borders lifted by this fraction of the size to be seen.
-_MOST_OUTLIERS, _IN_SLICE, _LIFT = 3000, 3000, 0.01
+_OUTLIERS = PALETTE[3]
+# Outliers that are drawn, and observations in a slice.
+_MOST_OUTLIERS, _IN_SLICE = 3000, 3000
 # Half the thickness of a slice, in bandwidths: thin enough that a slanting sheet is a line in it.
 _THICK = 0.2
 
@@ -36,41 +36,39 @@ def mesh_figures(mesh: Any, outliers: FloatArray) -> list[tuple[str, Any]]:
 
 
 def _three_views(mesh: Any, error: FloatArray | None, high: float, outliers: FloatArray) -> Any:
-    from matplotlib.colors import to_rgba
-
     figure, panels = new_figure(3, size=4.0)
-    shades: Any = "#b8c4d6"
-    if error is not None:
-        of_face = error[mesh.faces].max(axis=1)
-        shades = colours_of(np.where(np.isfinite(of_face), of_face, 0.0), low=0.0, high=high)
-        shades[~np.isfinite(of_face)] = to_rgba(_UNSEEN)
-    edges = border_edges(mesh.faces)
+    of_face = None if error is None else error[mesh.faces].max(axis=1)
     size = float(np.ptp(mesh.vertices, axis=0).max())
     few = outliers[:: max(1, len(outliers) // _MOST_OUTLIERS)]
-    for panel, (words, view) in zip(panels, _VIEWS, strict=True):
-        scene = Scene(view, fog=0.25)
-        scene.add_triangles(mesh.vertices, mesh.faces, color=shades)
-        if len(edges):
-            scene.add_curves(mesh.vertices[edges], color=BORDER, width=1.6, lift=_LIFT * size)
-        near = few[(np.abs(few - mesh.vertices.mean(axis=0)) < size).all(axis=1)]
+    near = few[(np.abs(few - mesh.vertices.mean(axis=0)) < size).all(axis=1)]
+    for panel, (title, view) in zip(panels, _VIEWS, strict=True):
+        scene = mesh_scene(mesh, of_face, view, (0.0, high))
         if len(near):
             scene.add_points(near, color=_OUTLIERS, size=5.0)
         scene.draw(panel)
-        panel.set_title(words, fontsize=9, color=INK)
+        panel.set_title(title, fontsize=9, color=INK)
     if error is not None:
         add_scale(figure, panels[0], 0.0, high, "standard error")
-    key = [(BORDER, "open border"), (_UNSEEN, "bridged, nothing was seen"), (_OUTLIERS, "outliers")]
-    for i, (color, words) in enumerate(key):
-        figure.text(0.42 + 0.2 * i, 0.045, "■", color=color, fontsize=11, va="center")
-        figure.text(0.437 + 0.2 * i, 0.045, words, color=INK, fontsize=9, va="center")
+    key = [(BORDER, "open border"), (PALE, "bridged, without observations"), (_OUTLIERS, "outliers")]
+    for x, (color, text) in zip((0.42, 0.58, 0.82), key, strict=True):
+        figure.text(x, 0.045, "■", color=color, fontsize=11, va="center")
+        figure.text(x + 0.017, 0.045, text, color=INK, fontsize=9, va="center")
     return figure
 
 
-def _distribution(errors: FloatArray, noise: float) -> Any:
+def _new_axes(width: float, height: float, n_axes: int = 1) -> tuple[Any, list[Any]]:
+    """A figure of so many inches and its axes, side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 3.0), facecolor="white", layout="constrained")
-    axes = figure.add_subplot()
+    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    panels = list(figure.subplots(1, n_axes, squeeze=False)[0])
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels
+
+
+def _distribution(errors: FloatArray, noise: float) -> Any:
+    figure, (axes,) = _new_axes(7.0, 3.0)
     positive = errors[errors > 0.0]
     if len(positive):
         low, high = np.quantile(positive, [0.001, 0.999])
@@ -82,7 +80,6 @@ def _distribution(errors: FloatArray, noise: float) -> Any:
         axes.legend(frameon=False, fontsize=9)
     axes.set_xlabel("standard error of a vertex along its normal")
     axes.set_ylabel("vertices")
-    axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -95,10 +92,7 @@ def ridge_figures(points: FloatArray, ridge: Any, kept: Any, bandwidth: float) -
 
 
 def _slice(points: FloatArray, moved: FloatArray, kept: Any, bandwidth: float) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 6.0), facecolor="white", layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = _new_axes(7.5, 6.0)
     inside, shown = np.ones(len(points), bool), [0, 1]
     if points.shape[1] == 3:
         across = int(np.argmax(np.ptp(points[kept], axis=0)))
@@ -117,15 +111,11 @@ def _slice(points: FloatArray, moved: FloatArray, kept: Any, bandwidth: float) -
     axes.set_xlabel("xyz"[shown[0]])
     axes.set_ylabel("xyz"[shown[1]])
     axes.legend(frameon=False, fontsize=9, markerscale=2.0, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
 def _scores(ridge: Any) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 3.0), facecolor="white", layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = _new_axes(9.0, 3.0, 2)
     noise = ridge.noise[(ridge.status == Status.OK) & np.isfinite(ridge.noise)]
     if len(noise):
         left.hist(noise, bins=np.linspace(0.0, float(np.quantile(noise, 0.999)) or 1.0, 60), color=PALETTE[0])
@@ -136,5 +126,4 @@ def _scores(ridge: Any) -> Any:
     right.set_xlabel("outlier score: noise levels moved (10: or more)")
     for axes in (left, right):
         axes.set_ylabel("points")
-        axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -53,7 +53,8 @@ def draw(
         cloud.add_points(points, color=CLOUD, size=1.2)
         scene = plot.Scene(view, fog=0.1)
         for i, piece in enumerate(pieces):
-            _add_piece(scene, piece, MAPS[i], circles=True)
+            _add_piece(scene, piece, MAPS[i])
+            _add_circles(scene, piece)
         _add_geodesic(scene, pieces[0])
         scene.draw(panel, layer=1)
         cloud.draw(panel, margin=0.03)
@@ -87,13 +88,11 @@ def _angles(toward: FloatArray) -> tuple[float, float]:
     return float(np.degrees(np.arctan2(toward[1], toward[0]))), float(np.degrees(np.arctan2(toward[2], level)))
 
 
-def _add_piece(scene: plot.Scene, piece: Submanifold, name: str, *, circles: bool) -> None:
+def _add_piece(scene: plot.Scene, piece: Submanifold, name: str) -> None:
     vertices, faces, _ = mesh_of(piece)
     distances = np.linalg.norm(vertices - piece.base_point, axis=1)[faces].mean(axis=1)
     color = plot.colours_of(distances, low=-0.3 * piece.radius, high=1.2 * piece.radius, name=name)
     scene.add_triangles(vertices, faces, color=color)
-    if circles:
-        _add_circles(scene, piece)
 
 
 def _add_circles(scene: plot.Scene, piece: Submanifold) -> None:

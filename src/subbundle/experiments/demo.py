@@ -72,7 +72,7 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
         bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
         normals = outward_normals(bundle, data.points)
         bundle.field(data.points[:1], np.ones((1, 3)))  # needed later; compiled now, while the other core is busy too
-    progress.stage("carrying a base point to the middle of the cloud")
+    progress.stage("projecting a base point to the ridge")
     # The observation nearest to the line of sight, so that the patch faces the reader.
     facing = data.points @ VIEW.axes[2] / np.linalg.norm(data.points, axis=1)
     base = carry_to_ridge(bundle, data.points[np.argmax(facing)]).points

@@ -118,13 +118,15 @@ def measure(seed: int, *, bandwidth: float | str = "auto", n: int = N, dim: int 
     )
 
 
-def moved_onto(points: FloatArray, truth: FloatArray, *, scaled: bool = False) -> FloatArray:
-    """``points`` [n, k] after the rigid motion (with ``scaled``: and the scaling) that brings them nearest to
-    ``truth``."""
+def moved_onto(
+    points: FloatArray, truth: FloatArray, *, scaled: bool = False, others: FloatArray | None = None
+) -> FloatArray:
+    """``points`` [n, k], or ``others`` [m, k], after the rigid motion (with ``scaled``: the similarity) that brings
+    ``points`` nearest to ``truth``."""
     centre, goal = points.mean(axis=0), truth.mean(axis=0)
     left, singular, right = np.linalg.svd((points - centre).T @ (truth - goal))
     scale = singular.sum() / np.sum((points - centre) ** 2) if scaled else 1.0
-    moved: FloatArray = scale * (points - centre) @ (left @ right) + goal
+    moved: FloatArray = scale * ((points if others is None else others) - centre) @ (left @ right) + goal
     return moved
 
 
@@ -170,14 +172,8 @@ def _surface(result: Unfolding, n_grid: int) -> tuple[FloatArray, Any, FloatArra
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     faces = faces[(faces >= 0).all(axis=1)]
     # The rigid motion of the observations applies to the grid too.
-    placed = _same_motion(raw, result.coordinates, grid[held])
+    placed = moved_onto(raw, result.coordinates, others=grid[held])
     return model.inverse_transform(grid[held]), faces, placed[:, 0]
-
-
-def _same_motion(before: FloatArray, after: FloatArray, points: FloatArray) -> FloatArray:
-    left, _, right = np.linalg.svd((before - before.mean(axis=0)).T @ (after - after.mean(axis=0)))
-    moved: FloatArray = (points - before.mean(axis=0)) @ (left @ right) + after.mean(axis=0)
-    return moved
 
 
 def run(*, seed: int, out: Path, n_seeds: int = 5) -> list[Path]:

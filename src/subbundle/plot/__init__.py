@@ -18,8 +18,7 @@ from subbundle.plot.canvas import (
     require_matplotlib,
     save_png,
 )
-from subbundle.plot.display import EmbeddingDisplay
-from subbundle.plot.learned import bandwidth, distances, embedding, trust
+from subbundle.plot.learned import EmbeddingDisplay, bandwidth, distances, embedding, trust
 from subbundle.plot.palette import PALETTE
 from subbundle.plot.solid import geodesics, mesh
 

@@ -8,4 +8,4 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 # Different values up to which whole numbers are categories, not amounts: more colours cannot be told apart.
 MOST_CATEGORIES = 12
-INK, GREY, BORDER = "#2b2f36", "#8a919c", "#d55e00"
+INK, GREY, PALE, BORDER = "#2b2f36", "#8a919c", "#c9ced6", "#d55e00"

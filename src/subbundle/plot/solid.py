@@ -9,37 +9,48 @@ import numpy as np
 from subbundle._scene import Scene, View
 from subbundle._types import FloatArray
 from subbundle.plot.canvas import colours_of, new_axes
-from subbundle.plot.palette import BORDER, GREY, PALETTE
+from subbundle.plot.palette import BORDER, GREY, PALE, PALETTE
 from subbundle.triangles.topology import border_edges
 
-# Faces and points that a vector picture bears.
+# Points that are drawn in a vector graphic.
 _MOST_POINTS = 8000
-# How far curves are brought nearer to the eye than the surface they lie on, as a fraction of the size.
+# How far curves are moved towards the eye from the surface they lie on, as a fraction of the size.
 _LIFT = 0.01
 
 
 def mesh(mesh: Any, color: Any = None, *, view: View | None = None, ax: Any = None) -> Any:
     """Draw a mesh in R³, lit, its open border in orange; return the axes.
 
-    ``color`` [n_vertices] or [n_faces]: numbers for a colour scale; else one plain colour.
+    ``color`` [n_vertices] or [n_faces]: numbers for a colour scale, NaN for pale faces; else one plain colour.
     """
+    return _draw(mesh_scene(mesh, color, view), ax)
+
+
+def mesh_scene(
+    mesh: Any, color: Any, view: View | None, limits: tuple[float | None, float | None] = (None, None)
+) -> Scene:
+    """The scene that `mesh` draws, with ``limits`` for the colours."""
     vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces)
     if vertices.shape[1] != 3:
         raise ValueError(f"mesh must lie in R³; it lies in R^{vertices.shape[1]}. View it with sb.view instead.")
     shades: Any = "#b8c4d6"
     if color is not None:
+        from matplotlib.colors import to_rgba
+
         values = np.asarray(color, dtype=np.float64)
         if values.shape not in ((len(vertices),), (len(faces),)):
             raise ValueError(
                 f"color must have one entry per vertex, {len(vertices)}, or face, {len(faces)}; got {values.shape}."
             )
-        shades = colours_of(values[faces].mean(axis=1) if len(values) == len(vertices) else values)
+        values = values[faces].mean(axis=1) if len(values) == len(vertices) else values
+        shades = colours_of(values, low=limits[0], high=limits[1])
+        shades[np.isnan(values)] = to_rgba(PALE)
     scene = Scene(view, fog=0.25)
     scene.add_triangles(vertices, faces, color=shades)
     edges = border_edges(faces)
     if len(edges):
         scene.add_curves(vertices[edges], color=BORDER, width=1.6, lift=_LIFT * _size(vertices))
-    return _draw(scene, ax)
+    return scene
 
 
 def geodesics(geodesics: Any, points: Any = None, *, view: View | None = None, ax: Any = None) -> Any:

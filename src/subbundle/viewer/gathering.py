@@ -10,20 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.viewer.measuring import Measure
-from subbundle.viewer.neighbours import page_graph
-from subbundle.viewer.quantities import quantities_of
-from subbundle.viewer.rows import shown_rows
-from subbundle.viewer.scene import Figure, Layer, Quantity, Scene, Table, joined_curves, point_size
-from subbundle.viewer.spaces import Spaces, feature_quantities, letters
+from subbundle.viewer.measuring import LearnedMeasure, Measure
+from subbundle.viewer.rows import COMPONENTS, Spaces, feature_quantities, letters, page_graph, quantities_of, shown_rows
+from subbundle.viewer.scene import Figure, Layer, Panel, Quantity, Scene, Table, joined_curves, point_size
 
-# Bytes of pictures that a page may carry.
-_MOST_PICTURE_BYTES = 8_000_000
+# Bytes of images in one page.
+_MOST_IMAGE_BYTES = 8_000_000
 
 
 @dataclass(slots=True)
 class Gathered:
-    """A scene in the making, and what can be measured in it exactly, per table."""
+    """A scene under construction, and for each table how Python measures in it."""
 
     scene: Scene = field(default_factory=Scene)
     spaces: Spaces = field(default_factory=Spaces)
@@ -33,10 +30,36 @@ class Gathered:
         """A key for the next table."""
         return f"table{len(self.scene.tables)}"
 
+    def draw_table(self, name: str, shown: FloatArray, coordinates: FloatArray | None = None, rank: int = 2) -> str:
+        """Draw the last table, whose rows are ``shown`` [n, d], in space; return the key of that panel.
+
+        With ``coordinates`` [n, 3] of a shape of dimension ``rank`` the same rows are drawn in a panel of these too.
+        """
+        space, table = f"space{shown.shape[1]}", self.scene.tables[-1].key
+        colour, size = self.scene.next_colour(), point_size(len(shown))
+        places = [(name, space, self.spaces.place(shown))]
+        if coordinates is not None:
+            places = [
+                (f"{name} in coordinates", self._coordinates(rank), coordinates),
+                (f"{name} in space", *places[0][1:]),
+            ]
+            self.scene.spreading = True
+        for title, panel, positions in places:
+            self.scene.layers.append(Layer(title, "points", panel, positions, table=table, colour=colour, size=size))
+        return space
+
+    def _coordinates(self, rank: int) -> str:
+        """The key of the panel of ``rank`` learned coordinates, which stands before those of space."""
+        names = tuple(f"coordinate {i + 1}" for i in range(min(max(rank, 2), 3)))
+        panel = Panel("coordinates", "Coordinates", len(names), names, real=False)
+        if all(other.key != panel.key for other in self.scene.panels):
+            self.scene.panels.insert(0, panel)
+        return panel.key
+
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a user gives beside an object: rows of a model, columns to colour by, the shape of pictures."""
+    """What a user gives beside an object: rows of a model, columns to colour by, the shape of images."""
 
     rows: Any = None
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -86,19 +109,9 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
 
 def add_points(gathered: Gathered, name: str, points: Any, extras: Extras) -> None:
     """A plain cloud [n, d]; exact geodesics are learned from it when they are first asked for."""
-    from subbundle.viewer.measuring import LearnedMeasure
-
     key = gathered.new_key()
-    shown = add_table(gathered, name, points, extras)
+    gathered.draw_table(name, add_table(gathered, name, points, extras))
     gathered.measures[key] = LearnedMeasure(points, gathered.spaces.place)
-    gathered.scene.layers.append(
-        Layer(name, "points", _panel(gathered, shown, extras), gathered.spaces.place(shown), table=key,
-              colour=gathered.scene.next_colour(), size=point_size(len(shown)))
-    )  # fmt: skip
-
-
-def _panel(gathered: Gathered, points: FloatArray, extras: Extras) -> str:
-    return gathered.spaces.panel(gathered.scene, points, letters(points.shape[1]), choose=extras.image_shape is None)
 
 
 def add_table(
@@ -173,7 +186,7 @@ def add_curves(gathered: Gathered, name: str, curves: NDArray[Any], colour: str 
 
 
 def add_report(gathered: Gathered, name: str, report: Any, extras: Extras) -> None:
-    """What `diagnose` found: figures, numbers and warnings beside the views."""
+    """The results of `diagnose`: figures, numbers and warnings beside the views."""
     from subbundle.diagnostics.messages import summary
     from subbundle.plot import png_of
 
@@ -192,20 +205,20 @@ def _add_frame(gathered: Gathered, name: str, frame: Any, extras: Extras) -> Non
 
 
 def _images(scene: Scene, points: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8] | None:
-    """Rows [n, height·width] as pictures; None, with a note, when they are too many for one page."""
+    """Rows [n, height·width] as images; None, with a note, when they are too many for one page."""
     height, width = shape
     if points.shape[1] != height * width:
         raise ValueError(
             f"image_shape must have as many pixels as there are features, {points.shape[1]}; got {height} × {width}."
         )
-    if points.size > _MOST_PICTURE_BYTES:
-        scene.notes.append(f"pictures of {len(points):,} rows are too many for one page and are left out")
+    if points.size > _MOST_IMAGE_BYTES:
+        scene.notes.append(f"images of {len(points):,} rows are too many for one page and are left out")
         return None
     return pictures(points, shape, float(points.min()), float(points.max()))
 
 
 def pictures(points: FloatArray, shape: tuple[int, int], low: float, high: float) -> NDArray[np.uint8]:
-    """Rows [n, height·width] as grey pictures between ``low`` and ``high``."""
+    """Rows [n, height·width] as grey images between ``low`` and ``high``."""
     scaled = np.clip((points - low) / (high - low or 1.0), 0.0, 1.0)
     return np.round(255.0 * np.nan_to_num(scaled)).astype(np.uint8).reshape(len(points), *shape)
 
@@ -221,7 +234,7 @@ def _choose_colours(scene: Scene, wanted: str | None) -> None:
     solid = any(layer.kind == "mesh" for layer in scene.layers)
     for i, table in enumerate(scene.tables):
         own = [quantity.name for quantity in table.quantities]
-        bare = {*(table.features or ()), "component 1", "component 2", "component 3"}
+        bare = {*(table.features or ()), *COMPONENTS}
         first = next((name for name in own if name not in bare), None)
         # Bare points show their height; a surface shows its shape by the light on it, points on one need no colours.
         drawn = next(layer for layer in scene.layers if layer.table == table.key)

@@ -1,7 +1,8 @@
-"""Exact lengths and paths: what Python computes for a page that is open beside it."""
+"""Exact lengths and paths, which Python computes for a page that is open beside it."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -9,22 +10,20 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle.viewer.rows import CURVE_POINTS, ENOUGH
-
-# Part by which a path differs in length from the distance when it leads another way; atlas and bundle differ by less.
-OTHER_WAY = 0.05
+from subbundle.viewer.tuning import OTHER_WAY
 
 Paths = dict[str, FloatArray]
 Place = Callable[[FloatArray], FloatArray]
 
 
 class Measure(Protocol):
-    """How rows of a table are joined along the shape."""
+    """How distances and paths between rows of a table are computed."""
 
     def length(self, i: int, j: int) -> float:
         """Distance along the shape of rows i and j; infinite where they are not connected, NaN where none was found."""
 
-    def straight(self, i: int, j: int) -> float:
-        """Their distance through the air."""
+    def ends(self, i: int, j: int) -> FloatArray:
+        """The two rows, [2, d]."""
 
     def paths(self, i: int, j: int, length: float) -> Paths:
         """Points [m, 3] in each panel of a geodesic of about that ``length``; empty where none was found."""
@@ -42,9 +41,9 @@ class BundleMeasure:
 
         return float(distance(self._bundle, self._points[i], self._points[j]))
 
-    def straight(self, i: int, j: int) -> float:
-        """Euclidean distance of the two rows."""
-        return float(np.linalg.norm(self._points[i] - self._points[j]))
+    def ends(self, i: int, j: int) -> FloatArray:
+        """The two rows, [2, dim]."""
+        return self._points[[i, j]]
 
     def paths(self, i: int, j: int, length: float) -> Paths:
         """`subbundle.geodesic_between` the two rows, unless `distance` knows a shorter way."""
@@ -76,12 +75,12 @@ class ModelMeasure:
         self._rows, self._length, self._ways = rows, length, ways
 
     def length(self, i: int, j: int) -> float:
-        """What the estimator says."""
+        """The distance of the estimator."""
         return float(self._length(self._rows[i], self._rows[j]))
 
-    def straight(self, i: int, j: int) -> float:
-        """Euclidean distance of the two rows."""
-        return float(np.linalg.norm(self._rows[i] - self._rows[j]))
+    def ends(self, i: int, j: int) -> FloatArray:
+        """The two rows, [2, n_features]."""
+        return self._rows[[i, j]]
 
     def paths(self, i: int, j: int, length: float) -> Paths:
         """The first way that leads there."""
@@ -102,7 +101,8 @@ class LearnedMeasure:
         self._points, self._place = points, place
         self._metric: Any = None
 
-    def _pair(self, i: int, j: int) -> FloatArray:
+    def ends(self, i: int, j: int) -> FloatArray:
+        """The two rows, [2, d]."""
         return np.stack([np.asarray(self._points[i], dtype=np.float64), np.asarray(self._points[j], dtype=np.float64)])
 
     def _learned(self) -> Any:
@@ -116,18 +116,14 @@ class LearnedMeasure:
 
     def length(self, i: int, j: int) -> float:
         """`subbundle.GeodesicDistance` of the two rows."""
-        return float(self._learned()(*self._pair(i, j)))
-
-    def straight(self, i: int, j: int) -> float:
-        """Euclidean distance of the two rows."""
-        return float(np.linalg.norm(np.subtract(*self._pair(i, j))))
+        return float(self._learned()(*self.ends(i, j)))
 
     def paths(self, i: int, j: int, length: float) -> Paths:
-        """The geodesic between the two rows after both were projected to the middle of the cloud."""
+        """The geodesic between the two rows after both were projected to the ridge."""
         from subbundle.bundles.ridge import carry_to_ridge
 
         metric = self._learned()
-        kept = (self._pair(i, j) - metric.mean_) @ metric.axes_
+        kept = (self.ends(i, j) - metric.mean_) @ metric.axes_
         ends = carry_to_ridge(metric.bundle_, kept).points
         key = f"space{len(metric.mean_)}"
         shown = BundleMeasure(
@@ -137,14 +133,12 @@ class LearnedMeasure:
 
 
 def answer(measures: dict[str, Measure], question: Any) -> dict[str, Any]:
-    """Answer a page: ``{"kind": "geodesic", "table": key, "rows": [i, j]}``. Errors are answers too, in words."""
-    import warnings
-
+    """Answer a page: ``{"kind": "geodesic", "table": key, "rows": [i, j]}``. Errors are answers too."""
     try:
         measure, i, j = _read(measures, question)
     except (ValueError, TypeError, KeyError) as error:
         return {"error": f"a question must name a table and two of its rows; {error}"}
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             length = measure.length(i, j)
@@ -156,10 +150,10 @@ def answer(measures: dict[str, Measure], question: Any) -> dict[str, Any]:
     )
     if np.isnan(length):
         messages = ["No geodesic was found between these points."]
-    messages += list(dict.fromkeys(str(warning.message) for warning in said))
+    messages += list(dict.fromkeys(str(warning.message) for warning in caught))
     return {
         "length": length if np.isfinite(length) else None,
-        "straight": measure.straight(i, j),
+        "straight": float(np.linalg.norm(np.subtract(*measure.ends(i, j)))),
         "paths": {key: path[np.isfinite(path).all(axis=1)].tolist() for key, path in paths.items()},
         "message": " ".join(messages),
     }

@@ -1,14 +1,16 @@
-"""Learned things as scenes: subbundles, charts, atlases, submanifolds and fitted estimators."""
+"""Subbundles, charts, atlases, submanifolds and fitted estimators as scenes."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, SubbundleWarning
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.viewer.gathering import (
     Extras,
     Gathered,
@@ -17,44 +19,38 @@ from subbundle.viewer.gathering import (
     add_points,
     add_report,
     add_table,
+    pictures,
 )
-from subbundle.viewer.measuring import BundleMeasure
-from subbundle.viewer.quantities import statuses
-from subbundle.viewer.rows import ENOUGH
-from subbundle.viewer.scene import Layer, Panel, Quantity, in_space, point_size
+from subbundle.viewer.measuring import BundleMeasure, ModelMeasure, Paths, is_about
+from subbundle.viewer.packing import INNER
+from subbundle.viewer.rows import CURVE_POINTS, ENOUGH, MOST_POINTS, letters, statuses
+from subbundle.viewer.scene import Quantity, Walk, in_space
 
-# Geodesics of a chart that are drawn, and steps along each.
-_RAYS, _STEPS = 32, 60
+# Geodesics of a chart that are drawn, steps along each, and steps of a walk along a coordinate.
+_RAYS, _STEPS, _WALK_STEPS = 32, 60, 61
 
 
 def add_bundle(gathered: Gathered, name: str, bundle: Any, extras: Extras) -> None:
-    """The cloud of a subbundle, with what its local models say; geodesics are exact."""
-    from subbundle.bundles.ridge_project import ridge_project
-
-    points = (
-        bundle.cloud.points if hasattr(bundle, "cloud") else bundle.observations.reshape(len(bundle.observations), -1)
-    )
+    """The cloud of a subbundle, with estimates of its local models; geodesics are exact."""
+    learned = hasattr(bundle, "cloud")
+    points = bundle.cloud.points if learned else bundle.observations.reshape(len(bundle.observations), -1)
     quantities: list[Quantity | None] = []
-    if hasattr(bundle, "cloud") and len(points) <= ENOUGH:
+    if learned and len(points) <= ENOUGH:
         ridge = ridge_project(bundle, points)
         columns = {"curvature": ridge.curvature, "noise": ridge.noise, "distance to the ridge": ridge.shifts}
-        quantities += [Quantity(key, values) for key, values in columns.items()]
-        quantities += [Quantity("density", ridge.density), statuses(ridge.status)]
+        columns["density"] = ridge.density
+        quantities += [*(Quantity(key, values) for key, values in columns.items()), statuses(ridge.status)]
+    present = tuple(quantity for quantity in quantities if quantity is not None)
     key = gathered.new_key()
-    shown = add_table(gathered, name, points, extras, _present(quantities), rank=bundle.rank)
-    panel = f"space{points.shape[1]}"
-    gathered.scene.layers.append(
-        Layer(name, "points", panel, gathered.spaces.place(shown), table=key, colour=gathered.scene.next_colour(),
-              size=point_size(len(shown)))
-    )  # fmt: skip
+    panel = gathered.draw_table(name, add_table(gathered, name, points, extras, present, rank=bundle.rank))
     gathered.measures[key] = BundleMeasure(bundle, points, lambda path: {panel: gathered.spaces.place(path)})
 
 
 def add_chart(gathered: Gathered, name: str, chart: Any, extras: Extras) -> None:
-    """The domain of a chart beside the piece of the shape it describes, with its geodesics."""
+    """The domain of a chart beside the piece of the shape it parametrises, with its geodesics."""
     points = chart.sample()
     found = chart.locate(points, outside="nearest").coordinates
-    _add_linked(gathered, name, points, found, extras, (Quantity("distance from the base point", _norms(found)),))
+    _add_linked(gathered, name, points, found, extras, np.linalg.norm(found, axis=1))
     reach = chart.extents
     some = np.linspace(0, len(reach), min(_RAYS, len(reach)), endpoint=False).astype(int)
     steps = np.linspace(0.0, 1.0 - 1e-6, _STEPS)
@@ -66,14 +62,8 @@ def add_chart(gathered: Gathered, name: str, chart: Any, extras: Extras) -> None
 def add_submanifold(gathered: Gathered, name: str, sub: Any, extras: Extras) -> None:
     """The points of Algorithm 1, their coordinates, and the geodesics they lie on."""
     valid = sub.valid
-    distances = Quantity("distance from the base point", sub.distances[valid])
-    _add_linked(gathered, name, sub.points[valid], sub.coordinates[valid], extras, (distances,))
+    _add_linked(gathered, name, sub.points[valid], sub.coordinates[valid], extras, sub.distances[valid])
     add_curves(gathered, f"{name}: geodesics", sub.geodesics.points, "#767676")
-
-
-def add_geodesics(gathered: Gathered, name: str, geodesics: Any, extras: Extras) -> None:
-    """Curves."""
-    add_curves(gathered, name, geodesics.points)
 
 
 def add_atlas(gathered: Gathered, name: str, atlas: Any, extras: Extras) -> None:
@@ -86,81 +76,172 @@ def add_atlas(gathered: Gathered, name: str, atlas: Any, extras: Extras) -> None
         add_mesh(gathered, f"{name}: surface", atlas.mesh(), Extras())
 
 
-def add_embedding(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
-    """Coordinates of a fitted estimator beside the data; see `embedding`."""
-    from subbundle.viewer.embedding import add_fitted
-
-    add_fitted(gathered, name, model, extras)
-
-
-def add_metric(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
-    """The points of a fitted `GeodesicDistance`; lengths are its own."""
-    from subbundle.viewer.embedding import add_fitted_metric
-
-    add_fitted_metric(gathered, name, model, extras)
-
-
 def add_reconstructor(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
     """The mesh of a fitted `SurfaceReconstructor`, and the points it came from if they are given."""
-    _check_fitted(model, "mesh_")
+    check_fitted(model, "mesh_")
     add_mesh(gathered, name, model.mesh_, Extras())
     if extras.rows is not None:
         add_points(gathered, f"{name}: points", extras.rows, replace(extras, rows=None))
 
 
-def add_cloud(gathered: Gathered, name: str, cloud: Any, extras: Extras) -> None:
-    """The points of a `Cloud`."""
-    add_points(gathered, name, cloud.points, extras)
-
-
 def _add_linked(
-    gathered: Gathered, name: str, points: FloatArray, found: FloatArray, extras: Extras,
-    quantities: tuple[Quantity, ...],
-) -> None:  # fmt: skip
-    """Points beside their coordinates, one table for both."""
-    key = gathered.new_key()
+    gathered: Gathered, name: str, points: FloatArray, found: FloatArray, extras: Extras, distances: FloatArray
+) -> None:
+    """``points`` beside their coordinates ``found`` and ``distances`` from the base point, one table for both."""
+    quantities = (Quantity("distance from the base point", distances),)
     shown = add_table(gathered, name, points, extras, quantities, along=points, rank=found.shape[1])
     rows = gathered.scene.tables[-1].rows
-    colour, size = gathered.scene.next_colour(), point_size(len(shown))
-    space, panel = f"space{points.shape[1]}", add_coordinates_panel(gathered, found.shape[1])
-    for where, positions in ((panel, in_space(found[rows][:, :3])), (space, gathered.spaces.place(shown))):
-        title = f"{name} in coordinates" if where == panel else f"{name} in space"
-        gathered.scene.layers.append(Layer(title, "points", where, positions, table=key, colour=colour, size=size))
-    gathered.scene.spreading = True
+    gathered.draw_table(name, shown, in_space(found[rows][:, :3]), found.shape[1])
 
 
-def add_coordinates_panel(gathered: Gathered, dim: int) -> str:
-    """The panel of ``dim`` learned coordinates, before those of space."""
-    names = tuple(f"coordinate {i + 1}" for i in range(min(max(dim, 2), 3)))
-    panel = Panel("coordinates", "Coordinates", min(max(dim, 2), 3), names, real=False)
-    if all(other.key != panel.key for other in gathered.scene.panels):
-        gathered.scene.panels.insert(0, panel)
-    return panel.key
+def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
+    """The coordinates of a fitted `PrincipalSubmanifold` or `AtlasEmbedding`, linked to the rows of the data.
+
+    Without the data (``extras.rows``) the points of the shape at the coordinates stand for it.
+    """
+    check_fitted(model, "embedding_")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SubbundleWarning)
+        rows, coordinates, quantities = _rows_of(model, extras)
+        on_shape = model.inverse_transform(coordinates)
+        known = np.isfinite(coordinates).all(axis=1) & np.isfinite(on_shape).all(axis=1)
+        names = tuple(getattr(model, "feature_names_in_", ())) or letters(rows.shape[1])
+        key = gathered.new_key()
+        along = np.where(known[:, None], on_shape, rows)
+        shown = add_table(gathered, name, rows, extras, quantities, names, along=along, rank=coordinates.shape[1])
+        table = gathered.scene.tables[-1]
+        flat = _drawn(coordinates, quantities)[table.rows]
+        gathered.draw_table(name, shown, np.nan_to_num(flat), coordinates.shape[1])
+        gathered.scene.walks += _walks(gathered, model, coordinates[known], extras, rows)
+    gathered.measures[key] = _measure(gathered, model, rows, along, coordinates)
 
 
-def _norms(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.norm(rows, axis=1))
+def add_fitted_metric(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
+    """The rows of a fitted `GeodesicDistance`; the lengths are its own."""
+    check_fitted(model, "points_")
+    atlas = model.method == "atlas"
+    in_middle = model.points_ if atlas else model.points_ @ model.axes_.T + model.mean_
+    rows = in_middle if extras.rows is None else np.asarray(extras.rows, dtype=np.float64)
+    key = gathered.new_key()
+    shown = add_table(
+        gathered, name, rows, extras, along=in_middle if len(in_middle) == len(rows) else None, rank=model.rank_
+    )
+    panel = gathered.draw_table(name, shown)
+    bundle = model.atlas_.bundle_ if atlas else model.bundle_
+    kept = model.points_ if not atlas else (model.points_ - model.mean_) @ model.axes_
+    if len(kept) == len(rows):
+        paths = BundleMeasure(
+            bundle, kept, lambda path: {panel: gathered.spaces.place(path @ model.axes_.T + model.mean_)}
+        )
+        gathered.measures[key] = ModelMeasure(rows, model, [paths.paths])
 
 
-def _present(quantities: list[Quantity | None]) -> tuple[Quantity, ...]:
-    return tuple(quantity for quantity in quantities if quantity is not None)
-
-
-def _check_fitted(model: Any, attribute: str) -> None:
+def check_fitted(model: Any, attribute: str) -> None:
+    """Raise when ``model`` lacks the ``attribute`` that fitting sets."""
     if not hasattr(model, attribute):
         raise ValueError(f"{type(model).__name__} must be fitted before it is viewed; this one is not. Call fit first.")
 
 
+def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[Quantity, ...]]:
+    """The data, its coordinates, and the quantities of every row."""
+    if extras.rows is None:
+        found = {"coordinates": model.embedding_, "residual": model.residuals_, "status": model.status_}
+        others = {
+            "distortion": "distortion_",
+            "coverage": "coverage_",
+            "disagreement": "disagreement_",
+            "label": "labels_",
+        }
+        found |= {key: getattr(model, own) for key, own in others.items() if hasattr(model, own)}
+        rows = model.inverse_transform(model.embedding_)
+    else:
+        rows = np.asarray(extras.rows, dtype=np.float64)
+        if len(rows) > MOST_POINTS or not np.isfinite(rows).all():
+            raise ValueError(
+                f"rows must be finite and at most {MOST_POINTS:,}; got {len(rows):,}, of which "
+                f"{np.count_nonzero(~np.isfinite(rows).all(axis=1)):,} are not finite. Leave the others out first."
+            )
+        found = model.locate(rows).as_dict()
+    coordinates = found["coordinates"]
+    quantities = []
+    if not hasattr(model, "atlas_"):
+        quantities.append(Quantity("distance from the base point", np.linalg.norm(coordinates, axis=1)))
+    shown = [key for key in ("distortion", "residual", "coverage", "disagreement", "novelty") if key in found]
+    quantities += [Quantity(key, np.asarray(found[key], dtype=np.float64)) for key in shown]
+    if "label" in found and len(np.unique(found["label"])) > 1:
+        labels = np.asarray(found["label"])
+        quantities.append(Quantity("component", labels, tuple(str(i) for i in range(int(labels.max()) + 1))))
+    outcome = statuses(found["status"])
+    quantities += [Quantity(f"coordinate {i + 1}", coordinates[:, i]) for i in range(coordinates.shape[1])]
+    return rows, coordinates, (*quantities, *([outcome] if outcome is not None else []))
+
+
+def _drawn(coordinates: FloatArray, quantities: tuple[Quantity, ...]) -> FloatArray:
+    """Where coordinates [n, k] are drawn, [n, 3]; a single one is drawn over the distance off the shape."""
+    if coordinates.shape[1] == 1:
+        off = next(quantity.values for quantity in quantities if quantity.name == "residual")
+        return in_space(np.column_stack([coordinates[:, 0], off]))
+    return in_space(coordinates[:, :3])
+
+
+def _walks(gathered: Gathered, model: Any, known: FloatArray, extras: Extras, rows: FloatArray) -> list[Walk]:
+    """`inverse_transform` along each coordinate, the others at their median."""
+    if not len(known):
+        return []
+    walks = []
+    middle = np.median(known, axis=0)
+    for i in range(known.shape[1]):
+        ends = np.quantile(known[:, i], INNER)
+        way = np.tile(middle, (_WALK_STEPS, 1))
+        way[:, i] = np.linspace(ends[0], ends[1], _WALK_STEPS)
+        points = model.inverse_transform(way)
+        drawn = in_space(way[:, :3]) if way.shape[1] > 1 else in_space(np.column_stack([way[:, 0], np.zeros(len(way))]))
+        images = None
+        if extras.image_shape is not None:
+            images = pictures(points, extras.image_shape, float(rows.min()), float(rows.max()))
+        paths = {"coordinates": drawn, f"space{rows.shape[1]}": gathered.spaces.place(points)}
+        walks.append(Walk(f"coordinate {i + 1}", way[:, i], paths, images))
+    return walks
+
+
+def _measure(
+    gathered: Gathered, model: Any, rows: FloatArray, along: FloatArray, coordinates: FloatArray
+) -> BundleMeasure | ModelMeasure:
+    """Lengths along the shape between the rows, measured on the shape."""
+    space = f"space{rows.shape[1]}"
+
+    def shown(path: FloatArray) -> Paths:
+        points = path @ model.axes_.T + model.mean_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SubbundleWarning)
+            return in_panels(points, model.transform(points))
+
+    def in_panels(points: FloatArray, way: FloatArray) -> Paths:
+        paths = {space: gathered.spaces.place(points)}
+        return paths | ({"coordinates": in_space(way[:, :3])} if way.shape[1] > 1 else {})
+
+    def straight_line(i: int, j: int, length: float) -> Paths:
+        """The straight line in the coordinates: the geodesic where the shape was laid out without distortion."""
+        way = np.linspace(coordinates[i], coordinates[j], CURVE_POINTS)
+        points = model.inverse_transform(way)
+        return in_panels(points, way) if is_about(points, length) else {}
+
+    paths = BundleMeasure(model.bundle_, (along - model.mean_) @ model.axes_, shown)
+    if not hasattr(model, "atlas_"):
+        return paths
+    return ModelMeasure(rows, lambda x, y: model.paired_distance(x[None], y[None])[0], [straight_line, paths.paths])
+
+
 ADDERS: dict[str, Callable[[Gathered, str, Any, Extras], None]] = {
     "Atlas": add_atlas,
-    "AtlasEmbedding": add_embedding,
+    "AtlasEmbedding": add_fitted,
     "Chart": add_chart,
-    "Cloud": add_cloud,
-    "GeodesicDistance": add_metric,
-    "Geodesics": add_geodesics,
+    "Cloud": lambda gathered, name, cloud, extras: add_points(gathered, name, cloud.points, extras),
+    "GeodesicDistance": add_fitted_metric,
+    "Geodesics": lambda gathered, name, fan, extras: add_curves(gathered, name, fan.points),
     "Mesh": add_mesh,
     "PrincipalSubbundle": add_bundle,
-    "PrincipalSubmanifold": add_embedding,
+    "PrincipalSubmanifold": add_fitted,
     "Report": add_report,
     "RiemannianSubbundle": add_bundle,
     "Submanifold": add_submanifold,
