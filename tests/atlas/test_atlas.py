@@ -7,7 +7,7 @@ import pytest
 
 import subbundle as sb
 from subbundle import Atlas, PrincipalSubbundle, Status
-from subbundle.atlas._atlas_cover import farthest
+from subbundle.atlas._atlas_charts import farthest
 from subbundle.bundles.analytic import SphereTangent
 
 BASES = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.6, 0.8]])

@@ -6,10 +6,8 @@ import pytest
 from subbundle._types import Status
 from subbundle.bundles.analytic import Constant, SphereTangent
 from subbundle.bundles.base import Field
-from subbundle.charts._fan_derivatives import angular, jacobi_fields
-from subbundle.charts._fold import folds, shortcuts
-from subbundle.charts.fan import interleave, trace
-from subbundle.charts.fan_domain import Ending, count_endings, domain_of
+from subbundle.charts.fan import angular, interleave, jacobi_fields, trace
+from subbundle.charts.fan_domain import Ending, count_endings, domain_of, folds, shortcuts
 from subbundle.geodesics.directions import directions
 
 POLE = np.array([0.0, 0.0, 1.0])

@@ -6,11 +6,10 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from subbundle import datasets
-from subbundle.embedding.joint_layout import compact_clusters, joint_layout
 from subbundle.embedding.node_layout import chart_members, lay_out_nodes
 from subbundle.embedding.quality import prediction_error
-from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
-from subbundle.embedding.scaling import Stress, landmark_scaling
+from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_clusters, joint_layout
+from subbundle.embedding.skeleton import Stress, landmark_scaling
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import nearest_rows, neighborhoods
 

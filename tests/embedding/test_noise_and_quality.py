@@ -9,9 +9,8 @@ from sklearn.manifold import trustworthiness
 import subbundle as sb
 from subbundle import datasets
 from subbundle.embedding.curves import curve_through
-from subbundle.embedding.noise import denoise, evidence_of_noise
+from subbundle.embedding.noise import denoise, evidence_of_noise, kept_components
 from subbundle.embedding.quality import neighborhoods_kept, quality
-from subbundle.embedding.reduction import kept_components
 
 
 def test_noise_is_found_and_removed_only_where_it_is():

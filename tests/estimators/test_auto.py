@@ -7,7 +7,7 @@ import pytest
 
 import subbundle as sb
 from subbundle import datasets
-from subbundle.estimators._rank import settled_rank
+from subbundle.estimators._learn import settled_rank
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_doubt_is_said_and_words_are_checked(points):
 
 def test_a_shape_has_one_coordinate_at_least(points, monkeypatch):
     monkeypatch.setattr(
-        "subbundle.estimators._rank.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
+        "subbundle.estimators._learn.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
     )
     with pytest.warns(sb.SubbundleWarning, match="took 1, but only 0% of the places agree"):
         assert settled_rank("auto", "rank", points) == 1

@@ -9,8 +9,7 @@ import pytest
 
 import subbundle as sb
 from subbundle.bundles.surroundings import Logs
-from subbundle.estimators._first_chart import find_base_point
-from subbundle.estimators._on_manifold import central_rows, kept_variance, prepare_on_manifold
+from subbundle.estimators._learn import central_rows, find_base_point, kept_variance, prepare_on_manifold
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 from subbundle.spaces.description import describe, restore
 from subbundle.spaces.rows import as_observations

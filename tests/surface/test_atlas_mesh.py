@@ -6,7 +6,7 @@ from shapes import bumpy_patch, moebius_band, patch_border
 from shapes_ambient import FLAT_RADII, distance_to_flat_torus, flat_torus, noisy_klein_bottle
 
 import subbundle as sb
-from subbundle.atlas.orientation import blended_tangents, normals_of, vote
+from subbundle.atlas.base import blended_tangents, normals_of, vote
 from subbundle.bundles.analytic import SphereTangent
 
 # Corners of an octahedron and of a cube: charts of radius 1 around them cover the sphere.

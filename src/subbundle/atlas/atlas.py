@@ -17,12 +17,18 @@ from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_points, as_positive
 from subbundle.atlas import blending
-from subbundle.atlas._atlas_cover import APART, cover, sites
-from subbundle.atlas._atlas_fans import charts_at
-from subbundle.atlas._atlas_quadrics import QUADRATIC_REACH, quadratic_charts_at, quadratic_radii
+from subbundle.atlas._atlas_charts import (
+    APART,
+    QUADRATIC_REACH,
+    charts_at,
+    cover,
+    quadratic_charts_at,
+    quadratic_radii,
+    sites,
+)
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.base import ChartAtlas
-from subbundle.atlas.blended import Blended, blend, heaviest, sums_over
+from subbundle.atlas.blending import Blended, blend, heaviest, sums_over
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import codimension, ridge_project
 from subbundle.bundles.surroundings import surroundings_of

@@ -17,8 +17,8 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
-from subbundle.atlas.blended import Blended
-from subbundle.atlas.orientation import normals_of
+from subbundle.atlas.base import normals_of
+from subbundle.atlas.blending import Blended
 from subbundle.charts.base import InvertibleChart
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh

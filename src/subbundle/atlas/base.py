@@ -1,29 +1,166 @@
-"""What every atlas does, whatever its charts and whichever of them it blends: locate, orient, tell components apart.
+"""What every atlas does, whatever its charts and whichever of them it blends: locate, orient, separate components.
 
 An atlas is a list of charts and `project`, which gives the pairs of a point and a chart that count, with weights. All
 else follows from these: the mean of the projections, coordinates in the nearest chart, tangent spaces, one orientation
 where it exists, links between charts that cover common places, and connected components.
+
+A chart has the orientation of its coordinates everywhere: ∂exp/∂v is continuous on the domain and never singular there,
+since the domain ends before the first fold. At a point x that charts i and j both cover, with Jacobians J_i, J_j
+[D, k], they agree if
+
+    det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ½ det J_iᵀ J_i det J_jᵀ J_j.
+
+Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over a large
+fraction of its overlap shows that the submanifold is not orientable.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_batch
-from subbundle.atlas.blended import Blended
-from subbundle.atlas.orientation import Votes, blended_tangents, normals_of, vote
+from subbundle.atlas.blending import Blended
+from subbundle.charts.base import ChartList
 from subbundle.charts.chart import Located
-from subbundle.charts.chart_list import ChartList
 from subbundle.graph.neighbor_graph import by_size
 from subbundle.triangles.poisson_disk import spread
+
+# det² over the product of determinants from which on two tangent spaces count as one.
+_FIRM = 0.5
+# A contradiction counts at so many places and at such a fraction of those that both charts cover.
+_LEAST_PLACES, _LEAST_FRACTION = 5, 0.3
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Relative orientations of pairs of charts.
+
+    Attributes
+    ----------
+    pairs : [p, 2]
+        Charts that cover common places, the lower first.
+    alike, opposed : [p]
+        On how many places they agree firmly, and on how many they are opposed.
+    n_charts : int
+    """
+
+    pairs: IntArray
+    alike: IntArray
+    opposed: IntArray
+    n_charts: int
+
+    @cached_property
+    def signs(self) -> IntArray:
+        """1 or −1 for every chart; the first of each connected component has 1."""
+        n = self.n_charts
+        margin = self.alike - self.opposed
+        strength = np.abs(margin) / (1.0 + np.abs(margin).max(initial=0))
+        kept = strength > 0.0
+        # A spanning tree of least weight, and no weight of zero, which would be no edge.
+        graph = coo_array((2.0 - strength[kept], self.pairs[kept].T), shape=(n, n)).tocsr()
+        tree = minimum_spanning_tree(graph).tocoo()
+        relation = {
+            (pair[0], pair[1]): 1 if value > 0 else -1 for pair, value in zip(self.pairs.tolist(), margin, strict=True)
+        }
+        joined = coo_array((np.ones(tree.nnz), tree.coords), shape=(n, n)).tocsr()
+        signs = np.zeros(n, np.int64)
+        for root in np.unique(connected_components(joined, directed=False)[1], return_index=True)[1]:
+            order, before = breadth_first_order(joined, int(root), directed=False)
+            signs[root] = 1
+            for chart in order[1:].tolist():
+                parent = int(before[chart])
+                signs[chart] = signs[parent] * relation[min(parent, chart), max(parent, chart)]
+        return signs
+
+    @property
+    def orientable(self) -> bool:
+        """Whether no pair of charts contradicts the signs."""
+        expected = self.signs[self.pairs].prod(axis=1) if len(self.pairs) else np.empty(0)
+        against = np.where(expected > 0, self.opposed, self.alike)
+        shared = self.alike + self.opposed
+        return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_FRACTION * shared)).any())
+
+
+def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
+    """Votes of ``charts`` [p] that cover places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
+    first, second = _pairs_in_rows(rows)
+    product = np.linalg.det(jacobians[first].transpose(0, 2, 1) @ jacobians[second])
+    square = np.linalg.det(jacobians.transpose(0, 2, 1) @ jacobians)
+    firm = product**2 > _FIRM * square[first] * square[second]
+    low, high = np.minimum(charts[first], charts[second]), np.maximum(charts[first], charts[second])
+    keys, group = np.unique((low * n_charts + high)[firm], return_inverse=True)
+    alike = np.bincount(group, product[firm] > 0.0, minlength=len(keys)).astype(np.int64)
+    opposed = np.bincount(group, product[firm] < 0.0, minlength=len(keys)).astype(np.int64)
+    return Votes(np.column_stack([keys // n_charts, keys % n_charts]), alike, opposed, n_charts)
+
+
+def _pairs_in_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
+    """All pairs of entries, the earlier first, with the same value in ``rows``, which rise."""
+    first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    step = 1
+    while step < len(rows):
+        same = np.flatnonzero(rows[step:] == rows[:-step])
+        if same.size == 0:
+            break
+        first.append(same)
+        second.append(same + step)
+        step += 1
+    return np.concatenate(first), np.concatenate(second)
+
+
+def blended_tangents(
+    rows: IntArray, n_rows: int, weights: FloatArray, signs: IntArray, jacobians: FloatArray
+) -> FloatArray:
+    """Orthonormal bases [n_rows, D, k] of the mean tangent spaces; NaN for a row that no chart covers.
+
+    The leading k eigenvectors of Σ w_j P_j, P_j the projector on the tangent space of chart j, turned as the chart of
+    the greatest weight (times its sign) is: its orthonormal frame is projected to that space.
+    """
+    known = np.isfinite(jacobians).all(axis=(1, 2))
+    rows, weights, signs, jacobians = rows[known], weights[known], signs[known], jacobians[known]
+    frames = np.linalg.qr(jacobians)[0]
+    # The triangular factor may turn a frame over, and so may the sign of the chart.
+    turn = np.sign(np.linalg.det(frames.transpose(0, 2, 1) @ jacobians)) * signs
+    frames[:, :, 0] *= turn[:, None]
+    dim, k = frames.shape[1:]
+    heaviest = np.lexsort((weights, rows))
+    lead = np.full((n_rows, dim, k), np.nan)
+    lead[rows[heaviest]] = frames[heaviest]
+    for _ in range(2):
+        inner = frames.transpose(0, 2, 1) @ lead[rows] * weights[:, None, None]
+        total = np.zeros((n_rows, dim, k))
+        np.add.at(total, rows, frames @ inner)
+        covered = np.bincount(rows, minlength=n_rows) > 0
+        lead[covered] = nearest_frame(total[covered])
+    return lead
+
+
+def nearest_frame(matrices: FloatArray) -> FloatArray:
+    """The orthonormal frames nearest to ``matrices`` [..., D, k], of the same turn."""
+    left, _, right = np.linalg.svd(matrices, full_matrices=False)
+    nearest: FloatArray = left @ right
+    return nearest
+
+
+def normals_of(tangents: FloatArray) -> FloatArray:
+    """Unit normals [n, D] of hyperplanes ``tangents`` [n, D, D − 1], with det [T n] > 0; NaN stays NaN."""
+    dim, k = tangents.shape[1:]
+    normals = np.full((len(tangents), dim), np.nan)
+    known = np.asarray(np.isfinite(tangents).all(axis=(1, 2)))
+    last = np.linalg.qr(tangents[known], mode="complete")[0][:, :, k:]
+    side = np.sign(np.linalg.det(np.concatenate([tangents[known], last], axis=2)))
+    normals[known] = last[:, :, 0] * side[:, None]
+    return normals
+
 
 # Distance of the places on which charts compare their orientations, in radii.
 _PLACES_APART = 0.1

@@ -26,7 +26,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_batch
 from subbundle.atlas._linked_kernels import linked_weights
 from subbundle.atlas.base import ChartAtlas
-from subbundle.atlas.blended import Blended, blend
+from subbundle.atlas.blending import Blended, blend
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.cloud.tuning import BLOCK_DIM

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
-from subbundle.charts._nearest import ExpInterpolant
+from subbundle.charts.interpolant import ExpInterpolant
 
 # Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
 _PER_COEFFICIENT = 2.5

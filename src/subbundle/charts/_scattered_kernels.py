@@ -17,7 +17,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
-from subbundle.charts._levenberg_kernels import hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts._interpolant_kernels import hermite, hermite_slopes, judge, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 from subbundle.local.regression import factorise, solve
 

@@ -1,4 +1,4 @@
-"""The protocol of charts, which atlas, embedding and surface rely on.
+"""Charts: the protocol that atlas, embedding and surface rely on, what `locate` returns, and lists of charts.
 
 A chart is a map v ↦ Φ(v) from a star-shaped domain of R^k to R^D with Φ(0) = μ, ∂Φ/∂v(0) = F orthonormal, that can be
 inverted. `Chart` follows geodesics (the paper's normal coordinates, as far as the data goes); `QuadraticChart` is the
@@ -7,13 +7,105 @@ third-order expansion of these around μ, from one fit of the local model.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import FloatArray
-from subbundle.charts._located import Located
+from subbundle._html import card, dots, endings
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
+from subbundle._validation import as_real
+
+# What the columns of tables are called, where it is not the attribute's name.
+_COLUMNS = {"residual": "residuals", "label": "labels"}
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Points projected to a chart, an atlas, or the shape that an estimator has learned.
+
+    A single point given to a chart or an atlas has no batch axis. What follows ``status`` is None where it is not
+    known: a single chart has neither coverage nor connected components.
+
+    Attributes
+    ----------
+    coordinates : [batch, rank]
+        Coordinates of the projection: normal coordinates in the chart (of an atlas: in that of ``charts``), or those
+        that the estimator gives.
+    points : [batch, dim]
+        The projection: the nearest point, on the sheet that passes nearest.
+    residuals : [batch]
+        Distance from each point to its projection.
+    status : [batch]
+        OK; LEFT_SUPPORT: the point lies beyond the border of the chart or of all charts, or further than
+        ``chart.max_residual`` from it; NOT_CONVERGED: the search did not converge.
+    coverage : [batch]
+        Charts that hold the point, about 1 inside, 0 beyond all.
+    disagreement : [batch]
+        Root mean square deviation among the charts that hold it: of their projections in an `Atlas`, of the coordinates
+        they give in an `AtlasEmbedding`.
+    distortion : [batch]
+        Largest |log| of the factor by which lengths change from the shape to the coordinates.
+    labels : [batch]
+        Connected component.
+    novelty : [batch]
+        Distance from where the data covers the shape, in typical residuals of the training points.
+    charts : [batch]
+        The nearest chart of an atlas; −1 where there is none.
+
+    Notes
+    -----
+    ``coordinates, residuals, status = model.locate(X)`` and ``model.locate(X)["residual"]`` work, too.
+    """
+
+    coordinates: FloatArray
+    points: FloatArray
+    residuals: FloatArray
+    status: StatusArray
+    coverage: FloatArray | None = None
+    disagreement: FloatArray | None = None
+    distortion: FloatArray | None = None
+    labels: IntArray | None = None
+    novelty: FloatArray | None = None
+    charts: IntArray | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Coordinates, residuals and status."""
+        return iter((self.coordinates, self.residuals, self.status))
+
+    def __getitem__(self, name: str) -> Any:
+        """The quantity of this name, as in `as_dict`."""
+        return self.as_dict()[name]
+
+    def keys(self) -> list[str]:
+        """Names of the quantities that are known."""
+        return list(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The quantities that are known of each row, by the names that tables give them, without ``points``."""
+        names = ("coordinates", "residual", "coverage", "disagreement", "distortion", "label", "novelty", "status")
+        found = {name: getattr(self, _COLUMNS.get(name, name)) for name in names}
+        return {name: values for name, values in found.items() if values is not None}
+
+    def _repr_html_(self) -> str:
+        facts = [("residual, median", float(np.nanmedian(self.residuals)))] if np.isfinite(self.residuals).any() else []
+        return card("Located", [*facts, *endings(self.status)], picture=dots(np.atleast_2d(self.coordinates)))
+
+    @classmethod
+    def joined(cls, parts: list[Located]) -> Located:
+        """The rows of all ``parts``, of which there is at least one, which know the same quantities."""
+        names = [each.name for each in fields(cls) if getattr(parts[0], each.name) is not None]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    def first(self) -> Located:
+        """The record of the first row alone."""
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        rows: dict[str, Any] = {name: values[0] for name, values in known.items() if values is not None}
+        return replace(self, **rows | {"status": Status(int(self.status[0]))})
 
 
 @runtime_checkable
@@ -60,3 +152,123 @@ class InvertibleChart(Protocol):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The chart as arrays that `numpy.savez` can keep; ``from_arrays`` inverts it."""
+
+
+class OnDomain(ABC):
+    """Normal coordinates of a chart, whose class says what its domain is and evaluates the map inside."""
+
+    @property
+    @abstractmethod
+    def _shape(self) -> tuple[int, int]:
+        """Dimension of the points, and of the coordinates."""
+
+    @abstractmethod
+    def locate(self, points: Any, *, outside: str = "nan") -> Located:
+        """See `InvertibleChart`."""
+
+    @abstractmethod
+    def _holds(self, coordinates: FloatArray) -> BoolArray:
+        """Whether finite ``coordinates`` [n, rank] lie in the domain."""
+
+    @abstractmethod
+    def _points_at(self, coordinates: FloatArray) -> FloatArray:
+        """Φ(v) [n, dim] at ``coordinates`` [n, rank] in the domain."""
+
+    @abstractmethod
+    def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
+        """∂Φ/∂v [n, dim, rank] at ``coordinates`` [n, rank] in the domain."""
+
+    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
+        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
+        return self.locate(points, outside=outside).coordinates
+
+    def inside(self, coordinates: Any) -> BoolArray:
+        """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
+        held = self._held(coordinates)[1]
+        return held if np.ndim(coordinates) == 2 else held[0]
+
+    def inverse_transform(self, coordinates: Any) -> FloatArray:
+        """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
+        given, held = self._held(coordinates)
+        result = np.full((len(given), self._shape[0]), np.nan)
+        result[held] = self._points_at(given[held])
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def jacobian(self, coordinates: Any) -> FloatArray:
+        """∂Φ/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
+        given, held = self._held(coordinates)
+        result = np.full((len(given), *self._shape), np.nan)
+        result[held] = self._jacobians_at(given[held])
+        return result if np.ndim(coordinates) == 2 else result[0]
+
+    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
+        """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
+        given = np.array(as_real(coordinates, "coordinates"), ndmin=2)
+        if given.ndim != 2 or given.shape[1] != self._shape[1]:
+            raise ValueError(
+                f"coordinates must have shape (batch, {self._shape[1]}), one column per coordinate; got shape "
+                f"{np.shape(coordinates)}."
+            )
+        held = np.asarray(np.isfinite(given).all(axis=1))
+        held[held] = self._holds(given[held])
+        return given, held
+
+
+class ChartList(Sequence[InvertibleChart]):
+    """Charts of any kinds; the methods are those of a chart, with the number of the chart for every row."""
+
+    def __init__(self, charts: Sequence[InvertibleChart]) -> None:
+        self._charts = tuple(charts)
+
+    def __len__(self) -> int:
+        return len(self._charts)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._charts[number]
+
+    @cached_property
+    def base_points(self) -> FloatArray:
+        """μ_j [m, dim]."""
+        return np.stack([chart.base_point for chart in self._charts])
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """r_j [m]: distance of the outermost point of each chart."""
+        return np.array([chart.radius for chart in self._charts])
+
+    @property
+    def rank(self) -> int:
+        """k."""
+        return int(self[0].rank)
+
+    def locate(self, points: FloatArray, charts: IntArray) -> Located:
+        """Project each of ``points`` [n, dim] to its chart of ``charts`` [n]; NaN where that does not cover it."""
+        found = np.full_like(points, np.nan)
+        coordinates, residuals = np.full((len(points), self.rank), np.nan), np.full(len(points), np.nan)
+        status: StatusArray = np.full(len(points), Status.LEFT_SUPPORT, np.int8)
+        for chart, rows in self._each(charts):
+            part = chart.locate(points[rows])
+            coordinates[rows], found[rows], residuals[rows] = part.coordinates, part.points, part.residuals
+            status[rows] = part.status
+        return Located(coordinates, found, residuals, status)
+
+    def jacobian(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """∂Φ/∂v [n, dim, rank] of ``charts`` [n] at ``coordinates`` [n, rank]; NaN outside the domain."""
+        jacobians = np.empty((len(charts), self.base_points.shape[1], self.rank))
+        for chart, rows in self._each(charts):
+            jacobians[rows] = chart.jacobian(coordinates[rows])
+        return jacobians
+
+    def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """How far [n] the domains of ``charts`` [n] reach along the directions of ``coordinates`` [n, rank]."""
+        reach = np.empty(len(charts))
+        for chart, rows in self._each(charts):
+            reach[rows] = chart.extent_along(coordinates[rows])
+        return reach
+
+    def _each(self, charts: IntArray) -> Iterator[tuple[Any, IntArray]]:
+        """Every chart that occurs in ``charts`` [n], and the rows where it does."""
+        order = np.argsort(charts, kind="stable")
+        numbers, first = np.unique(charts[order], return_index=True)
+        for number, rows in zip(numbers.tolist(), np.split(order, first)[1:], strict=True):
+            yield self[number], rows

@@ -26,10 +26,9 @@ from subbundle._validation import as_batch, as_choice
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
 from subbundle.charts import chart_data
-from subbundle.charts._chart_survey import survey
-from subbundle.charts._located import Located
-from subbundle.charts._on_domain import OnDomain
-from subbundle.charts._settle import settle
+from subbundle.charts._search import Model, settle
+from subbundle.charts.base import Located, OnDomain
+from subbundle.charts.chart_build import survey
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
@@ -117,7 +116,7 @@ class Chart(OnDomain):
         return self._data.to_arrays()
 
     @cached_property
-    def _model(self) -> chart_data.Model:
+    def _model(self) -> Model:
         return self._data.model(self._bundle)
 
     @property

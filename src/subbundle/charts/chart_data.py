@@ -13,12 +13,10 @@ from subbundle._numbers import LARGEST
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.charts._fan_search import Searched
 from subbundle.charts._scattered import Scattered
+from subbundle.charts._search import Model, Searched
 from subbundle.charts.fan_domain import Ending
 from subbundle.charts.interpolant import Interpolant
-
-Model = Interpolant | Scattered | Searched
 
 _AXES = {
     "base_point": "d", "frame": "dk", "directions": "lk", "extents": "l", "endings": "l", "points": "lmp",

@@ -2,11 +2,13 @@
 
 Bicubic Hermite in (r, θ): the radial derivatives are the exact velocities, the angular ones sixth-order differences
 between the geodesics. The error is of fourth order in both spacings. The domain is {r u(θ) : r ≤ ρ(θ)} with ρ linear
-between the geodesics.
+between the geodesics. Beyond the end of a geodesic the nodes go on along its last tangent: the cells on the border of
+the domain need a corner there, and a search that crosses the border must return.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,10 +18,165 @@ from scipy.spatial import cKDTree
 
 from subbundle._elementwise import arctan2
 from subbundle._numbers import NOTICEABLE
+from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
-from subbundle.charts._interpolant_table import build_table
-from subbundle.charts._nearest import ExpInterpolant
+from subbundle.charts.fan import Fan, angular
+from subbundle.charts.fan_domain import differ
+from subbundle.geodesics.tuning import START_NODES
+
+Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
+
+
+class ExpInterpolant(ABC):
+    """An interpolant of exp on its domain, from nodes relative to the base point; a class names its kernels."""
+
+    points: FloatArray
+    scale: float
+    n_jobs: int
+    _kernels: ClassVar[Any]
+
+    @property
+    @abstractmethod
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
+
+    @abstractmethod
+    def inside(self, coordinates: FloatArray) -> BoolArray:
+        """Which ``coordinates`` [n, k] lie in the domain."""
+
+    @property
+    @abstractmethod
+    def _tables(self) -> tuple[Any, ...]:
+        """What the kernels read."""
+
+    @cached_property
+    def tree(self) -> cKDTree:
+        """Tree of the nodes' points."""
+        return cKDTree(self.nodes[0])
+
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """Points [n, dim], relative to the base point, at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[0]
+
+    def jacobians(self, coordinates: FloatArray) -> FloatArray:
+        """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
+        return self._expand(coordinates)[1]
+
+    def _expand(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        (n, rank), dim, tables = coordinates.shape, self.points.shape[2], self._tables
+        points, jacobians = np.empty((n, dim)), np.empty((n, dim, rank))
+
+        def work(i: int, j: int) -> None:
+            self._kernels.evaluate_batch(*tables, coordinates[i:j], points[i:j], jacobians[i:j])
+
+        run_rows(work, n, self.n_jobs)
+        return points, jacobians
+
+    def search(self, targets: FloatArray, starts: FloatArray) -> Found:
+        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
+        n, tables, coordinates = len(targets), self._tables, starts.copy()
+        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
+
+        def work(i: int, j: int) -> None:
+            found = coordinates[i:j], points[i:j], residuals[i:j], resting[i:j]
+            self._kernels.search_batch(*tables, targets[i:j], *found)
+
+        run_rows(work, n, self.n_jobs)
+        return coordinates, points, residuals, resting
+
+    def nearest(self, targets: FloatArray) -> Found:
+        """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
+
+        From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another sheet of
+        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts.
+        Coordinates may end up outside the domain.
+        """
+        nodes, at = self.nodes
+        _, near = self.tree.query(targets, k=np.arange(1, min(START_NODES, len(nodes)) + 1))
+        # Of a target so far away that its distances overflow no node is the nearest, and any serves.
+        near = np.minimum(near, len(nodes) - 1)
+        first = near[:, 0]
+        found = self.search(targets, at[first])
+        covered = self.inside(found[0]) & found[3]
+        beside = np.zeros(len(targets), bool)
+        for other in near.T[1:]:
+            away = differ(_length(at[other] - at[first]), _length(nodes[other] - nodes[first]), self.scale)
+            rows = np.flatnonzero(~covered | (away & ~beside))
+            beside |= away
+            again = self.search(targets[rows], at[other[rows]])
+            covered_again = self.inside(again[0]) & again[3]
+            better = np.where(covered[rows] == covered_again, again[2] < found[2][rows], covered_again)
+            covered[rows] |= covered_again
+            for old, new in zip(found, again, strict=True):
+                old[rows[better]] = new[better]
+        return found
+
+
+def _length(vectors: FloatArray) -> FloatArray:
+    length: FloatArray = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    return length
+
+
+def continued(fan: Fan, n_nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and velocities [L, n_nodes, dim], along the last tangent beyond the end of each geodesic.
+
+    The first node beyond the end lies on the cubic through the end and the node before the last: it is a corner of the
+    last cell, whose error it would otherwise rule.
+    """
+    n_rays, _, dim = fan.points.shape
+    points, velocities = np.full((2, n_rays, n_nodes, dim), np.nan)
+    width = min(n_nodes, fan.points.shape[1])
+    points[:, :width], velocities[:, :width] = fan.points[:, :width], fan.velocities[:, :width]
+    counts = fan.real.sum(axis=1)
+    for ray in np.flatnonzero(counts < n_nodes):
+        count = counts[ray]
+        before = max(count - 2, 0)
+        start, length = fan.step * before, fan.reached[ray] - fan.step * before
+        point, velocity = fan.ends[ray], fan.end_velocities[ray]
+        beyond = fan.step * count
+        if length > 0.0:
+            point, velocity = _cubic(
+                points[ray, before], velocities[ray, before], point, velocity, length, beyond - start
+            )
+        further = fan.step * np.arange(n_nodes - count)[:, None]
+        points[ray, count:] = point + further * velocity
+        velocities[ray, count:] = velocity
+    return points, velocities
+
+
+def _cubic(
+    x0: FloatArray, v0: FloatArray, x1: FloatArray, v1: FloatArray, length: float, at: float
+) -> tuple[FloatArray, FloatArray]:
+    """Value and derivative at ``at`` of the cubic with ends x0, x1 at 0 and ``length``, and slopes v0, v1 there."""
+    t = at / length
+    p, dp = t * t * (3.0 - 2.0 * t), 6.0 * t * (1.0 - t) / length
+    point = x0 + p * (x1 - x0) + length * (t * (1.0 - t) ** 2 * v0 + t * t * (t - 1.0) * v1)
+    return point, dp * (x1 - x0) + (1.0 - t) * (1.0 - 3.0 * t) * v0 + t * (3.0 * t - 2.0) * v1
+
+
+def build_table(points: FloatArray, velocities: FloatArray, counts: IntArray, step: float, rank: int) -> FloatArray:
+    """X, h X_r, Δ X_θ, h Δ X_rθ [L, m, 4, dim] from nodes [L, m, dim], the first ``counts`` [L] of each ray reached."""
+    n_rays, n_nodes, dim = points.shape
+    table = np.zeros((n_rays, n_nodes, 4, dim))
+    table[:, :, 0] = points
+    table[:, :, 1] = step * velocities
+    if rank == 2:
+        real = np.arange(n_nodes) < counts[:, None]
+        width = 2.0 * np.pi / n_rays
+        table[:, :, 2] = width * _everywhere(points, real)
+        table[:, :, 3] = width * step * _everywhere(velocities, real)
+        # The common start does not move with the angle; differences would leave its rounding.
+        table[:, 0, 2] = 0.0
+    return table
+
+
+def _everywhere(values: FloatArray, real: BoolArray) -> FloatArray:
+    """Angular derivatives [L, m, dim]: from real neighbours where there are any, else by plain central differences."""
+    result = angular(values, real)
+    plain = (np.roll(values, -1, axis=0) - np.roll(values, 1, axis=0)) * (len(values) / (4.0 * np.pi))
+    return np.where(np.isfinite(result), result, plain)
+
 
 # Positions on each cell of the border where the search for the nearest border point may start.
 _STARTS = 4

@@ -20,10 +20,7 @@ from subbundle._numbers import EXACT
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
-from subbundle.charts._located import Located
-from subbundle.charts._on_domain import OnDomain
-from subbundle.charts.base import InvertibleChart
-from subbundle.charts.chart_list import ChartList
+from subbundle.charts.base import ChartList, InvertibleChart, Located, OnDomain
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.directions import directions
 from subbundle.local.settings import ALL, COMMON, Cases

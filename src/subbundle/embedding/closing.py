@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, evenly
-from subbundle.atlas.orientation import nearest_frame
+from subbundle.atlas.base import nearest_frame
 from subbundle.graph.neighborhoods import Neighborhoods
 
 # Times that an edge must be longer after unrolling to cross the cut: curvature stretches by less, see above.

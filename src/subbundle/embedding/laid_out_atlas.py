@@ -18,7 +18,7 @@ from subbundle._compiled import kernel
 from subbundle._memory import blocks
 from subbundle._numbers import LARGEST
 from subbundle._types import FloatArray, IntArray
-from subbundle.atlas.blended import Blended
+from subbundle.atlas.blending import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
 from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts

@@ -20,11 +20,9 @@ from subbundle._types import FloatArray
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.embedding.closing import crossing_edges, unrolled, without
 from subbundle.embedding.curves import Tour, curve_through
-from subbundle.embedding.joint_layout import compact_clusters, joint_layout
 from subbundle.embedding.quality import prediction_error
-from subbundle.embedding.rigid_charts import ChartMembers, RigidCharts
-from subbundle.embedding.scaling import Stress, landmark_scaling
-from subbundle.embedding.skeleton import Skeleton, ladder, skeleton, skeleton_of
+from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_clusters, joint_layout
+from subbundle.embedding.skeleton import Skeleton, Stress, ladder, landmark_scaling, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
 from subbundle.local.neighbor_fits import LocalPolynomials, curved_fits, fit_size

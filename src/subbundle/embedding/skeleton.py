@@ -1,24 +1,160 @@
-"""The skeleton of a layout: neighbour graphs of several sizes, averaged by how well their layouts predict the rows.
+"""The skeleton of a layout: neighbour graphs of several sizes laid out by their distances, and averaged.
 
-Every graph is laid out by landmark scaling. A graph with short cuts folds the rows up and predicts them badly when each
-is left out; those with e times the least error count by e⁻¹² in the mean of the graph distances, so that near ties are
-averaged over and short cuts drop out. Charts are made from the smallest neighbourhoods that predict about as well as
-any, and distances have the scale of their graph.
+*Scaling.* Classical scaling of the landmarks and Gower's formula for the others give the start. Then the stress
+
+    Σ_li P_li (|z_i − z_l| − d_li)²,     P_li = d_li⁻²,    over landmarks l and all rows i,
+
+falls in every round of majorisation: V Z⁺ = B(Z) Z with the Laplacian V of the weights. Rows that are no landmarks meet
+only landmarks, so their block of V is diagonal and V is solved by a Schur complement of the size of the landmarks.
+
+*Averaging.* A graph with short cuts folds the rows up and predicts them badly when each is left out; those with e times
+the least error count by e⁻¹² in the mean of the graph distances, so that near ties are averaged over and short cuts
+drop out. Charts are made from the smallest neighbourhoods that predict about as well as any, and distances have the
+scale of their graph.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import eigsh
 
+from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding.quality import prediction_error
-from subbundle.embedding.scaling import Stress, landmark_scaling
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, neighborhoods
+
+# Distances below this fraction of the longest get no more weight: 1/d² would tie equal rows with infinite strength.
+_NEAREST = 1e-3
+
+
+def landmark_scaling(landmarks: IntArray, distances: FloatArray, rank: int) -> FloatArray:
+    """Positions [n, k] from ``distances`` [L, n] of the rows ``landmarks`` [L]; eigenvectors have a fixed sign."""
+    squared = distances**2
+    own = squared[:, landmarks]
+    mean = own.mean(axis=0)
+    inner = -0.5 * (own - mean - mean[:, None] + mean.mean())
+    values, vectors = _leading(0.5 * (inner + inner.T), rank)
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    vectors = vectors * np.where(largest < 0.0, -1.0, 1.0)
+    scale = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
+    positions = -0.5 * (squared - mean[:, None]).T @ (vectors / scale)
+    if positions.shape[1] < rank:
+        positions = np.pad(positions, ((0, 0), (0, rank - positions.shape[1])))
+    return np.asarray(positions - positions.mean(axis=0))
+
+
+def _leading(matrix: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
+    """The ``rank`` largest eigenvalues, descending, and their eigenvectors; fewer if the matrix is smaller."""
+    count = len(matrix)
+    if count <= 10 * rank:
+        values, vectors = np.linalg.eigh(matrix)
+    else:
+        # A fixed start: eigenvectors must not depend on chance.
+        values, vectors = eigsh(matrix, k=rank, which="LA", v0=np.cos(np.arange(count)))
+        order = np.argsort(values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+    return values[::-1][:rank], vectors[:, ::-1][:, :rank]
+
+
+class Stress:
+    """Σ P (|z_i − z_l| − d)² of ``distances`` [L, n] from the rows ``landmarks`` [L], with P = d^(−``power``).
+
+    Two weighs relative errors, so that neighbours count as much as far rows; zero weighs all distances alike.
+    """
+
+    def __init__(self, landmarks: IntArray, distances: FloatArray, power: float = 2.0) -> None:
+        self.landmarks, self.distances = landmarks, distances
+        self.weights = np.maximum(distances, _NEAREST * float(distances.max())) ** -power
+        self.weights[np.arange(len(landmarks)), landmarks] = 0.0
+        self.degrees = self.weights.sum(axis=0)
+        self.degrees[landmarks] += self.weights.sum(axis=1)
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return float(self.weights.sum())
+
+    def value(self, positions: FloatArray, scale: float = 1.0) -> float:
+        """The stress of ``positions`` [n, k] against ``scale`` times the distances."""
+        return float(np.sum(self.weights * (self._apart(positions) - scale * self.distances) ** 2))
+
+    def pull(self, positions: FloatArray, scale: float = 1.0) -> FloatArray:
+        """Half of the negative gradient at ``positions`` [n, k]."""
+        apart = np.maximum(self._apart(positions), 1e-9 * float(self.distances.max()))
+        return self._laplacian(self.weights * (scale * self.distances / apart - 1.0), positions)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """V x for ``x`` [n, k], the curvature of a paraboloid that touches the stress from above."""
+        return self._laplacian(self.weights, x)
+
+    def reduced(self, basis: csr_array) -> FloatArray:
+        """Bᵀ (V ⊗ 1) B, dense, for a sparse ``basis`` [n·k, b]."""
+        total = np.zeros((basis.shape[1],) * 2)
+        rank = basis.shape[0] // self.distances.shape[1]
+        for a in range(rank):
+            own = csr_array(basis[a::rank])
+            cross = csr_array(own[self.landmarks]).T @ np.asarray(self.weights @ own)
+            total += (own.T @ own.multiply(self.degrees[:, None])).toarray() - cross - cross.T
+        return total
+
+    def scale_of(self, positions: FloatArray) -> float:
+        """Median ratio of distances between ``positions`` [n, k] to the given ones, over the longer half of these."""
+        far = self.distances > np.median(self.distances)
+        return float(np.median(self._apart(positions)[far] / self.distances[far])) if far.any() else 1.0
+
+    def minimised(self, positions: FloatArray, rounds: int = MOST_ROUNDS, tol: float = 1e-4) -> FloatArray:
+        """Positions [n, k] after at most ``rounds`` rounds of majorisation, fewer when moves fall below ``tol``."""
+        solve = self._solver()
+        for _ in range(rounds):
+            moved = positions + solve(self.pull(positions))
+            moved -= moved.mean(axis=0)
+            change = np.sqrt(np.sum((moved - positions) ** 2) / np.sum(moved**2))
+            positions = moved
+            if change < tol:
+                break
+        return positions
+
+    def _apart(self, positions: FloatArray) -> FloatArray:
+        here = positions[self.landmarks]
+        squared = np.zeros(self.distances.shape)
+        for a in range(positions.shape[1]):
+            squared += np.subtract.outer(here[:, a], positions[:, a]) ** 2
+        return np.sqrt(squared)
+
+    def _laplacian(self, weights: FloatArray, x: FloatArray) -> FloatArray:
+        """Σ w (x_i − x_l) at rows i, and its negative at landmarks l."""
+        here = x[self.landmarks]
+        result = weights.sum(axis=0)[:, None] * x - weights.T @ here
+        result[self.landmarks] += weights.sum(axis=1)[:, None] * here - weights @ x
+        return np.asarray(result)
+
+    def _solver(self) -> Callable[[FloatArray], FloatArray]:
+        """V⁺ as a function of right-hand sides that add up to zero."""
+        count, few = self.distances.shape[1], len(self.landmarks)
+        others = np.setdiff1d(np.arange(count), self.landmarks)
+        own = -self.weights[:, self.landmarks] - self.weights[:, self.landmarks].T
+        own[np.diag_indices(few)] += self.degrees[self.landmarks]
+        cross, inverse = -self.weights[:, others], 1.0 / self.degrees[others]
+        schur = own - (cross * inverse) @ cross.T
+        # The constants are the null space; a full block of ones removes it.
+        factor = cho_factor(schur + np.trace(schur) / few**2)
+
+        def solve(right: FloatArray) -> FloatArray:
+            solution = np.empty_like(right)
+            outer = right[others] * inverse[:, None]
+            solution[self.landmarks] = cho_solve(factor, right[self.landmarks] - cross @ outer)
+            solution[others] = outer - inverse[:, None] * (cross.T @ solution[self.landmarks])
+            return solution
+
+        return solve
+
 
 # Neighbourhoods grow by this factor from 2k + 2 rows, up to the larger of the two: thirty, or twice the first.
 _GROWTH, _LARGEST = 1.5, 30

@@ -26,7 +26,7 @@ from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
 from subbundle.embedding.quality import prediction_error
-from subbundle.embedding.rigid_charts import ChartMembers
+from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 from subbundle.local.frames import leading_directions

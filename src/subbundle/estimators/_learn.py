@@ -1,19 +1,99 @@
-"""From what a user gave an estimator to rows that fit, and to a learned bundle: in R^d or on a known manifold."""
+"""From what a user gave an estimator to a learned bundle, in R^d or on a known manifold, and to a chart.
+
+On a manifold the steps are those of `_prepare`: the bandwidth is chosen in a picture of the data (offsets in R^D for
+spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
+observations are projected along geodesics onto the ridge of their own bundle; and the bundle is built again from what
+arrived there, at 0.67 of the bandwidth. In full rank there is nothing to project: the bundle is the manifold itself.
+Points are rows [n, D], matrices one after the other.
+"""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 from sklearn.utils.validation import validate_data
 
-from subbundle._types import FloatArray
-from subbundle._validation import as_flag, readable, tabular
-from subbundle.estimators._checks import check_rank
-from subbundle.estimators._on_manifold import prepare_on_manifold
-from subbundle.estimators._prepare import Prepared, prepare
+from subbundle._types import FloatArray, IntArray, SubbundleWarning, all_finite, evenly
+from subbundle._validation import as_choice, as_flag, as_integer, as_points, as_positive, readable, tabular
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.bundles.surroundings import Curved
+from subbundle.charts.chart import Chart
+from subbundle.cloud import Cloud
+from subbundle.estimators._input import check_rank
+from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower, prepare
+from subbundle.geodesics.directions import default_count
+from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
+from subbundle.selection.components import all_components, first_components
+from subbundle.selection.rank import choose_rank
 from subbundle.spaces.base import Space
-from subbundle.spaces.rows import as_observations, check_space
+from subbundle.spaces.rows import as_observations, check_space, flattened, shaped
+
+# Observations that a sum of squared distances is taken over.
+_JUDGES = 300
+
+
+def prepare_on_manifold(
+    points: Any,
+    rank: int,
+    *,
+    space: Space,
+    bandwidth: float | str = "auto",
+    denoise: bool = True,
+    centering: str = "recentred",
+    n_jobs: int | None = None,
+) -> Prepared:
+    """Learn the bundle of the given ``rank`` from ``points`` [N, *shape] or [N, D] on ``space``."""
+    rows = as_observations(points, space)
+    why = f"dimensions of {space!r}; rank = dim is the manifold itself"
+    rank = as_integer(rank, "n_components", low=1, high=space.dim, why=why)
+    width, remark = _bandwidth(rows, rank, space, bandwidth, n_jobs)
+    bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
+    if denoise and rank < space.dim:
+        carried = denoised(bundle, rows)
+        narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
+        bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
+    return Prepared(all_components(rows), width, bundle, remark=remark)
+
+
+def central_rows(rows: FloatArray, space: Space) -> IntArray:
+    """Rows by their sum of squared distances to up to 300 others, spread over the data, the least first.
+
+    The order of the rows does not matter: those compared with are every so-many-th in lexicographic order.
+    """
+    order = np.lexsort(rows.T[::-1])
+    judges = order[evenly(len(rows), _JUDGES)]
+    points = shaped(space, rows)
+    total = np.zeros(len(rows))
+    for judge in judges:
+        total += space.dist(points, points[judge]) ** 2
+    return np.asarray(np.argsort(total, kind="stable"), dtype=np.int64)
+
+
+def kept_variance(chart: Chart, rows: FloatArray, space: Space) -> float:
+    """1 − Σ dist(x, x̂)²/Σ dist(x, x̄)²: x̂ the nearest point of the chart, x̄ the most central of ``rows`` [n, D]."""
+    around = Curved(space)
+    middle = np.broadcast_to(rows[central_rows(rows, space)[0]], rows.shape)
+    lost = float(np.sum(chart.locate(rows, outside="nearest").residuals ** 2))
+    total = float(np.sum(around.distance(middle, rows) ** 2))
+    return 1.0 - lost / total if total > 0.0 else (1.0 if lost == 0.0 else -np.inf)
+
+
+def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs: int | None) -> tuple[float, str]:
+    if not isinstance(bandwidth, str):
+        return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
+    as_choice(bandwidth, "bandwidth", ("auto",))
+    pictures = Curved(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
+    pictures = pictures[all_finite(pictures)]
+    if rank == space.dim:
+        # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
+        count = min(4 * (rank + 1), len(pictures) - 1)
+        return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1])), ""
+    choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
+    return choice.bandwidth, guess_remark(choice, len(rows), rank)
 
 
 def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -> FloatArray:
@@ -25,6 +105,43 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
             X = np.reshape(X, (len(X), -1))
     rows: FloatArray = validate_data(estimator, tabular(X, "X"), dtype=np.float64, **settings)
     return rows if space is None else as_observations(rows, space)
+
+
+# Below this fraction of the places that agree, a choice is worth a warning.
+_UNSURE = 0.5
+
+
+def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
+    """``rank`` itself, or for ``"auto"`` the dimension of the rows ``X`` [n, d], in ``space`` where there is one.
+
+    Never the whole space, which would leave nothing to learn, and never a point.
+    """
+    if not isinstance(rank, str):
+        return rank
+    if space is not None:
+        X = _tangent_coordinates(X, space)
+    most = X.shape[1] - 1 if space is None else space.dim
+    choice = choose_rank(X, max_rank=most)
+    found = max(choice.rank, 1)
+    if choice.confidence < _UNSURE:
+        warnings.warn(
+            f"{name}='auto' took {found}, but only {choice.confidence:.0%} of the places agree: the dimension is "
+            f"uncertain, or varies, or the cloud fills the space. Look at subbundle.diagnose(X), or pass {name}.",
+            SubbundleWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def _tangent_coordinates(rows: FloatArray, space: Space) -> FloatArray:
+    """Logarithms [n, dim] at the most central of ``rows`` [n, D]; those without one are left out.
+
+    Not the rows themselves: however thin, the manifold they lie on would be the first shape to be seen.
+    """
+    points = shaped(space, rows)
+    logs = flattened(space, space.log(points, points[central_rows(rows, space)[0]]))
+    known: FloatArray = np.ascontiguousarray(logs[all_finite(logs)])
+    return first_components(known, space.dim).enter(known)
 
 
 def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
@@ -40,3 +157,52 @@ def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
         X, rank, bandwidth=e.bandwidth, denoise=denoise, reduce_dim=e.reduce_dim, kernel=e.kernel,
         centering=e.centering or "local", n_jobs=e.n_jobs,
     )  # fmt: skip
+
+
+# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
+# the noise, at half the time of the thousandth that `Chart` aims at.
+_RAYS = 256
+# Rank up to which geodesics are followed in all directions: of more it takes a minute for a thousand rows.
+_HIGHEST = 12
+# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
+# longer and thin data needs more of them, but not below a fraction.
+_FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
+
+
+def find_base_point(learned: Prepared, base_point: Any, space: Space | None) -> FloatArray:
+    """The base point [r] in the kept components, projected onto the ridge; ``space`` as the estimator has it."""
+    bundle, components = learned.bundle, learned.components
+    if isinstance(base_point, str):
+        if as_choice(base_point, "base_point", ("frechet", "learned", "auto")) == "learned":
+            candidates = central_landmarks(bundle, CANDIDATES)[0]
+        elif space is None:
+            candidates = central_points(Cloud(bundle.rows), CANDIDATES)
+        else:
+            candidates = bundle.rows[central_rows(bundle.rows, space)[:CANDIDATES]]
+        wanted = f"one of the {len(candidates)} most central observations"
+        hint = "Pass another bandwidth, or a base_point inside the data."
+    else:
+        given = (
+            as_points(base_point, "base_point", dim=len(components.mean), ndim=1)[None]
+            if space is None
+            else as_observations(np.asarray(base_point)[None], space)
+        )
+        candidates, wanted = components.enter(given), "the given base_point"
+        hint = "Choose a point on the data, for instance one of its rows."
+    return first_on_ridge(bundle, candidates, wanted, hint)[1]
+
+
+def first_chart(learned: Prepared, base: FloatArray, radius: float | str, space: Space | None) -> Chart:
+    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide."""
+    bundle, rank = learned.bundle, learned.bundle.rank
+    if rank > _HIGHEST:
+        raise ValueError(
+            f"n_components must be at most {_HIGHEST} for one chart, whose geodesics go in all directions; got {rank}. "
+            f"Use AtlasEmbedding(n_components={rank}), which follows none."
+        )
+    fraction = (_FEW_COMPONENTS / learned.components.axes.shape[1]) ** 8
+    if space is not None or fraction >= 1.0 or rank == 1:
+        return Chart(bundle, base, radius, n_geodesics=_RAYS if rank == 2 else None)
+    full = _RAYS if rank == 2 else default_count(rank)
+    rays = int(max(fraction, _LEAST_FRACTION) * full)
+    return Chart(bundle, base, radius, n_geodesics=rays, max_radius=Cloud(bundle.rows).size)

@@ -17,13 +17,30 @@ from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
-from subbundle.estimators._atlas_fit import as_shown, completed, developed_at, learn, place_rows
-from subbundle.estimators._atlas_input import DistanceCoordinates, read_table, taking_part
-from subbundle.estimators._atlas_state import describe, remember, restore_atlas, state_of_atlas
-from subbundle.estimators._checks import check_rank, checked_coordinates, explained
-from subbundle.estimators._coordinates import GivesCoordinates
+from subbundle.estimators._atlas_model import (
+    as_shown,
+    completed,
+    describe,
+    developed_at,
+    learn,
+    place_rows,
+    remember,
+    restore_atlas,
+    state_of_atlas,
+)
+from subbundle.estimators._input import (
+    DistanceCoordinates,
+    check_rank,
+    checked_coordinates,
+    checked_rank,
+    explained,
+    fewest_rows,
+    read_table,
+    taking_part,
+)
 from subbundle.estimators._lazy import sampled
-from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
+from subbundle.estimators._learn import settled_rank
+from subbundle.estimators._shown import GivesCoordinates
 from subbundle.estimators.atlas_messages import fit_message, outside_message
 from subbundle.estimators.state import State
 from subbundle.selection.components import Components

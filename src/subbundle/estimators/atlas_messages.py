@@ -8,7 +8,7 @@ import numpy as np
 
 from subbundle._types import Status, StatusArray
 from subbundle.embedding.node_layout import CONTRADICTION
-from subbundle.estimators._checks import FEW
+from subbundle.estimators._input import FEW
 
 # Contradiction between charts, and fraction of the variance that coordinates do not predict, above both of which rows
 # have no shape of so few dimensions: curved shapes stay below the second, noise below the first.

@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice
-from subbundle.estimators._checks import check_rank
+from subbundle.estimators._input import check_rank, checked_rank, fewest_rows
 from subbundle.estimators._lazy import is_lazy, mapped, sampled
-from subbundle.estimators._learn import checked_rows, learn
+from subbundle.estimators._learn import checked_rows, learn, settled_rank
 from subbundle.estimators._prepare import Prepared, denoised
-from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.estimators.state import State, learned_from, state_of

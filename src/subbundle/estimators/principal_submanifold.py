@@ -17,14 +17,11 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.charts.chart import Chart, Located
 from subbundle.embedding.quality import ROWS, Quality, quality
-from subbundle.estimators._checks import FEW, checked_coordinates, explained
-from subbundle.estimators._coordinates import GivesCoordinates
-from subbundle.estimators._first_chart import find_base_point, first_chart
+from subbundle.estimators._input import FEW, checked_coordinates, checked_rank, explained, fewest_rows
 from subbundle.estimators._lazy import sampled
-from subbundle.estimators._learn import checked_rows, learn
-from subbundle.estimators._on_manifold import kept_variance
+from subbundle.estimators._learn import checked_rows, find_base_point, first_chart, kept_variance, learn, settled_rank
 from subbundle.estimators._prepare import Prepared
-from subbundle.estimators._rank import checked_rank, fewest_rows, settled_rank
+from subbundle.estimators._shown import GivesCoordinates
 from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.spaces.base import Space
 

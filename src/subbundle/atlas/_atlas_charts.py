@@ -1,0 +1,258 @@
+"""The charts of an atlas: base points spread over the ridge until it is covered, and a chart at each.
+
+Fans of all base points are followed in one batch; quadratic charts come from the local model alone, one fit each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subbundle._parallel import resolve_jobs
+from subbundle._types import FloatArray, Status
+from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.ridge_project import ridge_project
+from subbundle.bundles.surroundings import FLAT, surroundings_of
+from subbundle.charts.base import InvertibleChart
+from subbundle.charts.chart import Chart
+from subbundle.charts.chart_build import interpolate
+from subbundle.charts.chart_data import ChartData
+from subbundle.charts.fan import Fan, end_before_unknown_nodes, pictured
+from subbundle.charts.fan_domain import domain_of
+from subbundle.charts.interpolant import Interpolant
+from subbundle.charts.quadratic_chart import QuadraticChart
+from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
+from subbundle.flow.integrate import integrate, shared_steps
+from subbundle.geodesics.directions import default_count, directions
+from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
+
+# Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
+# the kernel, but no more than the last.
+_FEWEST_SITES, _PER_PATCH, _MOST_SITES = 4096, 2.0, 65536
+# Distance between base points, as a fraction of the radius: each place lies in several charts.
+APART = 0.7
+# Rounds of further base points where charts ended early, each this much denser.
+_ROUNDS, _DENSER = 4, 0.6
+# Fraction of the sites that may stay uncovered: sharp corners and specks, where there is no chart to have.
+_UNCOVERED = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Charts, and the fraction of the ridge that they cover."""
+
+    charts: list[InvertibleChart]
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Points of the ridge [n, dim], and the density, noise and curvature [n] there."""
+
+    points: FloatArray
+    density: FloatArray
+    noise: FloatArray
+    curvature: FloatArray
+
+
+def sites(bundle: Subbundle) -> Sites:
+    """Points of the ridge with a subspace, spread over the whole cloud, the same on every call."""
+    if not isinstance(bundle, LearnedSubbundle):
+        raise ValueError(
+            "base_points='auto' needs data to cover, and this bundle has none. Pass base_points [m, dim] and a radius."
+        )
+    ridge = ridge_project(bundle, bundle.landmarks(_count(bundle)), tol=1e-3)
+    good = ridge.status == Status.OK
+    good[good] = bundle.frame(ridge.points[good]).status == Status.OK
+    if not good.any():
+        raise ValueError(
+            "base_points='auto' found no point of the cloud with a ridge nearby: at this bandwidth it has no "
+            f"{bundle.rank}-dimensional middle. Try another bandwidth or rank."
+        )
+    return Sites(ridge.points[good], ridge.density[good], ridge.noise[good], ridge.curvature[good])
+
+
+def _count(bundle: LearnedSubbundle) -> int:
+    """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
+    return int(np.clip(_PER_PATCH * len(bundle.rows) / bundle.typical_mass, _FEWEST_SITES, _MOST_SITES))
+
+
+def cover(
+    found: Sites,
+    radius: float,
+    make: Callable[[FloatArray], list[InvertibleChart]],
+    covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
+) -> Cover:
+    """Make charts at some of the sites, farthest first, until all of them lie in one."""
+    points = found.points
+    apart = APART * radius
+    chosen = farthest(points, apart, int(np.argmax(found.density)))
+    charts = make(points[chosen])
+    covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))
+    for _ in range(_ROUNDS):
+        missing = np.flatnonzero(~covered)
+        if missing.size <= _UNCOVERED * len(points):
+            break
+        apart *= _DENSER
+        further = make(points[missing[farthest(points[missing], apart, 0)]])
+        covered = _mark(points, further, radius, covers, covered)
+        charts += further
+    return Cover(charts, float(covered.mean()))
+
+
+def _mark(
+    points: FloatArray,
+    charts: list[InvertibleChart],
+    radius: float,
+    covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
+    covered: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    for chart in charts:
+        # Entries of a point differ by no more than its distance, up to the bend of a manifold in its ambient space.
+        near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
+        covered[near] = covers(chart, points[near])
+    return covered
+
+
+def farthest(points: FloatArray, apart: float, first: int) -> NDArray[np.int64]:
+    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``."""
+    distances = np.full(len(points), np.inf)
+    rows: list[int] = []
+    row = first
+    while distances[row] > apart:
+        rows.append(row)
+        distances = np.minimum(distances, np.linalg.norm(points - points[row], axis=1))
+        row = int(np.argmax(distances))
+    return np.array(rows, np.int64)
+
+
+# Geodesics per length scale at the border of a chart, and the fewest of a small chart.
+_ACROSS, _FEWEST_GEODESICS = 1.33, 24
+# Independent geodesics per chart that measure the error of its interpolant.
+_CHECKS = 4
+# Geodesics followed at a time: enough to keep the threads busy, few enough for their nodes to fit in memory.
+_ROWS = 65536
+
+
+def charts_at(bundle: Subbundle, base_points: FloatArray, radii: FloatArray) -> list[Chart]:
+    """A chart of radius at most ``radii[j]`` at each of ``base_points`` [m, dim]."""
+    scale = float(bundle.length_scale)
+    if isinstance(bundle, LearnedSubbundle):  # from observation to observation no path is longer
+        radii = np.minimum(radii, len(bundle.rows) * scale)
+    count = _n_directions(bundle, float(radii.max(initial=0.0)))
+    check_fan(float(radii.max(initial=0.0)), scale / NODES_PER_LENGTH, count, scale)
+    unit = directions(bundle.rank, count)
+    checks = directions(bundle.rank, 2 * count)[1::2][:: max(count // _CHECKS, 1)] if bundle.rank == 2 else unit[:0]
+    charts: list[Chart] = []
+    size = max(_ROWS // (count + len(checks)), 1)
+    for first in range(0, len(base_points), size):
+        rows = slice(first, first + size)
+        charts += _together(bundle, base_points[rows], radii[rows], unit, checks)
+    return charts
+
+
+def _n_directions(bundle: Subbundle, radius: float) -> int:
+    if bundle.rank == 1:
+        return 2
+    if bundle.rank > 2:
+        return default_count(bundle.rank) // (4 if bundle.is_costly else 1)  # as in one chart
+    return int(
+        np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST_GEODESICS, MOST_GEODESICS)
+    )
+
+
+def _together(
+    bundle: Subbundle, bases: FloatArray, radii: FloatArray, unit: FloatArray, checks: FloatArray
+) -> list[Chart]:
+    """Charts whose geodesics fit into one batch; all have the same nodes, and the shorter ones stop at their radius."""
+    scale = float(bundle.length_scale)
+    longest = float(radii.max())
+    frame = defined_frame(bundle, bases)
+    n_steps = max(4, int(np.ceil(longest * NODES_PER_LENGTH / scale)))
+    step = longest / n_steps
+    every = np.concatenate([unit, checks])
+    vectors = np.repeat(frame.vectors, len(every), axis=0)
+    duals = None if frame.duals is None else np.repeat(frame.duals, len(every), axis=0)
+    covectors = covectors_from_coordinates(vectors, np.tile(every, (len(bases), 1)), duals)
+    times = np.asarray(step * np.arange(n_steps + 1), dtype=np.float64)
+    starts = np.repeat(bases, len(every), axis=0)
+    most = shared_steps(bundle, longest, len(starts))
+    run = integrate(bundle, starts, covectors, times, unit_speed=True, tol=0.01 * TOL, max_steps=most)
+    max_residual = max_residual_of(frame.eigenvalues[:, bundle.rank :], scale)
+    charts = []
+    for j, base in enumerate(bases):
+        own = slice(j * len(every), (j + 1) * len(every))
+        picture = surroundings_of(bundle).picture(base)
+        nodes = pictured(bundle, picture, run.points[own], run.covectors[own])
+        ends, velocity = pictured(bundle, picture, run.end_points[own, None], run.end_covectors[own, None])[:, :, 0]
+        reached, status = run.reached[own].copy(), run.status[own].copy()
+        end_before_unknown_nodes(nodes, step, reached, ends, velocity, status)
+        rays = slice(0, len(unit))
+        fan = Fan(unit, step, nodes[0, rays], nodes[1, rays], reached[rays], ends[rays], velocity[rays], status[rays])
+        independent = nodes[0, len(unit) :]
+        charts.append(
+            _chart(bundle, base, frame.vectors[j], fan, float(radii[j]), independent, checks, times, max_residual)
+        )
+    return charts
+
+
+def _chart(
+    bundle: Subbundle,
+    base: FloatArray,
+    frame: FloatArray,
+    fan: Fan,
+    radius: float,
+    independent: FloatArray,
+    checks: FloatArray,
+    times: FloatArray,
+    max_residual: float,
+) -> Chart:
+    scale = float(bundle.length_scale)
+    domain = domain_of(fan, scale, 0.0)
+    shorter = domain.extents > radius
+    domain.extents[shorter], domain.endings[shorter] = radius, Status.OK
+    model = interpolate(fan, domain, scale, resolve_jobs(getattr(bundle, "n_jobs", None)))
+    border = model.border if isinstance(model, Interpolant) else np.repeat(domain.extents[:, None], 2, axis=1)
+    coordinates = times[:, None] * checks[:, None, :]
+    held = np.isfinite(independent[:, :, 0])
+    held[held] = model.inside(coordinates[held])
+    errors = np.linalg.norm(model.evaluate(coordinates[held]) - independent[held], axis=1)
+    error = float(np.quantile(errors, ERROR_QUANTILE)) if errors.size else float("nan")
+    data = ChartData(
+        base, frame, fan.directions, domain.extents, domain.endings, model.points, model.velocities, model.counts,
+        border, model.step, 0.0, scale, domain.injectivity_radius, error, max_residual,
+    )  # fmt: skip
+    return Chart._of(data, bundle)
+
+
+# Largest radius, in length scales: as far as the observations of one local model reach.
+QUADRATIC_REACH = 3.0
+# Largest radius times curvature: at 1/2 the fourth order, which the graph of a quadric leaves out, lifts the border by
+# κ³ρ⁴/8 = ρ/64.
+_BEND = 0.5
+
+
+def quadratic_radii(radii: FloatArray, curvature: FloatArray, length_scale: float) -> FloatArray:
+    """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] hold."""
+    return np.asarray(
+        np.minimum(np.minimum(radii, QUADRATIC_REACH * length_scale), _BEND / np.maximum(curvature, 1e-300))
+    )
+
+
+def quadratic_charts_at(
+    bundle: Subbundle, base_points: FloatArray, radii: FloatArray, max_residual: float
+) -> list[InvertibleChart]:
+    """A quadratic chart of radius at most ``radii[j]`` at the projection of each of ``base_points`` [m, dim]."""
+    if surroundings_of(bundle) is not FLAT:
+        raise ValueError(
+            "charts='quadratic' needs a bundle on R^d; this one lives on another manifold. Write charts='geodesic'."
+        )
+    ridge = ridge_project(bundle, base_points)
+    reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))
+    return [
+        QuadraticChart(ridge.points[j], ridge.tangents[j], ridge.second_form[j], float(reach[j]), max_residual)
+        for j in np.flatnonzero(ridge.status == Status.OK)
+    ]
