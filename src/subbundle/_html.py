@@ -1,4 +1,4 @@
-"""What notebooks show of a record: a small table of facts and a picture drawn as SVG, without any plotting package."""
+"""Records in notebooks: a small table of facts and a picture drawn as SVG, without any plotting package."""
 
 from __future__ import annotations
 

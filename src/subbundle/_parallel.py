@@ -36,7 +36,7 @@ _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use no thread but the caller's inside, whatever ``n_jobs`` says: others of its kind have the other cores."""
+    """Use no thread but the caller's inside, whatever ``n_jobs`` is: other processes use the other cores."""
     token = _alone.set(True)
     try:
         yield
@@ -172,7 +172,7 @@ def _blas() -> ThreadpoolController:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Says once that compiling has begun, so that the first call in a new environment does not look stuck."""
+    """Reports once that compiling has begun, since the first call in a new environment takes seconds."""
 
     def __init__(self) -> None:
         self.said = False

@@ -1,8 +1,8 @@
 """Progress of long work: stages in a line each, and below them a bar with the time left.
 
-Shown in terminals and notebooks only: nothing is written where nobody watches, so that pipes and logs stay clean. The
-bar counts rows as `subbundle._parallel.run_rows` finishes them; it knows of no more work than was begun, so the time
-left is that of the step that runs.
+Shown in terminals and notebooks only: nothing is written elsewhere, so that pipes and logs stay clean. The
+bar counts rows as `subbundle._parallel.run_rows` finishes them; it counts only work that has begun, so the time
+left is that of the current step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 class Progress:
-    """Write one line when a stage begins, and a bar when it takes long; to standard error unless told otherwise.
+    """Write one line when a stage begins, and a bar when it takes long; to standard error by default.
 
     Results go to standard output, so that they can be piped without the progress. A line is complete as soon as it is
     written, so messages of other origin fall between stages and never into them.
@@ -41,13 +41,13 @@ class Progress:
             _watching.set(self)
 
     def stage(self, name: str) -> None:
-        """Say that ``name`` begins."""
+        """Report that ``name`` begins."""
         self.close()
         if self._shown:
             print(f"[{self.seconds:5.1f} s] {name}", file=self._stream, flush=True)
 
     def note(self, text: str) -> None:
-        """Say what must be known, whoever watches."""
+        """Write a line, also where no progress is shown."""
         self.close()
         if not _quiet.get():
             print(text, file=self._stream, flush=True)

@@ -1,4 +1,4 @@
-"""Things in R³ painted far first.
+"""Points, curves and triangles in R³ painted from back to front.
 
 Matplotlib's own 3-D axes order whole collections, so a curve lies wholly in front of a cloud or wholly behind it.
 Here a `Scene` projects everything itself (parallel projection, equal axes), cuts all dots, segments and triangles into
@@ -16,7 +16,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
-# Layers of depth, painted far ones first: things in one are painted by kind.
+# Layers of depth, painted from back to front: objects in one layer are painted by kind.
 _SLICES = 64
 _LIGHT = np.array([-0.45, 0.65, 0.75])  # right, up, towards the eye
 
@@ -49,9 +49,9 @@ class _Items:
 
 
 class Scene:
-    """Things in R³ to be painted by depth. Add them in any order, then `draw`.
+    """Objects in R³ to be painted by depth. Add them in any order, then `draw`.
 
-    Rows with NaN (geodesics after their end) are left out. ``lift`` brings things nearer to the eye, in units of the
+    Rows with NaN (geodesics after their end) are left out. ``lift`` moves objects towards the eye, in units of the
     data, so that a curve on a surface is not half buried in it.
     """
 
@@ -159,7 +159,7 @@ def _rgba(color: Any, n: int) -> FloatArray:
 
 
 def _lit(colors: FloatArray, normals: FloatArray, *, gloss: bool) -> FloatArray:
-    """``colors`` [n, 4] under a lamp: part everywhere, part by the angle of ``normals`` [n, 3] to it."""
+    """``colors`` [n, 4] under ambient light and a lamp, by the angle of ``normals`` [n, 3] to it."""
     unit = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     lamp = _LIGHT / np.linalg.norm(_LIGHT)
     halfway = lamp + np.array([0.0, 0.0, 1.0])

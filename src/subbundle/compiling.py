@@ -1,8 +1,8 @@
 """Compiling kernels before they are needed, on several cores.
 
 Numba compiles one kernel at a time within a process and keeps the machine code in its cache. Parts of the library are
-therefore compiled by processes of their own, each by doing its smallest job once; whoever needs the part afterwards
-finds it in the cache.
+therefore compiled by processes of their own, each by doing its smallest job once; later processes
+find it in the cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from subbundle._types import SubbundleWarning
 def compile_part(name: str) -> None:
     """Compile the kernels of one of `PARTS` in this process."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SubbundleWarning)  # what a job this small says of its data
+        warnings.simplefilter("ignore", SubbundleWarning)  # of data as small as these
         PARTS[name]()
 
 

@@ -1,8 +1,8 @@
-"""A picture of an `AtlasEmbedding`: where it can be trusted, and its coordinate lines drawn back in the data.
+"""A figure of an `AtlasEmbedding`: residuals, distortion, and its coordinate lines in the space of the data.
 
 Left the coordinates, coloured by the distance of each point off the shape; in the middle the same, coloured by the
 local distortion of lengths; right the data (its first three principal components, when there are more) with lines of
-equal coordinates, where the data has a shape that they can follow. Of more than two coordinates the first two are
+equal coordinates, if the data has a shape of that dimension. Of more than two coordinates the first two are
 shown.
 """
 
@@ -21,15 +21,15 @@ from subbundle.estimators.atlas_messages import has_shape
 if TYPE_CHECKING:
     from subbundle.estimators import AtlasEmbedding
 
-# Lines of the grid along the longer side of a picture, points of each; and dots that can be told apart.
+# Points of each coordinate line; dots that can be distinguished.
 _STEPS = 160
 _MOST_POINTS = 6000
 
 
 def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
-    """Write the picture for the rows of ``points`` [n, n_features] to ``path``, a ``.png``; return the path.
+    """Write the figure for the rows of ``points`` [n, n_features] to ``path``, a ``.png``; return the path.
 
-    ``labels`` [n], numbers or words, colour the first panel instead of the distances off the shape.
+    ``labels`` [n], numbers or strings, colour the first panel instead of the residuals.
     """
     figure, panels = plot.new_figure(3)
     points = np.asarray(points, dtype=np.float64)

@@ -1,1 +1,1 @@
-"""The commands that work on a user's own file: each module has ``add_arguments(parser)`` and ``run(options)``."""
+"""The commands on a user's own files: `arguments` has their options, the module of each has ``run(options)``."""

@@ -25,7 +25,7 @@ class Rows:
     Attributes
     ----------
     values : [n, d]
-        Rows, standardised where that was asked for; NaN where numbers are missing and rows stay with what they have.
+        Rows, standardised if requested; NaN where numbers are missing and rows are kept.
     complete : [N]
         Which rows of the file these are.
     labels : dict of [N]

@@ -128,7 +128,7 @@ def _on_workers(
     progress.stage("starting workers")
     with cluster(options.scheduler, workers=options.workers, memory=options.memory) as client:
         if tiles:
-            settings |= {"memory": options.memory, "workers": max(len(client.nthreads()), 1)}  # who share the memory
+            settings |= {"memory": options.memory, "workers": max(len(client.nthreads()), 1)}  # which share the memory
             settings["bounds"] = None if options.crop is None else options.crop.T
         done = job(data, options.output, client=client, resume=options.resume, progress=progress, **settings)
     return done, progress.seconds

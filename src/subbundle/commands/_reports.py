@@ -22,7 +22,7 @@ from subbundle.viewer.report import Account, Choice, report
 
 # Rows among which distances are drawn.
 _MOST_DRAWN = 600
-_LEAST_ERROR = "least estimated error of the middle of the cloud"
+_LEAST_ERROR = "least estimated error of the ridge"
 
 
 def check_report(path: Path | None) -> None:
@@ -45,7 +45,7 @@ def write_report(options: argparse.Namespace, account: Account, obj: Any, rows: 
 
 
 def account_of_embedding(path: Path, model: Any, values: FloatArray, found: Mapping[str, Any]) -> Account:
-    """Of ``embed``; ``found``: what the model knows of each row."""
+    """Of ``embed``; ``found``: the quantities of each row."""
     about = _of_atlas if hasattr(model, "atlas_") else _of_chart
     choices, results, warnings, caption = about(model, found)
     choices = [_dimension(model.n_components, model.n_components_), *choices, _components(model, values)]

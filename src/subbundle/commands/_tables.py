@@ -34,7 +34,7 @@ class Table:
     names : list of str
         Of the columns of ``values``; empty where the file has none.
     labels : dict of [n]
-        Columns that were asked for as labels, numbers or words.
+        Columns requested as labels, numbers or strings.
     """
 
     values: FloatArray
@@ -47,12 +47,12 @@ def read_table(
     path: Path, *, drop: Sequence[str] = (), label: str | None = None, categorical: Sequence[str] = (),
     missing: bool = False,
 ) -> Table:  # fmt: skip
-    """Read the columns of numbers of ``path``; columns of words are left out, and named.
+    """Read the columns of numbers of ``path``; columns of strings are left out, and named.
 
     Parameters
     ----------
     drop, label, categorical : names of columns
-        Left out; carried along but not learned from; turned into a column of zeros and ones for every value.
+        Left out; kept as a label, not learned from; encoded by an indicator column for every value.
     missing : bool
         Let missing numbers through as NaN instead of refusing them.
     """
@@ -113,7 +113,7 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
-    """Every column of a ``.csv`` or ``.parquet`` file by its name, words included."""
+    """Every column of a ``.csv`` or ``.parquet`` file by its name, strings included."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
     return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)

@@ -84,7 +84,7 @@ def _kept(options: argparse.Namespace, ridge: Ridge) -> BoolArray:
 def _write(
     options: argparse.Namespace, given: Given, bundle: PrincipalSubbundle, ridge: Ridge, kept: Any, messages: list[str]
 ) -> list[str]:
-    """Write the points, and the outliers where that is asked for; lines about the latter."""
+    """Write the points, and the outliers if requested; lines about the latter."""
     normals = None
     if ridge.tangents.shape[1:] == (3, 2) and (options.normals or options.output.suffix.lower() == ".ply"):
         found = np.nan_to_num(ridge.normals[:, :, 0])

@@ -85,7 +85,7 @@ def _about(given: Given, mesh: Mesh) -> list[str]:
     """Lines about normals, outliers and units of the files."""
     made, lines = mesh.summary, []
     if given.scan.normals is not None and made is not None:
-        used = "used to tell sides apart (--no-normals leaves them out)" if made.used_normals else "left out"
+        used = "used to separate sides (--no-normals ignores them)" if made.used_normals else "left out"
         lines.append(f"normals of the scan: {used}")
     if made is not None and len(made.outliers):
         lines.append(f"outliers by place: {clusters(given.scan.points[made.outliers], made.bandwidth)}")

@@ -50,7 +50,7 @@ class Objects:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, run the job if one is asked for, and show or write."""
+    """Read, run the job if one is requested, and show or write."""
     library()  # what the page draws with, before any work is done
     if options.html is not None and options.html.suffix.lower() != ".html":
         raise ValueError(f"--html must end in .html; got {options.html.name!r}.")

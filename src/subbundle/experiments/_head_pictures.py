@@ -38,7 +38,7 @@ def mesh_of(piece: Submanifold) -> tuple[FloatArray, IntArray, FloatArray]:
 
 
 def facing(pieces: Sequence[Submanifold]) -> tuple[plot.View, plot.View]:
-    """Views of a scan that may stand anyhow: onto the first base point, and turned aside."""
+    """Views of a scan of unknown pose: onto the first base point, and from the side."""
     azimuth, elevation = _angles(pieces[0].base_point)
     return plot.View(azimuth, elevation), plot.View(azimuth + 60.0, elevation)
 

@@ -5,7 +5,7 @@ The base point x (blue) lies near one end of the S and the target y (pink), an o
 the geodesic t ↦ exp_x(t log_x(y)); its length is the estimate of their distance, and it passes near y, not through
 it, since y is noisy.
 
-Beside the logarithm itself stands what the paper writes, the minimiser of |exp_x(η) − y|² + H(x, η). Taken literally
+Beside the logarithm the minimiser as the paper writes it is shown, of |exp_x(η) − y|² + H(x, η). Taken literally
 it stops short: on a flat space it is ⅔ of the way.
 """
 

@@ -44,7 +44,7 @@ class SphereResult:
     mean_norm, sd_norm : float
         Over all computed points of all geodesics.
     n_reached : int
-        Geodesics that came to the full length.
+        Geodesics that reached the full length.
     pole_distance : float
         Mean distance of the ends of those to the opposite pole.
     """

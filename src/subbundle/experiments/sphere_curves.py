@@ -40,7 +40,7 @@ VARIANCE, BANDWIDTH = 5e-4, 0.045
 # The curves may run past the antipode of the pole; none is longer than this on either side of its middle.
 LENGTH, N_POINTS = 6.5, 1301
 METHODS = ("true curve", "centred", "uncentred", "tangent PCA", "centred, from the ridge", "uncentred, from the ridge")
-# Told apart by colour-blind readers too.
+# Colours that colour-blind readers can distinguish.
 COLOURS = dict(zip(METHODS, ("#444444", "#d55e00", "#0072b2", "#009e73", "#eda56b", "#74b3d8"), strict=True))
 
 

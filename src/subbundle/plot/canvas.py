@@ -1,4 +1,4 @@
-"""Figures, colours and files: what all pictures share."""
+"""Figures, colours and files that all plots share."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def add_scale(figure: Any, panel: Any, low: float, high: float, label: str) -> N
 def draw_lines_of_bundle(panel: Any, points: Any, vectors: Any, *, length: float, color: str = "#3b6fb6") -> None:
     """A rank-1 bundle in the plane: at each of ``points`` [n, 2] a stroke along ``vectors`` [n, 2], centred on it.
 
-    A line has no direction, so the strokes carry no heads.
+    A line has no direction, so the strokes have no heads.
     """
     points, vectors = as_points(points, "points", dim=2), as_points(vectors, "vectors", dim=2)
     panel.quiver(

@@ -12,7 +12,7 @@ from subbundle._validation import as_real
 from subbundle.plot.canvas import new_axes
 from subbundle.plot.palette import GREY, INK, MARKS, MOST_CATEGORIES, PALETTE
 
-# Points beyond which dots overlap whatever their size; an even subset of so many is drawn.
+# Points beyond which dots overlap at any size; an even subset of so many is drawn.
 _MOST_POINTS = 20_000
 
 
@@ -22,7 +22,7 @@ def embedding(coordinates: Any, color: Any = None, *, label: str = "", ax: Any =
     Parameters
     ----------
     color : [n], optional
-        Numbers get a colour scale; words, and whole numbers of up to twelve values, get colours, marks and a legend.
+        Numbers get a colour scale; strings, and whole numbers of up to twelve values, get colours, marks and a legend.
     label : str
         What ``color`` is.
     ax : matplotlib Axes, optional
@@ -163,7 +163,7 @@ class EmbeddingDisplay:
     ) -> Self:
         """Draw the coordinates of the training data, or those of ``X`` [n, n_features], coloured by ``color`` [n].
 
-        ``color`` may be the name of something that the estimator knows of each training row: ``"distortion"``,
+        ``color`` may be the name of a quantity of each training row: ``"distortion"``,
         ``"residuals"``, ``"status"`` …
         """
         if not hasattr(estimator, "embedding_"):

@@ -1,4 +1,4 @@
-"""Plots of things in space: a mesh with its open border, geodesics on a cloud."""
+"""Plots in space: a mesh with its open border, geodesics on a cloud."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIFT = 0.01
 def mesh(mesh: Any, color: Any = None, *, view: View | None = None, ax: Any = None) -> Any:
     """Draw a mesh in R³, lit, its open border in orange; return the axes.
 
-    ``color`` [n_vertices] or [n_faces]: numbers for a colour scale, NaN for pale faces; else one plain colour.
+    ``color`` [n_vertices] or [n_faces]: numbers for a colour scale, pale where not finite; else one plain colour.
     """
     return _draw(mesh_scene(mesh, color, view), ax)
 
@@ -43,8 +43,9 @@ def mesh_scene(
                 f"color must have one entry per vertex, {len(vertices)}, or face, {len(faces)}; got {values.shape}."
             )
         values = values[faces].mean(axis=1) if len(values) == len(vertices) else values
-        shades = colours_of(values, low=limits[0], high=limits[1])
-        shades[np.isnan(values)] = to_rgba(PALE)
+        unknown = ~np.isfinite(values)
+        shades = colours_of(np.where(unknown, np.nan, values), low=limits[0], high=limits[1])
+        shades[unknown] = to_rgba(PALE)
     scene = Scene(view, fog=0.25)
     scene.add_triangles(vertices, faces, color=shades)
     edges = border_edges(faces)

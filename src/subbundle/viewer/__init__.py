@@ -1,4 +1,4 @@
-"""The viewer: point clouds, meshes, models and reports in a browser, a notebook, or one file that stands alone.
+"""The viewer: point clouds, meshes, models and reports in a browser, a notebook, or one stand-alone file.
 
     objects ─► `gathering` ─► Scene ─► `packing` ─► page (one file) | server (loopback) | widget (notebook)
 

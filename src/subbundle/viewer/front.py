@@ -1,4 +1,4 @@
-"""`view`: look at anything that the library takes or makes."""
+"""`view`: show anything that the library takes or returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from subbundle.viewer.scene import Scene
 if TYPE_CHECKING:
     from subbundle.viewer.server import Server
 
-# Of the frame in a notebook, in pixels: controls and picture without scrolling.
+# Of the frame in a notebook, in pixels: controls and scene without scrolling.
 _HEIGHT = 560
 
 
@@ -41,13 +41,13 @@ def view(
         and faces, a `Chart`, `Atlas`, `Submanifold`, `Geodesics`, a subbundle, the `Report` of `diagnose`, a fitted
         estimator; or a dict of such by name.
     rows : [n, n_features], optional
-        With an estimator: the data to show. Without it the points of the shape stand for the training data.
+        With an estimator: the data to show. Without it the projections of the training data are shown.
     columns : mapping of str to [n], or a data frame, optional
-        Further quantities to colour by: numbers, words, or colours [n, 3].
+        Further quantities to colour by: numbers, strings, or colours [n, 3].
     color : str, optional
         The quantity that colours at first.
     image_shape : (height, width), optional
-        When features are the pixels of grey pictures: hovering shows them.
+        When features are the pixels of grey images: hovering shows them.
     title : str, optional
         Heading of the page.
     hidden : name or names in ``obj``, optional
@@ -79,7 +79,7 @@ def view(
 
 
 class View:
-    """Something to look at; made by `view`.
+    """A scene to look at; made by `view`.
 
     In Jupyter the last line of a cell shows it, with exact geodesics as long as the kernel runs.
     """
@@ -93,11 +93,11 @@ class View:
         return self._gathered.scene
 
     def answer(self, question: Any) -> dict[str, Any]:
-        """What a page asks for: exact geodesics between two rows."""
+        """The reply to a request of the page: exact geodesics between two rows."""
         return answer(self._gathered.measures, question)
 
     def html(self, *, address: str | None = None) -> str:
-        """The whole page. ``address``: where it asks for exact geodesics; without one it stands alone."""
+        """The whole page. ``address``: where it requests exact geodesics; without one it is stand-alone."""
         return page_of(*self.packed(address))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -134,7 +134,7 @@ class View:
         return ViewWidget(description, block, self.answer, height)
 
     def packed(self, address: str | None = None, *, exact: bool = False) -> tuple[dict[str, Any], bytes]:
-        """Description and bytes of the page; ``exact`` where something answers its questions."""
+        """Description and bytes of the page; ``exact`` where its requests are answered."""
         description, block = pack(self.scene)
         if address is not None or exact:
             description |= {"address": address, "exact": list(self._gathered.measures)}

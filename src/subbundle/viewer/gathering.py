@@ -49,7 +49,7 @@ class Gathered:
         return space
 
     def _coordinates(self, rank: int) -> str:
-        """The key of the panel of ``rank`` learned coordinates, which stands before those of space."""
+        """The key of the panel of ``rank`` learned coordinates, which comes before those of space."""
         names = tuple(f"coordinate {i + 1}" for i in range(min(max(rank, 2), 3)))
         panel = Panel("coordinates", "Coordinates", len(names), names, real=False)
         if all(other.key != panel.key for other in self.scene.panels):
@@ -97,7 +97,7 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
         return lambda gathered, name, thing, extras: add_points(gathered, name, thing.points, extras)
     if hasattr(thing, "get_params") and hasattr(thing, "fit"):
         raise ValueError(
-            f"{type(thing).__name__} is no estimator that the viewer knows. View its coordinates as an array instead."
+            f"{type(thing).__name__} is no estimator that the viewer supports. View its coordinates instead."
         )
     if isinstance(thing, np.ndarray | list | tuple) or hasattr(thing, "__array__"):
         return add_points
@@ -108,7 +108,7 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
 
 
 def add_points(gathered: Gathered, name: str, points: Any, extras: Extras) -> None:
-    """A plain cloud [n, d]; exact geodesics are learned from it when they are first asked for."""
+    """A plain cloud [n, d]; exact geodesics are learned from it at the first request."""
     key = gathered.new_key()
     gathered.draw_table(name, add_table(gathered, name, points, extras))
     gathered.measures[key] = LearnedMeasure(points, gathered.spaces.place)
@@ -224,7 +224,7 @@ def pictures(points: FloatArray, shape: tuple[int, int], low: float, high: float
 
 
 def _choose_colours(scene: Scene, wanted: str | None) -> None:
-    """The quantity that colours each table first: the one asked for, else its first, but no bare coordinate."""
+    """The quantity that colours each table first: the requested one, else its first that is no coordinate."""
     names = {quantity.name for table in scene.tables for quantity in table.quantities}
     coordinates = {axis for panel in scene.panels for axis in panel.axes}
     if wanted is not None and wanted not in names | coordinates:

@@ -46,7 +46,7 @@ class BundleMeasure:
         return self._points[[i, j]]
 
     def paths(self, i: int, j: int, length: float) -> Paths:
-        """`subbundle.geodesic_between` the two rows, unless `distance` knows a shorter way."""
+        """`subbundle.geodesic_between` the two rows, unless `distance` found a shorter path."""
         from subbundle.geodesics.between import geodesic_between
 
         x, y = self._points[i], self._points[j]
@@ -95,7 +95,7 @@ def is_about(path: FloatArray, length: float) -> bool:
 
 
 class LearnedMeasure:
-    """A plain cloud [n, d], whose shape is learned when the first geodesic is asked for."""
+    """A plain cloud [n, d], whose shape is learned at the first request."""
 
     def __init__(self, points: Any, place: Place) -> None:
         self._points, self._place = points, place

@@ -97,7 +97,7 @@ def _add_linked(
 def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
     """The coordinates of a fitted `PrincipalSubmanifold` or `AtlasEmbedding`, linked to the rows of the data.
 
-    Without the data (``extras.rows``) the points of the shape at the coordinates stand for it.
+    Without the data (``extras.rows``) their projections to the shape are shown.
     """
     check_fitted(model, "embedding_")
     with warnings.catch_warnings():

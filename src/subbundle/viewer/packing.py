@@ -24,7 +24,7 @@ INNER = (0.01, 0.99)
 
 
 class Packer:
-    """Collects arrays into one block; `put` gives what stands for an array in the description."""
+    """Collects arrays into one block; `put` returns the reference to an array for the description."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -45,8 +45,8 @@ class Shown:
 def shown_rows(points: Any, name: str) -> Shown:
     """The rows of ``points`` [n, d] to show; raises when there is none.
 
-    Of more than `MOST_POINTS` one row is taken from each of as many equal stretches, at a place that a fixed seed
-    chose, before anything is copied: neither the order nor a period in the rows is taken for structure.
+    Of more than `MOST_POINTS` one random row, with a fixed seed, is taken from each of as many equal intervals before
+    anything is copied (stratified sampling): neither the order nor a period of the rows biases it.
     """
     given = np.asarray(points) if not hasattr(points, "shape") else points
     if len(given.shape) != 2 or given.shape[1] == 0:
@@ -106,7 +106,7 @@ class Spaces:
         _, sizes, rows = np.linalg.svd(sample - mean, full_matrices=False)
         axes = np.zeros((points.shape[1], 3))
         axes[:, : min(3, len(rows))] = rows[:3].T
-        # The largest entry of each axis is positive, so that a picture does not flip between runs.
+        # The largest entry of each axis is positive, so that the view does not flip between runs.
         axes *= np.where(axes[np.abs(axes).argmax(axis=0), range(3)] < 0.0, -1.0, 1.0)
         self.axes[points.shape[1]] = (mean, axes)
         held = float((sizes[:3] ** 2).sum() / max(float((sizes**2).sum()), 1e-300))

@@ -46,7 +46,7 @@ class Graph:
     nodes : [m] or None
         Row of the table that each node is; None when every row is its own node.
     owner : [n] or None
-        Node that stands for each row.
+        Nearest node of each row.
     """
 
     starts: IntArray
@@ -71,7 +71,7 @@ class Table:
     features : tuple of str or None
         Quantities that are the coordinates of the rows, where a panel shows fewer of them than there are.
     images : [n, height, width] of uint8, or None
-        The picture that each row is.
+        The image of each row.
     """
 
     key: str
@@ -88,7 +88,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One view. ``real``: its axes are coordinates of the data, so that lengths in it mean something.
+    """One view. ``real``: its axes are coordinates of the data, so that lengths in it are lengths.
 
     ``choices`` names quantities that may be put on its axes instead.
     """
@@ -103,7 +103,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One thing that can be shown or hidden in a panel.
+    """Points, a mesh or lines that can be shown or hidden in a panel.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture as PNG bytes."""
+    """A figure as PNG bytes."""
 
     title: str
     png: bytes

@@ -1,6 +1,6 @@
 """The page on the loopback address, with Python behind it.
 
-Only two things are there: the page, and the answers to its questions; both under a random path, so that no other page
+It serves the page and the answers to its requests only, both under a random path, so that no other page
 in the browser can ask. Requests that name another host than the loopback address are refused (a name that was made to
 point here cannot be used to read the data).
 """
