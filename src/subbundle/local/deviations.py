@@ -74,11 +74,11 @@ def scratch(dim, rank):
 
 
 @kernel
-def deviate(near, count, rank, room, bandwidth, squares, errors, cases, numbers):
+def deviate(near, count, rank, room, bandwidth, squares, with_bias, cases, numbers):
     """Write what `deviations` gives into the row ``numbers``, the quartic's bias, in data units, and ½ tr II into
     ``room``."""
     gram, _, fit, tile, _, out, vectors = room
-    deviations(near, count, rank, gram, fit, errors, cases, tile, out, vectors[2])
+    deviations(near, count, rank, gram, fit, with_bias, cases, tile, out, vectors[2])
     # An observation of weight v has the noise of v observations averaged.
     repeated = squares / out[3]
     numbers[HEIGHT], numbers[SLOPES], numbers[BEYOND] = repeated * out[0], repeated * out[1], repeated * out[2]
@@ -100,7 +100,7 @@ def compare(near, count, rank, room, spare, bandwidth, level, flatness, squares,
     if not mass > 0.0:
         return
     residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
-    deviations(near, count, rank, gram, fit, 1, cases, tile, out, unused[2])
+    deviations(near, count, rank, gram, fit, None, cases, tile, out, unused[2])
     numbers[place], numbers[place + 1] = mass * mass / squares, residual * width * width
     numbers[place + 2] = out[0] * squares / out[3]
     for j in range(change.size):
@@ -130,11 +130,11 @@ def _inner(vectors, i, j):
 
 
 @kernel
-def deviations(near, count, rank, factor, fit, errors, cases, tile, out, bias):
+def deviations(near, count, rank, factor, fit, with_bias, cases, tile, out, bias):
     """Write what enters the standard errors of a fit, in units of the bandwidth.
 
     ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
-    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0. With ``errors`` 1 there is no bias. With ``cases``
+    variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0; none if ``with_bias`` is None. With ``cases``
     COMMON only surfaces in R³ are compiled.
     """
     size, columns = fit.shape
@@ -144,7 +144,7 @@ def deviations(near, count, rank, factor, fit, errors, cases, tile, out, bias):
         ends[a, a] = 1.0
     solve(factor, ends)
     right, own = np.zeros((size, 1)), np.zeros(columns)
-    if errors > 1:
+    if with_bias is not None:
         if cases is COMMON or surface:
             whole = _quartic3(near, count, fit, right, own)
         else:

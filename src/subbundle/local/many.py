@@ -95,7 +95,7 @@ class Fit:
         own = offsets @ seen.tangents
         near = np.ascontiguousarray(np.column_stack([own, offsets - own @ seen.tangents.T, seen.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        of.deviations(near, near.shape[1], own.shape[1], self.factor, self.coefficients, 2, ALL, tile, out, bias)
+        of.deviations(near, near.shape[1], own.shape[1], self.factor, self.coefficients, ALL, ALL, tile, out, bias)
         return bias, out * seen.squares / out[3]
 
 

@@ -227,7 +227,10 @@ def walk(
 
     def work(i: int, j: int) -> None:
         if many is None:
-            walk_rows(cloud.tree, widths, own_widths[i:j], plan.numbers, cases, plan.ladder, *out.rows(i, j))
+            walk_rows(
+                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, *plan.with_errors,
+                plan.ladder if plan.ladder.size else None, *out.rows(i, j),
+            )  # fmt: skip
             return
         for b in range(i, j):
             many.walk(out, b, own_widths[b] if own_widths.size else np.nan)
@@ -247,7 +250,7 @@ def _walk_robust(
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, plan.errors,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, *plan.with_errors,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 

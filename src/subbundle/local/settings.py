@@ -198,8 +198,13 @@ class Plan:
         """What `walk_rows` reads of it."""
         return (
             self.kernel, self.rank, self.codimension, self.order, self.reach, self.tol, self.relative, self.max_steps,
-            self.apart, self.wanted, self.log_share, self.min_gap, self.errors,
+            self.apart, self.wanted, self.log_share, self.min_gap,
         )  # fmt: skip
+
+    @property
+    def with_errors(self) -> tuple[Cases, Cases]:
+        """Whether kernels are compiled with standard errors of noise, and with the bias: None for those without."""
+        return ALL if self.errors > 0 else None, ALL if self.errors > 1 else None
 
     def look(self) -> Plan:
         """The same window, order 1, no steps."""

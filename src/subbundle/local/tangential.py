@@ -45,7 +45,9 @@ _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 
 @kernel
-def robust_rows(tree, widths, cuts, stretches, rounds, errors, points, basis, forms, numbers, steps, status):
+def robust_rows(
+    tree, widths, cuts, stretches, rounds, with_noise, with_bias, points, basis, forms, numbers, steps, status
+):
     """Carry ``points`` [batch, 3] by ``rounds`` rounds, in place; ``basis`` [batch, 3, 3] holds E, and is tilted.
 
     ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, 3], ``numbers`` as in `walk_rows`.
@@ -84,10 +86,11 @@ def robust_rows(tree, widths, cuts, stretches, rounds, errors, points, basis, fo
                 break
             row[LOG_MASS] = np.log(mass)
             row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
-            if errors > 0 and turn == rounds - 1:
-                deviate(near, count, 2, room, a, squares, errors, COMMON, row)
-            if errors > 1 and turn == rounds - 1:
-                _narrower(tree, found, p, frame, a, stretch, cut, room, spare, raw, near, row)
+            if turn == rounds - 1:
+                if with_noise is not None:
+                    deviate(near, count, 2, room, a, squares, with_bias, COMMON, row)
+                if with_bias is not None:
+                    _narrower(tree, found, p, frame, a, stretch, cut, room, spare, raw, near, row)
             steps[b] += 1
             for i in range(3):
                 step[i] = a * fit[0, 0] * frame[i, 2]

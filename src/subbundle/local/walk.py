@@ -51,8 +51,9 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 
 @kernel
 def walk_rows(
-    tree, widths, own_widths, plan, cases, ladder, points, basis, values, means, forms, numbers, steps, status
-):
+    tree, widths, own_widths, plan, cases, with_noise, with_bias, ladder, points, basis, values, means, forms, numbers,
+    steps, status,
+):  # fmt: skip
     """Move ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
 
     Parameters
@@ -64,7 +65,9 @@ def walk_rows(
         `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
         COMMON for a surface in R³ with a compact kernel, no landmarks and no observation left out.
-    ladder : [m]
+    with_noise, with_bias : True or None
+        `Plan.with_errors`.
+    ladder : [m], or None for none
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
         mean, takes a plain step at each of them first, from the smallest at which it is not alone.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
@@ -73,7 +76,7 @@ def walk_rows(
     numbers, steps, status : [batch, COLUMNS], [batch], [batch]
         As `Written` makes them.
     """
-    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap, _ = plan
+    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
     room, spare = scratch(dim, rank), scratch(dim, rank)
@@ -84,7 +87,7 @@ def walk_rows(
         for i in range(dim):
             start[i] = p[i]
         row[LOOKED] = 0.0
-        climbed = ladder.size == 0
+        climbed = ladder is None
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
             if cases is not COMMON:
@@ -101,10 +104,10 @@ def walk_rows(
                 status[b] = _LEFT_SUPPORT
                 break
             effective = mass * mass / squares
-            if not climbed:
-                climbed = True
+            if ladder is not None:
                 few = effective < wanted
-                if few or far(shift, bandwidth):
+                if not climbed and (few or far(shift, bandwidth)):
+                    climbed = True
                     near, lower = _descend(
                         tree, bandwidth, plan, ladder, typical + log_share, cases, p, found, near, sigma, values[b],
                         basis[b], shift, step, start, row,
@@ -113,6 +116,7 @@ def walk_rows(
                         status[b] = _LEFT_SUPPORT
                         break
                     continue
+                climbed = True
             row[LOG_MASS], row[EFFECTIVE] = np.log(mass) - 0.5 * nearest - typical, effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
@@ -147,7 +151,10 @@ def walk_rows(
                     )  # fmt: skip
                     row[KEPT], row[LOST] = 0.0, lost
                 row[RESIDUAL] = residual
-                near = _deviate(tree, plan, p, squares, basis[b], cases, bend, room, spare, found, near, count, row)
+                near = _deviate(
+                    tree, plan, p, squares, basis[b], cases, with_noise, with_bias, bend, room, spare, found, near,
+                    count, row,
+                )  # fmt: skip
                 second_form(room[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(room[2], basis[b], rank)
@@ -190,15 +197,15 @@ def _fit(near, count, codimension, squares, values, shift, basis, cases, mass, s
 
 
 @kernel
-def _deviate(tree, plan, p, squares, basis, cases, bend, room, spare, found, near, count, row):
+def _deviate(tree, plan, p, squares, basis, cases, with_noise, with_bias, bend, room, spare, found, near, count, row):
     """Write what standard errors need into ``row``; ``near``, overwritten, is returned."""
-    kernel, rank, reach, errors = plan[0], plan[1], plan[4], plan[12]
+    kernel, rank, reach = plan[0], plan[1], plan[4]
     dim, bandwidth = p.size, row[WIDTH]
-    if errors > 0:
+    if with_noise is not None:
         if rank == 2 and dim == 3:
             to_frame(near, count, basis, 1.0 / bandwidth, cases, room[4])
-        deviate(near, count, rank, room, bandwidth, squares, errors, cases, row)
-    if errors > 1:
+        deviate(near, count, rank, room, bandwidth, squares, with_bias, cases, row)
+    if with_bias is not None:
         for level in range(2):
             # Half of the width has as many neighbours again fewer: where those are too few to count, none.
             if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
