@@ -32,6 +32,8 @@ into reach, and drifts along geodesics by 1e-6.
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 from subbundle._compiled import kernel
 
 __all__ = ["AUTO", "CODES", "GAUSSIAN", "reach_of"]
@@ -57,6 +59,13 @@ def reach_of(kernel: str, rank: int, dim: int) -> float:
     if kernel == "gaussian":
         return float(gaussian_reach(dim))
     return 8.0 if kernel == "quartic" else 2.0 * CODES[kernel] + rank + 2.0
+
+
+def tail(rank: int, fraction: float) -> float:
+    """t beyond which a Gaussian window on a plane of dimension k has this ``fraction`` of its mass: χ²'s quantile, by
+    Wilson and Hilferty's approximation."""
+    part = 2.0 / (9.0 * rank)
+    return float(rank * (1.0 - part + NormalDist().inv_cdf(1.0 - fraction) * part**0.5) ** 3)
 
 
 @kernel

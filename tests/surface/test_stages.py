@@ -6,8 +6,9 @@ from scipy.spatial import cKDTree
 from shapes import moebius_band
 
 import subbundle as sb
+from subbundle.kernels import tail
 from subbundle.local.model import fit_local
-from subbundle.local.tuning import REACH
+from subbundle.local.tuning import LEFT_OUT
 from subbundle.surface import border, voxels
 from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud
@@ -23,7 +24,7 @@ def test_the_window_is_a_gaussian_cut_at_its_reach():
     fit = fit_local(sb.Cloud(data.points), data.points[:50], 0.1, 2, order=0)
     for i, point in enumerate(data.points[:50]):
         t = np.sum((data.points - point) ** 2, axis=1) / 0.01
-        w = np.where(t < REACH**2, np.exp(-0.5 * t), 0.0)
+        w = np.where(t < tail(2, LEFT_OUT), np.exp(-0.5 * t), 0.0)
         mean = w @ data.points / w.sum()
         second = (w * (data.points - mean).T) @ (data.points - mean) / w.sum()
         # Sums in another order, and an exponential good to 1e-13.

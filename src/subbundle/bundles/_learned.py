@@ -9,13 +9,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_real
-
-# Observations at which the typical kernel mass is taken; its median settles long before.
-SAMPLE = 512
-# Steps of the mean shift that move them into the middle of the cloud first.
-_SHIFTS = 3
-# Points in the middle next to a landmark whose masses are typical there.
-_AROUND = 8
+from subbundle.bundles.tuning import SHIFTS
 
 # Means [n, d], log kernel masses [n] and effective numbers of neighbours [n].
 Seen = tuple[FloatArray, FloatArray, FloatArray]
@@ -53,7 +47,7 @@ def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
     stands alone on its own noise, and its kernel mass says nothing of the mass where geodesics run.
     """
     mean, log_mass, effective = first
-    for _ in range(_SHIFTS):
+    for _ in range(SHIFTS):
         alive = np.flatnonzero(np.isfinite(mean).all(axis=1))
         log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
         if alive.size:
@@ -61,9 +55,9 @@ def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
     return mean, log_mass, effective
 
 
-def typical_around(marks: FloatArray, middle: FloatArray, log_mass: FloatArray) -> FloatArray:
-    """Typical log masses [m] around landmarks [m, w], of points in the ``middle`` [n, w] of the cloud."""
-    from scipy.spatial import cKDTree  # loading it takes longer than most bundles, which do not need it
-
-    nearest = cKDTree(middle).query(marks, k=min(_AROUND, len(middle)))[1]
-    return np.asarray(np.median(log_mass[np.reshape(nearest, (len(marks), -1))], axis=1))
+def typical_around(marks: FloatArray, middle: FloatArray, log_mass: FloatArray, smoothing: float) -> FloatArray:
+    """Typical log masses [m] around landmarks [m, w], of points in the ``middle`` [n, w] of the cloud: means as those
+    of a `LocalBandwidth`, with its ``smoothing``."""
+    squared = np.square(marks[:, None] - middle).sum(axis=2)
+    weights = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)) / smoothing**2)
+    return np.asarray(weights @ log_mass / weights.sum(axis=1))

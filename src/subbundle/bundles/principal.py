@@ -15,7 +15,6 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._learned import (
-    SAMPLE,
     Seen,
     as_pair,
     middle_from,
@@ -26,6 +25,7 @@ from subbundle.bundles._learned import (
 from subbundle.bundles._reduction import reduce_cloud, rest_in
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
+from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import AUTO, CODES, reach_of
 from subbundle.local.model import LocalModel
@@ -83,7 +83,7 @@ class PrincipalSubbundle(Remembers):
         The function a(p), if it is one and not the same everywhere.
     typical_mass : float
         Median of Σ φ over points in the middle of the cloud; the unit of `Frame.density`. With a `LocalBandwidth` the
-        unit is the median around each landmark, averaged as the bandwidth is.
+        unit is averaged as the bandwidth is.
 
     Examples
     --------
@@ -103,8 +103,8 @@ class PrincipalSubbundle(Remembers):
         *,
         centering: str = "local",
         kernel: str = "auto",
-        min_density: float = 0.05,
-        min_gap: float = 1e-3,
+        min_density: float = MIN_DENSITY,
+        min_gap: float = MIN_GAP,
         typical_mass: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -160,7 +160,7 @@ class PrincipalSubbundle(Remembers):
         widths = constant_widths(self.bandwidth, log_typical, self._working.dim)
         if local is not None:
             marks = self._settings.widths[2]
-            widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive]))
+            widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive], local.smoothing))
         self._measure_by(widths)
 
     def _take_mass(self, typical_mass: float) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_batch, as_integer, as_positive, as_real
 from subbundle.bundles._ridge_frames import rest_by_frames
@@ -26,19 +27,14 @@ from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
+from subbundle.bundles.tuning import FEW_POINTS, LADDER
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.kernels import GAUSSIAN, gaussian_reach
+from subbundle.kernels import GAUSSIAN, gaussian_reach, tail
 from subbundle.local.model import LocalModel, spread_form
 from subbundle.local.settings import Plan
+from subbundle.local.tuning import LEFT_OUT, PER_COEFFICIENT
 
 __all__ = ["Ridge", "ridge_project"]
-
-# Fraction of the kernel that is left out.
-_SPARED = 2e-3
-# Factors of the bandwidth at which a lonely point looks around, each a fifth narrower than the one before.
-_LADDER: FloatArray = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
-# Noise below this fraction of the length scale is none.
-_FAINTEST = 1e-6
 
 
 def ridge_project(
@@ -107,7 +103,7 @@ def ridge_project(
         max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
         ladder=ladder,
         wanted=wanted,
-        spared=_SPARED if reach is None else 0.0,
+        spared=LEFT_OUT if reach is None else 0.0,
         errors=2 if errors else 0,
     )
     return _ridge(bundle, start, rest(bundle, start, plan))
@@ -133,7 +129,7 @@ def _reach(reach: float | None, bundle: Subbundle) -> float:
         return min(given, float(np.sqrt(full_reach(bundle)))) ** 2
     if bundle.ambient_dim > BLOCK_DIM:
         return full_reach(bundle)
-    return float((np.sqrt(bundle.rank) + 2.1) ** 2)
+    return tail(bundle.rank, LEFT_OUT)
 
 
 def _continuation(value: Any, bundle: Subbundle) -> tuple[FloatArray, float]:
@@ -144,8 +140,8 @@ def _continuation(value: Any, bundle: Subbundle) -> tuple[FloatArray, float]:
         if value != "auto":
             raise ValueError(f'continuation must be "auto", None or a falling sequence of factors; got {value!r}.')
         # Clouds of a few points cannot give any of them as many.
-        most = 0.25 * bundle.cloud.n_points if isinstance(bundle, PrincipalSubbundle) else np.inf
-        return _LADDER, min(2.0 * (bundle.rank + 1.0), most)
+        most = FEW_POINTS * bundle.cloud.n_points if isinstance(bundle, PrincipalSubbundle) else np.inf
+        return LADDER, min(PER_COEFFICIENT * (bundle.rank + 1.0), most)
     factors = as_real(value, "continuation")
     if (
         factors.ndim != 1
@@ -171,7 +167,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
     noise = np.where(arrived, found.noise, np.nan)
     # Without noise the shifts are rounding, and so should be the scores.
-    level = np.maximum(noise, _FAINTEST * bundle.length_scale)
+    level = np.maximum(noise, NOTICEABLE * bundle.length_scale)
     return Ridge(
         points=points,
         tangents=tangents,

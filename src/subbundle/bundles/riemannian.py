@@ -13,10 +13,11 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import aligned, check_bandwidth_on, check_cut_locus, check_rank
-from subbundle.bundles._learned import SAMPLE, Seen, as_pair, middle_from, relative_gap, sign_of_largest
+from subbundle.bundles._learned import Seen, as_pair, middle_from, relative_gap, sign_of_largest
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles.base import Field, Frame, Remembers
+from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
@@ -97,8 +98,8 @@ class RiemannianSubbundle(Remembers):
         *,
         space: Space,
         centering: str = "recentred",
-        min_density: float = 0.05,
-        min_gap: float = 1e-3,
+        min_density: float = MIN_DENSITY,
+        min_gap: float = MIN_GAP,
         n_jobs: int | None = None,
     ) -> None:
         rows = as_observations(points, space)

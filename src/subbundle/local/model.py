@@ -18,14 +18,14 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.kernels import CODES, GAUSSIAN, reach_of
+from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
 from subbundle.local.many import ManyDimensions
 from subbundle.local.settings import ALL, COMMON, Plan, Widths, constant_widths, pairs
 from subbundle.local.standard_errors import errors_of
 from subbundle.local.tangential import robust_rows
-from subbundle.local.tuning import REACH
+from subbundle.local.tuning import LEFT_OUT
 from subbundle.local.walk import walk_rows
 
 # How much of the standard errors is worked out.
@@ -137,7 +137,7 @@ def fit_local(
     tol: float = 0.0,
     without_self: bool = False,
     kernel: str = "gaussian",
-    reach: float = REACH,
+    reach: float | None = None,
     noise: float | None = None,
     errors: str = "full",
     n_jobs: int | None = 1,
@@ -169,8 +169,9 @@ def fit_local(
         status NOT_CONVERGED. 0: all steps are taken.
     without_self : bool
         Leave observations equal to the starting point out of the first step.
-    reach : float
-        Bandwidths at which the Gaussian ends; other kernels end by themselves.
+    reach : float, optional
+        Bandwidths at which the Gaussian ends, by default those that leave out 0.2 % of its mass; other kernels end by
+        themselves.
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "noise", "none"}
@@ -190,9 +191,10 @@ def fit_local(
     start = np.array(points - cloud.centre, dtype=np.float64, order="C")
     widths = np.empty(len(start))
     widths[:] = width
+    limit = tail(rank, LEFT_OUT) if reach is None else reach * reach
     plan = Plan(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
-        reach=reach * reach if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
+        reach=limit if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
         tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
         errors=ERRORS.index(errors),
     )  # fmt: skip

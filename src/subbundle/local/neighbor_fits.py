@@ -23,17 +23,7 @@ from subbundle._memory import blocks
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.frames import leading_directions
-
-# Penalties on quadratic features of size one: none to speak of, three between, and the plane.
-_PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
-# Neighbours of a fit, per coefficient of a quadratic function.
-_PER_COEFFICIENT = 2
-# Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
-# time, and fewer nodes are asked; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
-# more neighbours each than tables have, and the plane remains.
-_LARGE_FIT = 132
-# The outermost neighbour keeps a little weight; that of the others falls like 1 − (d/d_max)².
-_RIM, _LEAST = 1.02, 1e-3
+from subbundle.local.tuning import LARGE_FIT, PENALTIES, PER_COEFFICIENT, RIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +48,8 @@ class LocalPolynomials:
 def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
     """Weights [b, m] of neighbours at rising ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a
     row add up to one."""
-    reach = _RIM * distances[:, -1:] + 1e-300
-    weights = masses * np.maximum(1.0 - (distances / reach) ** 2, _LEAST)
+    reach = RIM * distances[:, -1:] + 1e-300
+    weights = masses * (1.0 - (distances / reach) ** 2)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -149,15 +139,16 @@ def leave_one_out(
             hat = features @ _solution(tau, weights[rows], order, np.full(len(tau), penalty))
             left = np.eye(hat.shape[1]) - hat
             squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
-            free = np.maximum(1.0 - np.einsum("bii->bi", hat), 0.05)
+            # A neighbour is worth at least itself: without it the fit of the others would be no fit.
+            free = np.maximum(1.0 - np.einsum("bii->bi", hat), 1.0 / hat.shape[1])
             errors[rows, i] = np.sum(weights[rows] * squares / free**2, axis=1) / scale**2
     return errors
 
 
 def fit_size(rank: int) -> int:
     """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
-    size = _PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
-    return size if size <= 2 * _LARGE_FIT else _PER_COEFFICIENT * (1 + rank)
+    size = PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
+    return size if size <= 2 * LARGE_FIT else PER_COEFFICIENT * (1 + rank)
 
 
 def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
@@ -173,9 +164,9 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
     weights = distance_weights(distances, masses[members])
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     size = fit_size(rank)
-    order, penalties = (2, _PENALTIES) if size > _PER_COEFFICIENT * (1 + rank) else (1, _PENALTIES[-1:])
+    order, penalties = (2, PENALTIES) if size > PER_COEFFICIENT * (1 + rank) else (1, PENALTIES[-1:])
     # Where fits are large the penalty of a node is that of the nodes around it that were asked.
-    asked = evenly(count, int(np.ceil(count * min(_LARGE_FIT / size, 1.0) ** 2)))
+    asked = evenly(count, int(np.ceil(count * min(LARGE_FIT / size, 1.0) ** 2)))
     errors = np.full((count, len(penalties)), np.nan)
     errors[asked] = leave_one_out(
         points, points[asked], members[asked], weights[asked], flat.frames[asked], penalties, order

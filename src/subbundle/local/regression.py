@@ -242,8 +242,9 @@ def used_up(rank):
 
 @kernel
 def freedom(rank, effective):
-    """Fraction of the noise's variance that residuals of a quadric keep, for n_eff ``effective`` neighbours."""
-    return max(1.0 - used_up(rank) / effective, 0.1)
+    """Fraction of the noise's variance that residuals of a quadric keep, for n_eff ``effective`` neighbours: at least
+    that of one."""
+    return max(1.0 - used_up(rank) / effective, 1.0 / effective)
 
 
 @kernel

@@ -24,8 +24,6 @@ from subbundle.local.regression import n_features, used_up
 from subbundle.local.settings import Plan
 from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 
-# Fraction of the bandwidth² that is left, at least, beside the variance: noise as wide as the kernel cannot be told.
-NARROWEST = 0.05
 # Variance of a quadric's height on an evenly sampled plane under Gaussian weights, in units of (M⁻¹)_00.
 PLANE_GAIN = 0.625
 # Quantiles of the standard normal: two-sided and one-sided 95 %.
@@ -57,10 +55,10 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
     along = position
     if plan.errors > 1:
         # What residuals show beyond noise, the quadric has not followed. At the best bandwidth the squared bias is k/8
-        # of the variance, for a bias of the fourth order; half of that is expected beforehand.
+        # of the variance, for a bias of the fourth order; that is the median beforehand.
         sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
         position = np.maximum(position, SINGULAR * SINGULAR * area)
-        scale = np.sqrt(m * (k / 16.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
+        scale = np.sqrt(m * (k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
         deviations, products, moved = _observations(columns, below, slopes, told, level)
         bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
     radius = radius95(position, bias, m, along)
@@ -85,7 +83,7 @@ def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray,
     effective = np.stack([columns[of.EFFECTIVE], *columns[of.NARROW : of.PRODUCTS : 3]])
     residual = np.stack([columns[of.RESIDUAL], *columns[of.NARROW + 1 : of.PRODUCTS : 3]])
     with np.errstate(invalid="ignore", divide="ignore"):
-        free = np.maximum(1.0 - used_up(k) / effective, np.where(np.arange(3)[:, None] > 0, 1.0 / effective, 0.1))
+        free = np.maximum(1.0 - used_up(k) / effective, 1.0 / effective)
         variances, allowed = residual / m / free, 1.0 + np.sqrt(2.0 / (m * free * effective))
         told = effective > ENOUGH * n_features(k)
     allowed[0], told[0] = 1.0, True
@@ -115,7 +113,7 @@ def _observations(
 
 def widened(variance: FloatArray, area: FloatArray) -> FloatArray:
     """σ² of noise that a Gaussian window of bandwidth² ``area`` sees with ``variance``."""
-    return np.asarray(variance * area / np.maximum(area - variance, NARROWEST * area))
+    return np.asarray(variance * area / np.maximum(area - variance, LEAST_SLOPE * area))
 
 
 def narrowed(squared: FloatArray, area: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ from subbundle.local.deviations import (
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.settings import COMMON
 from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, NARROWER, SWOLLEN, TANGENTIAL_REACH
+from subbundle.local.tuning import FIRST_CUT, NARROWER, TANGENTIAL_REACH
 from subbundle.local.windows import gathered, holds, weigh
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
@@ -147,5 +147,13 @@ def _determined(factor, mass):
 
 @kernel
 def _shrink(fit):
-    """1 / (1 + `SWOLLEN` (a |II|)²): by how much the second form of a quadric through arcs is too large."""
-    return 1.0 / (1.0 + SWOLLEN * (4.0 * fit[3, 0] ** 2 + 2.0 * fit[4, 0] ** 2 + 4.0 * fit[5, 0] ** 2))
+    """1 over how much too large the second form of a quadric through arcs is.
+
+    With the shape operator A, in bandwidths, arcs are higher by ⅛ (τᵀAτ) |Aτ|², of which a Gaussian window takes
+    ¼ (A tr A² + A² tr A + 4 A³) for a part of A; this is how long it is along A itself.
+    """
+    trace, turn = 2.0 * (fit[3, 0] + fit[5, 0]), 4.0 * fit[3, 0] * fit[5, 0] - fit[4, 0] ** 2
+    second = trace * trace - 2.0 * turn
+    third = trace * (second - turn)
+    fourth = trace * third - turn * second
+    return 1.0 / (1.0 + 0.25 * (second + (trace * third + 4.0 * fourth) / second)) if second > 0.0 else 1.0

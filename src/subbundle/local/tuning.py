@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-# Weights ---------------------------------------------------------------------------------------------------------
+import numpy as np
+
+# Weights: gather, sums, windows, and the reach of fits -------------------------------------------------------------
 
 # Weight of the nearest observation below which weights are taken relative to it. In many dimensions all t = |x − p|²/a²
 # share a large noise term; on the data, where the nearest weighs more than this, nothing need be searched for.
 FAINT = 0.1
-# Bandwidths at which the Gaussian window of a mesh ends: at 2.5 the accuracy falls by a seventh (benchmarks/meshing).
-REACH = 3.5
-# The same for windows over the tangent plane, where the quadric's own fall-off counts less.
+# Fraction of a Gaussian window's mass that fits leave out: 3.5 bandwidths for surfaces. It moves the ridge by a few
+# thousandths of the bandwidth and saves half of the time or more; at 2.5 bandwidths the accuracy of meshes falls by a
+# seventh (benchmarks/meshing).
+LEFT_OUT = 2e-3
+# Bandwidths at which robust windows over the tangent plane end, where the quadric's own fall-off counts less.
 TANGENTIAL_REACH = 3.0
+# Cosine of the tilt up to which a robust window that was gathered before the tilt serves.
+STEADY = 0.95
 
-# The quadric -----------------------------------------------------------------------------------------------------
+# The quadric: regression, tangential -------------------------------------------------------------------------------
 
-# Weight of the belief that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
+# Weight of the prior that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
 FLATNESS = 0.1
-# By how much the fourth order makes a quadric bend too strongly, in (a |II|)²: 1.5 on an arc, 1 on a sphere.
-SWOLLEN = 1.2
 # sin² of the steepest slope of an arc that is still an arc over its tangent space.
 STEEPEST = 0.9
+# In the first robust round no curvature is known yet: the cut is wider by this fraction of the bandwidth.
+FIRST_CUT = 0.5
 
-# Standard errors -------------------------------------------------------------------------------------------------
+# Standard errors: bias, standard_errors ----------------------------------------------------------------------------
 
 # The bias is looked at in windows narrower by these, where it is a quarter and a sixteenth.
 NARROWER = (0.7071, 0.5)
 # Correlation of the bias's coefficient in one window with that in a window narrower by √2. From 0.8 to 0.95 coverage is
 # the same within two clouds of a hundred (set on shapes and seeds other than those of benchmarks/local_model).
 DRIFT = 0.9
-# Neighbours per coefficient of a quadric below which a narrower window says nothing.
+# Neighbours per coefficient of a quadric below which a narrower window is not used.
 ENOUGH = 1.5
 
-# Steps -----------------------------------------------------------------------------------------------------------
+# Steps: steps, standard_errors -------------------------------------------------------------------------------------
 
-# Least divisor of Newton's step, 1 − λ/a²: noise as wide as the kernel leaves little to tell offsets from.
+# Least slope 1 − v/a² of a window of bandwidth a on noise of variance v: divisor of Newton's step, and of the noise
+# that is estimated. Noise as wide as the kernel leaves little to distinguish offsets by.
 LEAST_SLOPE = 0.4
 # Longest correction for curvature, in bandwidths: a cloud that bends by more than this within one has no quadric.
 LONGEST_BEND = 0.5
@@ -41,5 +48,16 @@ LONGEST_BEND = 0.5
 FURTHEST = 1.0
 # Mean shifts longer than this, in bandwidths, should lead across the tangent space.
 ASTRAY = 0.4
-# In the first robust round no curvature is known yet: the cut is wider by this fraction of the bandwidth.
-FIRST_CUT = 0.5
+
+# Fits to nearest neighbours: neighbor_fits -------------------------------------------------------------------------
+
+# Neighbours of a fit, per coefficient.
+PER_COEFFICIENT = 2
+# Penalties on quadratic features of size one: none to speak of, three between, and the plane.
+PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
+# Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
+# time, and fewer nodes are asked; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
+# more neighbours each than tables have, and the plane remains.
+LARGE_FIT = 132
+# Distance at which the weight 1 − (d/r)² of neighbours ends, over that of the outermost, which keeps a little.
+RIM = 1.02

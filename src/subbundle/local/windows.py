@@ -13,7 +13,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
-from subbundle.local.tuning import STEEPEST, TANGENTIAL_REACH
+from subbundle.local.tuning import STEADY, STEEPEST, TANGENTIAL_REACH
 
 
 @kernel
@@ -152,4 +152,4 @@ def holds(p, frame, start, first, room):
     for i in range(3):
         away += (p[i] - start[i]) ** 2
         cosine += frame[i, 2] * first[i, 2]
-    return cosine > 0.95 and room > 0.0 and away < room * room
+    return cosine > STEADY and room > 0.0 and away < room * room
