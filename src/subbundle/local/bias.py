@@ -17,16 +17,15 @@ from functools import cache
 
 import numpy as np
 
-from subbundle._compiled import kernel
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray
-from subbundle.local.moments import eigh
-from subbundle.local.regression import factorise
-from subbundle.local.settings import COMMON
 from subbundle.local.tuning import DRIFT, NARROWER
 
 # Values of ω, from a quarter of the noise to 8 times the longest observation.
 GRID, LOWEST, HIGHEST = 9, 0.25, 8.0
+# c − c', c − c'' and the quartic, from the heights c, c', c'' and the quartic; the places of products of two of them.
+_SEEN = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+_PAIRS = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 
 def bias(
@@ -45,16 +44,55 @@ def bias(
         |part of the correction for curvature that was not made|²; variance of the position along one direction; scale
         of ω, over the root of ``position``.
     """
-    # c − c', c − c'' and the quartic, from the heights c, c', c'' and the quartic.
-    seen = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    prior = prior_covariance()
-    squared, along = np.empty_like(position), np.empty_like(position)
-    _bias_rows(
-        correlations(rank), seen, seen @ prior @ seen.T, seen @ prior[0], np.ascontiguousarray(deviations), products,
-        lost, position, scale, codimension, squared, along,
-    )  # fmt: skip
-    known = np.isfinite(deviations[:, 1:]).any(axis=1)
-    return np.where(known, squared, lost), np.where(known, along, position)
+    known, prior = np.isfinite(deviations[:, 1:]), prior_covariance()
+    squared, along = lost.copy(), position.copy()
+    rows = np.flatnonzero(known.any(axis=1) & np.isfinite(position))
+    known, own, position = known[rows], np.where(np.isfinite(deviations), deviations, 0.0)[rows], position[rows]
+    both, rho = known[:, :, None] & known[:, None, :], correlations(rank)
+    noise = np.where(both, _SEEN @ (rho * own[:, :, None] * own[:, None, :]) @ _SEEN.T, 0.0)
+    moment = np.where(both, products[rows][:, _PAIRS] - (codimension - 1.0) * noise, 0.0)
+    # Covariances of what was seen with the noise of the position and with b(1), over ω²; its products with ``lost``.
+    with_noise = np.where(known, (rho[0] * own) @ _SEEN.T * np.sqrt(position)[:, None], 0.0)
+    with_bias = np.where(known, _SEEN @ prior[0], 0.0)
+    with_lost = np.where(known, products[rows, 6:9], 0.0)
+    places = np.arange(3)
+    longest = np.maximum(moment[:, places, places].max(axis=1) / position, 4.0)
+    # What was not observed has some noise, and no more to do with anything.
+    least = NOTICEABLE * position[:, None]
+    noise[:, places, places] = np.maximum((1.0 + NOTICEABLE) * noise[:, places, places], least)
+    # In coordinates in which the noise is the identity and the prior diagonal, variances given ω are 1 + ω² values.
+    to = np.linalg.inv(np.linalg.cholesky(noise))
+    values, vectors = np.linalg.eigh(to @ np.where(both, _SEEN @ prior @ _SEEN.T, 0.0) @ to.transpose(0, 2, 1))
+    to = vectors.transpose(0, 2, 1) @ to
+    moment = to @ moment @ to.transpose(0, 2, 1)
+    with_noise, with_bias, with_lost = ((to @ v[:, :, None])[:, :, 0] for v in (with_noise, with_bias, with_lost))
+    sizes, shares = _half_cauchy(np.sqrt(longest), scale[rows])
+    omega = sizes**2 * position[:, None]
+    variances = 1.0 + omega[:, :, None] * values[:, None]
+    together = with_noise[:, None] + omega[:, :, None] * with_bias[:, None]
+    means = together / variances
+    misfit = 0.5 * (moment[:, places, places][:, None] / variances).sum(axis=2)
+    # Misfits fall with ω: relative to the last one no weight is too large to be a number, nor all too small.
+    weights = shares / np.sqrt(variances.prod(axis=2)) * np.exp(misfit[:, -1:] - misfit)
+    weights /= weights.sum(axis=1, keepdims=True)
+    mean = (weights[:, None] @ means)[:, 0]
+    apart = means - mean[:, None]
+    spread = np.maximum(((apart @ moment) * apart).sum(axis=2), 0.0)
+    own_variance = position[:, None] + omega - (together * means).sum(axis=2)
+    along[rows] = (weights * (own_variance + spread)).sum(axis=1)
+    length = (((mean[:, None] @ moment)[:, 0] - 2.0 * with_lost) * mean).sum(axis=1)
+    squared[rows] = np.maximum(lost[rows] + length, 0.0)
+    return squared, along
+
+
+def _half_cauchy(longest: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values of ω [n, GRID + 1], the first 0, in deviations of the position, and the prior's mass at each."""
+    step = np.log(HIGHEST * longest / LOWEST)[:, None] / (GRID - 1.0)
+    scale = scale[:, None]
+    sizes = LOWEST * np.exp(step * np.arange(GRID))
+    below = np.arctan(LOWEST / (np.exp(0.5 * step) * scale))
+    masses = step * sizes * scale / (scale * scale + sizes * sizes)
+    return np.pad(sizes, ((0, 0), (1, 0))), np.concatenate([below, masses], axis=1)
 
 
 def prior_covariance() -> FloatArray:
@@ -83,143 +121,3 @@ def correlations(rank: int) -> FloatArray:
     covariances = (np.array(rows) * shell) @ np.array(rows).T
     deviations = np.sqrt(np.diagonal(covariances))
     return np.asarray(covariances / np.outer(deviations, deviations))
-
-
-@kernel
-def _bias_rows(rho, seen, slopes, first, deviations, products, lost, position, scale, codimension, squared, along):
-    """`bias`; ``slopes`` [3, 3] and ``first`` [3] are prior covariances of the observations and with b(1), over ω².
-
-    In coordinates ``to`` of the observations in which their noise is the identity and ``slopes`` diagonal, with
-    ``values``, they have the variances 1 + ω² ``values`` given ω.
-    """
-    noise, moment, prior, to = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    spare, values, mean, means = np.empty((3, 3)), np.empty(3), np.empty(3), np.empty((GRID + 1, 3))
-    vectors, turned, weights = np.empty((3, 3)), np.empty((3, 3)), np.empty(GRID + 1)
-    for b in range(position.size):
-        longest = _observed(
-            rho,
-            seen,
-            slopes,
-            first,
-            deviations[b],
-            products[b],
-            position[b],
-            codimension,
-            noise,
-            moment,
-            prior,
-            vectors,
-        )
-        _diagonal(noise, prior, spare, values, to)
-        _turn(to, moment, spare)
-        # With the noise of the position, with the bias, with the correction that was not made.
-        _product(vectors, to, turned)
-        step = np.log(HIGHEST * longest / LOWEST) / (GRID - 1.0)
-        ratio = np.exp(step)
-        size, total, least, variance = 0.0, 0.0, 0.0, 0.0
-        for i in range(3):
-            least += 0.5 * moment[i, i] / (1.0 + (HIGHEST * longest) ** 2 * position[b] * values[i])
-            mean[i] = 0.0
-        for g in range(GRID + 1):
-            share = step * size * scale[b] / (scale[b] * scale[b] + size * size)
-            if g == 0:
-                share = np.arctan(LOWEST / (np.sqrt(ratio) * scale[b]))
-            omega, misfit, volume = size * size * position[b], 0.0, 1.0
-            own = position[b] + omega
-            for i in range(3):
-                spread = 1.0 + omega * values[i]
-                together = turned[0, i] + omega * turned[1, i]
-                volume *= spread
-                misfit += 0.5 * moment[i, i] / spread
-                means[g, i] = together / spread
-                own -= together * means[g, i]
-            # Misfits fall with ω: relative to the last one no weight is too large to be a number, nor all too small.
-            weights[g] = share / np.sqrt(volume) * np.exp(least - misfit)
-            total += weights[g]
-            variance += weights[g] * own
-            for i in range(3):
-                mean[i] += weights[g] * means[g, i]
-            size = size * ratio if g > 0 else LOWEST
-        for i in range(3):
-            mean[i] /= total
-        for g in range(GRID + 1):
-            for i in range(3):
-                means[g, i] -= mean[i]
-            variance += weights[g] * max(_form(means[g], moment), 0.0)
-        far = lost[b] + _form(mean, moment)
-        for i in range(3):
-            far -= 2.0 * mean[i] * turned[2, i]
-        squared[b], along[b] = max(far, 0.0), variance / total
-
-
-@kernel
-def _observed(rho, seen, slopes, first, deviations, products, position, codimension, noise, moment, prior, vectors):
-    """Covariance of the observations' noise, their products along one direction, their prior covariance; and with the
-    noise of the position, with the bias, with the correction that was not made.
-
-    Returns the length of the longest one in deviations of the position, at least 2.
-    """
-    longest, place, own = 4.0, 0, np.sqrt(position)
-    for i in range(3):
-        known = np.isfinite(deviations[i + 1])
-        vectors[0, i], vectors[1, i], vectors[2, i] = 0.0, 0.0, 0.0
-        for j in range(i, 3):
-            noise[j, i] = moment[i, j] = prior[i, j] = 0.0
-            if known and np.isfinite(deviations[j + 1]):
-                for c in (0, i + 1):
-                    for d in (0, j + 1):
-                        noise[j, i] += seen[i, c] * seen[j, d] * rho[c, d] * deviations[c] * deviations[d]
-                moment[i, j] = products[place] - (codimension - 1.0) * noise[j, i]
-                prior[i, j] = slopes[i, j]
-            moment[j, i], prior[j, i] = moment[i, j], prior[i, j]
-            place += 1
-        if known:
-            longest = max(longest, moment[i, i] / position)
-            vectors[1, i], vectors[2, i] = first[i], products[6 + i]
-            for c in (0, i + 1):
-                vectors[0, i] += seen[i, c] * rho[c, 0] * deviations[c] * own
-        # What was not observed has some noise, and no more to do with anything.
-        noise[i, i] = max((1.0 + NOTICEABLE) * noise[i, i], NOTICEABLE * position)
-    return np.sqrt(longest)
-
-
-@kernel
-def _diagonal(noise, prior, spare, values, to):
-    """Write coordinates ``to`` in which ``noise`` is the identity and ``prior`` the diagonal ``values``."""
-    factorise(noise, 0.0, 3)
-    for c in range(3):
-        for i in range(3):
-            left = 1.0 if i == c else 0.0
-            for j in range(i):
-                left -= noise[i, j] * to[j, c]
-            to[i, c] = left / noise[i, i]
-    _turn(to, prior, spare)
-    eigh(prior, COMMON, values, spare)
-    for i in range(3):
-        for j in range(3):
-            noise[i, j] = to[j, i]
-            prior[i, j] = spare[j, i]
-    _product(prior, noise, to)
-
-
-@kernel
-def _product(left, right, out):
-    """Write ``left`` ``right``ᵀ."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = left[i, 0] * right[j, 0] + left[i, 1] * right[j, 1] + left[i, 2] * right[j, 2]
-
-
-@kernel
-def _turn(to, matrix, spare):
-    """Make the symmetric ``matrix`` ``to`` ``matrix`` ``to``ᵀ."""
-    _product(to, matrix, spare)
-    _product(spare, to, matrix)
-
-
-@kernel
-def _form(x, matrix):
-    total = 0.0
-    for i in range(3):
-        total += x[i] * (matrix[i, 0] * x[0] + matrix[i, 1] * x[1] + matrix[i, 2] * x[2])
-    return total
