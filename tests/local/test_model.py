@@ -5,10 +5,11 @@ import pytest
 
 import subbundle as sb
 from subbundle._types import Status
+from subbundle.kernels import tail
 from subbundle.local.many import Fit, Seen
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
-from subbundle.local.tuning import FLATNESS
+from subbundle.local.tuning import FLATNESS, LEFT_OUT
 
 
 def plane(n, noise, seed, dim=3):
@@ -79,7 +80,7 @@ def test_order_0_is_mean_and_eigenvalues():
     found = fit_local(sb.Cloud(points), points[:5], 0.2, 2, order=0)
     for i in range(5):
         t = np.sum((points - points[i]) ** 2, axis=1) / 0.04
-        w = np.where(t < 3.5**2, np.exp(-0.5 * t), 0.0)
+        w = np.where(t < tail(2, LEFT_OUT), np.exp(-0.5 * t), 0.0)
         mean = w @ points / w.sum()
         np.testing.assert_allclose(found.mean[i], mean, atol=1e-12)
         second = (w * (points - mean).T) @ (points - mean) / w.sum()
