@@ -35,22 +35,8 @@ class Heisenberg:
     array([[ 1.,  0., -1.]])
     """
 
-    is_costly = False
-
-    @property
-    def ambient_dim(self) -> int:
-        """3."""
-        return 3
-
-    @property
-    def rank(self) -> int:
-        """2."""
-        return 2
-
-    @property
-    def length_scale(self) -> float:
-        """1: per unit length the planes turn by an angle of order one."""
-        return 1.0
+    # Per unit length the planes turn by an angle of order one.
+    ambient_dim, rank, length_scale, is_costly = 3, 2, 1.0, False
 
     def frame(self, points: FloatArray) -> Frame:
         """X and Y at ``points`` [batch, 3]."""
@@ -96,7 +82,8 @@ class SphereTangent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", as_integer(self.dim, "dim", low=1, why="the dimension of the spheres"))
 
-    is_costly = False
+    # The length scale is the radius of the unit sphere.
+    length_scale, is_costly = 1.0, False
 
     @property
     def ambient_dim(self) -> int:
@@ -107,11 +94,6 @@ class SphereTangent:
     def rank(self) -> int:
         """``dim``."""
         return self.dim
-
-    @property
-    def length_scale(self) -> float:
-        """1, the radius of the unit sphere."""
-        return 1.0
 
     def frame(self, points: FloatArray) -> Frame:
         """Orthonormal tangent bases at ``points`` [batch, dim + 1].
@@ -177,7 +159,8 @@ class Constant:
         basis.setflags(write=False)
         object.__setattr__(self, "vectors", basis)
 
-    is_costly = False
+    # A subspace that never turns has no scale of its own.
+    length_scale, is_costly = 1.0, False
 
     @property
     def ambient_dim(self) -> int:
@@ -188,11 +171,6 @@ class Constant:
     def rank(self) -> int:
         """Number of columns of ``vectors``."""
         return int(self.vectors.shape[1])
-
-    @property
-    def length_scale(self) -> float:
-        """1; a subspace that never turns has no scale of its own."""
-        return 1.0
 
     def frame(self, points: FloatArray) -> Frame:
         """The orthonormalised ``vectors``, once for every row of ``points`` [batch, dim]."""
@@ -225,7 +203,7 @@ def _closed_at_origin(squared: FloatArray) -> StatusArray:
 
 
 def _frame(points: FloatArray, vectors: FloatArray, status: StatusArray) -> Frame:
-    """Fill in what an analytic bundle says about its data: it has none, so everything is typical."""
+    """The record of a bundle without data: everything is typical."""
     batch, dim, rank = vectors.shape
     eigenvalues = np.zeros((batch, dim))
     eigenvalues[:, :rank] = 1.0

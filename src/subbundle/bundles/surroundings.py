@@ -64,153 +64,129 @@ class Surroundings(Protocol):
         """The picture around ``base_point`` [D]."""
 
 
-class Flat:
+class _Flat:
     """R^D."""
 
     def validate(self, points: FloatArray, name: str) -> FloatArray:
-        """See `Surroundings`."""
         return points
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return others - points
 
     def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return points + vectors
 
     def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return vectors
 
     def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return vectors
 
     def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         offset = others - points
         return np.asarray(np.sqrt(np.einsum("nd,nd->n", offset, offset)))
 
     def picture(self, base_point: FloatArray) -> Picture:
-        """See `Surroundings`."""
-        return Offsets(base_point)
+        return _Offsets(base_point)
 
 
 @dataclass(frozen=True, slots=True)
-class Curved:
+class _Curved:
     """A manifold, its points as flat rows."""
 
     space: Space
 
     def validate(self, points: FloatArray, name: str) -> FloatArray:
-        """See `Surroundings`."""
         return flattened(self.space, self.space.validate(shaped(self.space, points), name))
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return flattened(self.space, self.space.log(shaped(self.space, others), shaped(self.space, points)))
 
     def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return flattened(self.space, self.space.exp(shaped(self.space, vectors), shaped(self.space, points)))
 
     def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         space = self.space
         return flattened(
             space, space.parallel_transport(shaped(space, vectors), shaped(space, points), shaped(space, ends))
         )
 
     def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         covectors = orthonormal_bases(self.space, points).covectors
         return np.asarray(np.einsum("nid,nd->ni", covectors, vectors))
 
     def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        """See `Surroundings`."""
         return np.asarray(self.space.dist(shaped(self.space, others), shaped(self.space, points)))
 
     def picture(self, base_point: FloatArray) -> Picture:
-        """See `Surroundings`."""
         if isinstance(self.space, Euclidean):
-            return Offsets(base_point)
-        return Embedded(self.space, base_point) if isinstance(self.space, Sphere) else Logs(self.space, base_point)
+            return _Offsets(base_point)
+        return _Embedded(self.space, base_point) if isinstance(self.space, Sphere) else _Logs(self.space, base_point)
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class _Offsets:
     """x − base in R^D."""
 
     base_point: FloatArray
 
     def enter(self, points: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return points - self.base_point
 
     def leave(self, pictures: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return pictures + self.base_point
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return vectors
 
     def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class _Embedded:
     """x − base in R^D, for a space whose metric is that of R^D; the way back ends on the space."""
 
     space: Space
     base_point: FloatArray
 
     def enter(self, points: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return retract(self.space, points) - self.base_point
 
     def leave(self, pictures: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return retract(self.space, pictures + self.base_point)
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`."""
         return vectors
 
     def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`."""
         points = self.leave(pictures)
         return flattened(self.space, self.space.to_tangent(shaped(self.space, vectors), shaped(self.space, points)))
 
 
 @dataclass(frozen=True, slots=True)
-class Logs:
+class _Logs:
     """Orthonormal coordinates of log_base(x)."""
 
     space: Space
     base_point: FloatArray
 
     def enter(self, points: FloatArray) -> FloatArray:
-        """See `Picture`."""
-        logs = Curved(self.space).displacement(self.base_point[None], retract(self.space, points))
+        logs = _Curved(self.space).displacement(self.base_point[None], retract(self.space, points))
         return np.asarray(np.einsum("nd,id->ni", logs, self._basis.covectors[0]))
 
     def leave(self, pictures: FloatArray) -> FloatArray:
-        """See `Picture`."""
         vectors = np.einsum("ni,id->nd", pictures, self._basis.vectors[0])
-        return Curved(self.space).move(self.base_point[None], vectors)
+        return _Curved(self.space).move(self.base_point[None], vectors)
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         """See `Picture`; by central differences along geodesics."""
-        move = Curved(self.space).move
+        move = _Curved(self.space).move
         ahead, behind = (self.enter(move(points, sign * DIFFERENCE * vectors)) for sign in (1.0, -1.0))
         return (ahead - behind) / (2.0 * DIFFERENCE)
 
     def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`; by central differences."""
+        # By central differences, as below.
         ahead, behind = (self.leave(pictures + sign * DIFFERENCE * vectors) for sign in (1.0, -1.0))
         return (ahead - behind) / (2.0 * DIFFERENCE)
 
@@ -219,13 +195,17 @@ class Logs:
         return orthonormal_bases(self.space, self.base_point[None])
 
 
-FLAT = Flat()
+FLAT = _Flat()
 
 
 def surroundings_of(bundle: Any) -> Surroundings:
     """The manifold that a bundle names as its ``space``, or R^D."""
-    space = getattr(bundle, "space", None)
-    return FLAT if space is None else Curved(space)
+    return surroundings_on(getattr(bundle, "space", None))
+
+
+def surroundings_on(space: Space | None) -> Surroundings:
+    """The manifold ``space``, or R^D for None."""
+    return FLAT if space is None else _Curved(space)
 
 
 def surrounding_dim(bundle: Any) -> int:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from subbundle._types import FloatArray, IntArray, SubbundleWarning, all_finite, evenly
 from subbundle._validation import as_choice, as_flag, as_integer, as_points, as_positive, readable, tabular
 from subbundle.bundles.riemannian import RiemannianSubbundle
-from subbundle.bundles.surroundings import Curved
+from subbundle.bundles.surroundings import surroundings_on
 from subbundle.charts.chart import Chart
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
@@ -75,7 +75,7 @@ def central_rows(rows: FloatArray, space: Space) -> IntArray:
 
 def kept_variance(chart: Chart, rows: FloatArray, space: Space) -> float:
     """1 − Σ dist(x, x̂)²/Σ dist(x, x̄)²: x̂ the nearest point of the chart, x̄ the most central of ``rows`` [n, D]."""
-    around = Curved(space)
+    around = surroundings_on(space)
     middle = np.broadcast_to(rows[central_rows(rows, space)[0]], rows.shape)
     lost = float(np.sum(chart.locate(rows, outside="nearest").residuals ** 2))
     total = float(np.sum(around.distance(middle, rows) ** 2))
@@ -86,7 +86,7 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto",))
-    pictures = Curved(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
+    pictures = surroundings_on(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
     pictures = pictures[all_finite(pictures)]
     if rank == space.dim:
         # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
