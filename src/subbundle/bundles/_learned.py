@@ -44,7 +44,7 @@ def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
     """Move points into the middle of the cloud by a few steps of the mean shift.
 
     ``first`` is what ``look`` sees from observations that are left out themselves: in high dimension an observation
-    stands alone on its own noise, and its kernel mass says nothing of the mass where geodesics run.
+    stands alone on its own noise, and its kernel mass is not that where geodesics run.
     """
     mean, log_mass, effective = first
     for _ in range(SHIFTS):

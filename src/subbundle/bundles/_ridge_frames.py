@@ -1,6 +1,6 @@
 """Walks onto the ridge of any bundle, from its frames alone.
 
-On a known manifold offsets are logs, steps are taken by exp and neighbouring frames are carried to the point by
+On a known manifold offsets are logs, steps are taken by exp and neighbouring frames are brought to the point by
 parallel transport; in R^d these are differences, sums and nothing. With μ = log_p(m(p)), the step of order 1 is
 (I − P) μ, and of order 2
 

@@ -39,7 +39,7 @@ class Ridge:
     shifts, offsets : [batch]
         Distance moved, and length of the last step.
     looked : [batch]
-        Distance from the given point beyond which no observation had a say; NaN above 16 dimensions of data, and for
+        Distance from the given point beyond which no observation had a weight; NaN above 16 dimensions of data, and for
         bundles known only by their frames.
     neighbours : [batch]
         Effective number of neighbours (Σφ)²/Σφ²; NaN for bundles known only by their frames.

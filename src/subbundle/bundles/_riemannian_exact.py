@@ -188,7 +188,7 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
 def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, log_mass, effective, status):
     """Write μ [batch, dim], log kernel masses and effective numbers of neighbours (Σφ)²/Σφ².
 
-    Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out. ``status`` says only whether one in
+    Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out. ``status`` reports only whether one in
     reach is on the cut locus.
     """
     scratch = scratch_for(observations, bases.shape[1])

@@ -1,7 +1,7 @@
 """Logs, kernel weights and the gradient of H on a space of constant curvature κ = 1, 0, −1, in coordinates.
 
 Everything at a point p is written in coordinates of an orthonormal basis of T_pN: v_n = log_p(x_n), θ_n = |v_n|, and
-tangent vectors carried to m by parallel transport keep their coordinates. Moving p in the direction u, Jacobi fields
+tangent vectors transported to m keep their coordinates. Moving p in the direction u, Jacobi fields
 give
 
     ∇_u v_n = −(r_n u + s_n (v_n·u) v_n),        r = θ cot θ,  s = (1 − r)/θ²       (coth for κ = −1; r = 1 for κ = 0)
@@ -166,7 +166,7 @@ def _bending(angle, curvature):
 
 @kernel
 def carry(point, basis, mean, curvature, centre, carried):
-    """Write m = exp_p(μ) [D], and the basis [dim, D] carried there by parallel transport."""
+    """Write m = exp_p(μ) [D], and the basis [dim, D] transported there in parallel."""
     dim, ambient = basis.shape
     rho = math.sqrt(product(mean, mean))
     cosine, sine_ratio, _ = _strip(rho, curvature)
@@ -208,7 +208,7 @@ def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
 
 @kernel
 def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, velocity, gradient):
-    """Turn the gradient g at m into the one at p, in place: Mᵀ (g + b) + b, with b the part of the transport.
+    """Turn the gradient g at m into the one at p, in place: Mᵀ (g + b) + b, with b from the transport.
 
     η·Ω_u(velocity) = b·(u + M u), where b is κ (tan(ρ/2)/ρ) ((μ·velocity) η − (μ·η) velocity) across μ.
     """

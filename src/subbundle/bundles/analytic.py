@@ -68,8 +68,8 @@ class SphereTangent:
 
         P = I − p pᵀ/|p|²,    H = ½ (|η|² − c² |p|²),    velocity = η − c p,    force = c η − c² p.
 
-    The bundle is integrable and its geodesics are the great circles. The origin has no tangent space: rows there carry
-    `Status.GAP_CLOSED`.
+    The bundle is integrable and its geodesics are the great circles. The origin has no tangent space: rows there have
+    the status `Status.GAP_CLOSED`.
 
     Parameters
     ----------

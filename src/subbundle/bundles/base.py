@@ -6,7 +6,7 @@ Hamiltonian H(p, η) = ½ |P(p) η|², and its geodesics solve
     ṗ = P(p) η              (the *velocity*)
     η̇ = −∂H/∂p (p, η)       (the *force*)
 
-A bundle says what its subspaces are (`frame`) and how a point and covector move (`field`). Flow, exp, log and the
+A bundle gives its subspaces (`frame`) and how a point and covector move (`field`). Flow, exp, log and the
 manifolds know nothing else, so a bundle learned from data and one from a textbook are treated alike.
 """
 
@@ -42,7 +42,7 @@ class Frame:
     status : [batch]
         `Status` of each row. Rows that are not OK hold the best that could be computed, NaN where nothing could.
     duals : [batch, dim, rank] or None
-        Covectors f^i that span the dual subspace, f^i·f_j = δ_ij, where the metric says which they are (h f_i on a
+        Covectors f^i that span the dual subspace, f^i·f_j = δ_ij, where the metric determines them (h f_i on a
         Riemannian manifold). None stands for F (FᵀF)⁻¹, which is F itself for an orthonormal frame.
     """
 

@@ -1,7 +1,7 @@
 """Projecting points onto the ridge: where they come to rest, to any tolerance.
 
-The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` says what it is and what the cloud is
-like there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
+The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` defines it and describes the cloud
+there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
 first.
 """
 

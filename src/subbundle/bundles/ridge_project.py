@@ -73,7 +73,7 @@ def ridge_project(
         first take a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer
         than 2 (k + 1) effective neighbours, or a mean shift longer than any on a sheet or its border (one bandwidth),
         from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
-        neighbours and no such factor up to 3.8, a point is too lonely to have a ridge (status LEFT_SUPPORT).
+        neighbours and no such factor up to 3.8, a point is without nearby observations (status LEFT_SUPPORT).
     errors : bool
         Whether standard errors of the positions are wanted; they take about as long as two steps.
 

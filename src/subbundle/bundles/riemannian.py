@@ -38,7 +38,7 @@ class RiemannianSubbundle(Remembers):
     =============  ==========================================  =====================================================
     centering      Σ(p)                                        remark
     =============  ==========================================  =====================================================
-    ``recentred``  Σ w_n(m) log_m(x_n) ⊗ log_m(x_n), m = m(p)  the paper's definition; eigenvectors are carried from
+    ``recentred``  Σ w_n(m) log_m(x_n) ⊗ log_m(x_n), m = m(p)  the paper's definition; eigenvectors are brought from
                                                                m back to p by parallel transport
     ``local``      Σ w_n(p) z_n ⊗ z_n, z_n = log_p(x_n) − μ    all in T_pN: half the logs and no transport
     ``none``       Σ w_n(p) log_p(x_n) ⊗ log_p(x_n)            principal flow; strays once it is off the cloud
@@ -49,7 +49,7 @@ class RiemannianSubbundle(Remembers):
     of about 1e-9 of its size, and takes 0.2 to 0.5 ms per point and 60 observations in reach. Where it does
     (``is_costly``) geodesics end after 20 steps a length scale, all of a submanifold or an atlas after 2500 or 40
     each, searches after a tenth of the evaluations, and charts have a quarter of the geodesics, unless ``max_steps``
-    or ``n_geodesics`` is given; statuses tell.
+    or ``n_geodesics`` is given; statuses report it.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class RiemannianSubbundle(Remembers):
 
     Notes
     -----
-    A point with an observation in reach on its cut locus has no subspace (status NOT_FINITE). Points off N are carried
-    onto it first. `Frame.eigenvalues` has D columns: those of the dim N tangent directions, then zeros.
+    A point with an observation in reach on its cut locus has no subspace (status NOT_FINITE). Points off N are
+    projected onto it. `Frame.eigenvalues` has D columns: those of the dim N tangent directions, then zeros.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class RiemannianSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Carry ``points`` [batch, D] onto N and ``covectors`` [batch, D] into the tangent spaces there.
+        """Project ``points`` [batch, D] onto N and ``covectors`` [batch, D] into the tangent spaces there.
 
         The part of η that vanishes on T_pN changes neither the curve nor H, but grows along it; on a quotient, the part
         along the orbit must vanish. The flow calls this at the start and after each step.

@@ -43,7 +43,7 @@ class Surroundings(Protocol):
     """The space around a bundle; all arguments [n, D], a row's result does not depend on the others."""
 
     def validate(self, points: FloatArray, name: str) -> FloatArray:
-        """``points`` [..., D] as they are, or an error that says how far they are from where the bundle lives."""
+        """``points`` [..., D] as they are, or an error with how far they are from where the bundle lives."""
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """Vectors at ``points`` that lead to ``others``; NaN on the cut locus."""
@@ -52,7 +52,7 @@ class Surroundings(Protocol):
         """Where ``vectors`` at ``points`` lead to."""
 
     def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
-        """``vectors`` at ``points`` carried in parallel to ``ends``."""
+        """``vectors`` at ``points`` transported in parallel to ``ends``."""
 
     def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         """Coordinates [n, m] of ``vectors`` in an orthonormal basis at ``points``."""

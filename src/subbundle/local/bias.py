@@ -3,10 +3,10 @@
 In a window of bandwidth f a the quadric's height is off by b(f) = f⁴ β(f). Three things show it, each with noise of its
 own: how the height changes in two narrower windows, c − c' and c − c'', and the quartic term of `deviations`. All four
 heights are linear in the same observations; on a plane their correlations depend on k only. The coefficient β(f) is
-N(0, ω²) and drifts: from a window to one narrower by √2 its correlation is `DRIFT`, and the quartic, which knows one
+N(0, ω²) and drifts: from a window to one narrower by √2 its correlation is `DRIFT`, and the quartic, which is one
 shape only, stands two such steps apart. Given ω, then, the offset b(1) + noise has a normal distribution given what was
 seen, N(A y, V). ω itself is unknown: half-Cauchy, of the scale that the bias has at bandwidths near the best one and
-that residuals show beyond noise, times what the three observations say, summed over a geometric grid.
+that residuals show beyond noise, times the likelihood of the three observations, summed over a geometric grid.
 
 In m normal directions the bias lies along one. Products of the observations then have m − 1 times their noise too much.
 """
@@ -41,8 +41,8 @@ def bias(
     products : [n, 9]
         As `columns.multiply` writes the first ones.
     lost, position, scale : [n]
-        |part of the correction for curvature that was not made|²; variance of the position along one direction; scale
-        of ω, over the root of ``position``.
+        Squared length of the correction for curvature that was not made; variance of the position along one direction;
+        scale of ω, over the root of ``position``.
     """
     known, prior = np.isfinite(deviations[:, 1:]), prior_covariance()
     squared, along = lost.copy(), position.copy()

@@ -199,7 +199,7 @@ class ManyDimensions:
         of.multiply(vectors, numbers)
 
     def _descend(self, p: FloatArray, own_width: float) -> FloatArray | None:
-        """A plain step at each factor of the ladder, from the smallest at which ``p`` is not alone; None if there is
+        """A plain step at each factor of the ladder, from the smallest at which ``p`` has neighbours; None if there is
         none."""
         plan = self._plan
         top, seen = self._rung(p, own_width) if np.isfinite(plan.wanted) else (0, None)

@@ -70,7 +70,7 @@ class LocalModel:
     offsets : [n]
         Length of the last step (the one that would be taken, when none was).
     looked : [n]
-        Distance from the query beyond which no observation had a say; NaN for robust fits and above
+        Distance from the query beyond which no observation had a weight; NaN for robust fits and above
         `BLOCK_DIM` dimensions.
     steps, status : [n]
     basis : [n, d, d] or None

@@ -146,7 +146,7 @@ def leave_one_out(
 
 
 def fit_size(rank: int) -> int:
-    """Neighbours that the fits at nodes of a shape of dimension ``rank`` ask for."""
+    """Neighbours that the fits at nodes of a shape of dimension ``rank`` need."""
     size = PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
     return size if size <= 2 * LARGE_FIT else PER_COEFFICIENT * (1 + rank)
 
@@ -165,7 +165,7 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     size = fit_size(rank)
     order, penalties = (2, PENALTIES) if size > PER_COEFFICIENT * (1 + rank) else (1, PENALTIES[-1:])
-    # Where fits are large the penalty of a node is that of the nodes around it that were asked.
+    # Where fits are large the penalty of a node is that of the nodes around it at which it was chosen.
     asked = evenly(count, int(np.ceil(count * min(LARGE_FIT / size, 1.0) ** 2)))
     errors = np.full((count, len(penalties)), np.nan)
     errors[asked] = leave_one_out(

@@ -1,4 +1,4 @@
-"""What every evaluator of a principal subbundle needs to know beside the cloud, and the bandwidth at a point.
+"""What every evaluator of a principal subbundle reads beside the cloud, and the bandwidth at a point.
 
 The bandwidth is one number, or a smooth positive function of the point known at landmarks. With landmarks l_j, values
 L_j = log a_j there, and v_j(p) ∝ exp(−|p − l_j|²/(2h²)), Σ v_j = 1,
@@ -134,7 +134,7 @@ def mass_verdict(log_mass, log_floor):
 
 @kernel
 def gap_verdict(values, rank, min_gap):
-    """GAP_CLOSED where λ_k − λ_{k+1} is too small to say which directions the subspace holds."""
+    """GAP_CLOSED where λ_k − λ_{k+1} is too small to determine the subspace."""
     gap = values[rank - 1] - values[rank]
     return _OK if gap > min_gap * values[rank - 1] and gap > SINGULAR * values[0] else _GAP_CLOSED
 

@@ -48,7 +48,7 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
         level = level if plan.noise is None else np.full_like(area, plan.noise**2)
         below = narrowed(level, windows)
         slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
-    # The mean has the variance 1/n_eff; what a quadric adds to it comes with the part of its correction that is made.
+    # The mean has the variance 1/n_eff; what a quadric adds comes with the fraction of its correction that is made.
     plain = 1.0 / effective
     gain = (plain + columns[of.KEPT] ** 2 * (columns[of.HEIGHT] - plain)) / slopes[0] ** 2
     position, bias = below[0] * gain, columns[of.LOST] / slopes[0] ** 2
@@ -73,8 +73,8 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
 
 
 def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Variance per normal direction about the quadric in each window [3, n], by what its noise lets it count, and where
-    it does.
+    """Variance per normal direction about the quadric in each window [3, n], the factor its noise allows, and where
+    it counts.
 
     A shape that no quadric follows adds to the residuals, and less so in narrower windows. Their estimates are the
     noisier ones, so they only count where they are lower by more than their standard error.
@@ -157,7 +157,7 @@ def _biweight(codimension: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 def cut_noise(variance: FloatArray, cuts: FloatArray, codimension: int) -> tuple[FloatArray, FloatArray]:
     """σ² of noise that a biweight of ``cuts`` sees with ``variance`` per direction, and the slope there.
 
-    Noise wider than the cut cannot be told: it counts as wide as the cut.
+    Noise wider than the cut cannot be estimated: it counts as wide as the cut.
     """
     s, seen, slope = _biweight(codimension)
     inside = s <= 1.0

@@ -1,4 +1,4 @@
-"""The parts of a step onto the ridge at one point: plain and corrected, Newton's division, and what the fit says.
+"""A step onto the ridge at one point: plain and corrected, Newton's division, and the second form of the fit.
 
 ``basis`` [d, d] holds the eigenvectors of the local second moment as columns, the bundle first; ``fit`` [q, d − k] the
 coefficients of the quadric in bandwidths, see `regression`.
@@ -37,9 +37,9 @@ def far(shift, bandwidth):
 
 @kernel
 def beside(shift, step, bandwidth):
-    """Whether the way to the local mean lies in the bundle; ``step`` is the part of ``shift`` across it.
+    """Whether the way to the local mean lies in the bundle; ``step`` is the component of ``shift`` across it.
 
-    So it is at a point off the cloud that has a weight of its own. Short shifts say nothing.
+    So it is at a point off the cloud that has a weight of its own. Short shifts are not evidence.
     """
     total, across = 0.0, 0.0
     for i in range(shift.size):
@@ -60,11 +60,11 @@ def bend_variance(rank, effective):
 
 @kernel
 def kept_part(squared, variance, rank, codimension, effective, bandwidth):
-    """Part of a correction of length² ``squared`` to keep, when its noise has ``variance`` along each normal direction.
+    """Fraction to keep of a correction of length² ``squared``, whose noise has ``variance`` along a normal direction.
 
     In three or more normal directions shrinking it as Stein's estimator of a mean does lowers the expected error,
     whatever the curvature: in many, the noise of the correction is longer than the correction. Between as many
-    effective neighbours as the quadric has coefficients, which say nothing, and twice as many, it is phased in.
+    effective neighbours as the quadric has coefficients, which determine nothing, and twice as many, it is phased in.
     """
     size = n_features(rank)
     known = max(min((effective - size) / size, 1.0), 0.0)
@@ -78,7 +78,7 @@ def kept_part(squared, variance, rank, codimension, effective, bandwidth):
 def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, bend):
     """Write the way from the plain ``step`` to the height of the quadric into ``bend``.
 
-    ``variance`` is that of the neighbours about the quadric. Returns which part of the way to go, and the square of
+    ``variance`` is that of the neighbours about the quadric. Returns which fraction of the way to go, and the square of
     what of it is no noise.
     """
     dim = step.size
@@ -173,7 +173,7 @@ def tilt(fit, basis, rank):
 
 @kernel
 def press(basis, rank, forms):
-    """Take the tangential part out of the rows of ``forms``."""
+    """Take the tangential component out of the rows of ``forms``."""
     for pair in range(forms.shape[0]):
         for a in range(rank):
             along = 0.0

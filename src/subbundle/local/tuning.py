@@ -53,10 +53,10 @@ ASTRAY = 0.4
 
 # Neighbours of a fit, per coefficient.
 PER_COEFFICIENT = 2
-# Penalties on quadratic features of size one: none to speak of, three between, and the plane.
+# Penalties on quadratic features of size one: next to none, three between, and the plane.
 PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
-# Neighbours of a fit up to which every node is asked for its penalty (rank 10). Beyond, fits take their third power in
-# time, and fewer nodes are asked; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
+# Neighbours of a fit up to which the penalty is chosen at every node (rank 10). Beyond, fits take their third power in
+# time, and it is chosen at fewer; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
 # more neighbours each than tables have, and the plane remains.
 LARGE_FIT = 132
 # Distance at which the weight 1 − (d/r)² of neighbours ends, over that of the outermost, which keeps a little.

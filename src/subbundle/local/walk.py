@@ -1,9 +1,9 @@
 """The local model in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code: look, fit, step.
 
-A step of order 1 is the normal part of the mean shift; one of order 2 goes to the height c of the quadric that fits the
-neighbours (see `regression`). Both shrink an offset along a normal direction e_j by about 1 − λ_j/a_n² (exactly for
-Gaussian weights, where a_n = a and the derivative of m is Cov/a²; `kernels.normal_area` has a_n for the others), so
-dividing by that makes the step one of Newton's. Where steps end is the ridge.
+A step of order 1 is the normal component of the mean shift; one of order 2 goes to the height c of the quadric that
+fits the neighbours (see `regression`). Both shrink an offset along a normal direction e_j by about 1 − λ_j/a_n²
+(exactly for Gaussian weights, where a_n = a and the derivative of m is Cov/a²; `kernels.normal_area` has a_n for the
+others), so dividing by that makes the step one of Newton's. Where steps end is the ridge.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def walk_rows(
         `Plan.with_errors`.
     ladder : [m], or None for none
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
-        mean, takes a plain step at each of them first, from the smallest at which it is not alone.
+        mean, takes a plain step at each of them first, from the smallest at which it has neighbours.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
         Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.

@@ -147,7 +147,7 @@ def _bell(t):
 
 @kernel
 def holds(p, frame, start, first, room):
-    """Whether what was gathered around ``start`` serves at ``p``: no tilt to speak of, and heights left to rise to."""
+    """Whether what was gathered around ``start`` serves at ``p``: hardly any tilt, and heights left to rise to."""
     away, cosine = 0.0, 0.0
     for i in range(3):
         away += (p[i] - start[i]) ** 2
