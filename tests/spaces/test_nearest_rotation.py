@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subbundle.spaces._nearest_rotation import nearest_rotations
-from subbundle.spaces.linalg import nearest_rotation
+from subbundle.spaces.linalg import nearest_rotation, nearest_rotations
 
 
 def test_rotations_and_gaps_are_those_of_the_singular_values():

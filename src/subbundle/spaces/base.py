@@ -61,7 +61,7 @@ class Space(Protocol):
         """Metric h_x(a, b) of two tangent vectors, ``[...]``."""
 
     def parallel_transport(self, tangent_vec: FloatArray, base_point: FloatArray, end_point: FloatArray) -> FloatArray:
-        """Carry a vector along the shortest geodesic from ``base_point`` to ``end_point``; NaN at the cut locus."""
+        """Transport a vector along the shortest geodesic from ``base_point`` to ``end_point``; NaN at the cut locus."""
 
     def to_tangent(self, vector: FloatArray, base_point: FloatArray) -> FloatArray:
         """Project an ambient vector on the tangent space at ``base_point``."""
@@ -99,7 +99,7 @@ class Space(Protocol):
 
 
 class BaseSpace(ABC):
-    """What built-in spaces share: reading arrays, membership, no orbits. A new space may start from it or not."""
+    """What built-in spaces share: reading arrays, membership, the ambient metric, no orbits. New ones may start here."""
 
     dim: int
     shape: tuple[int, ...]
@@ -146,6 +146,16 @@ class BaseSpace(ABC):
                 f"are meant, write {name} = space.projection({name})."
             )
         return array
+
+    def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
+        """See `Space.inner_product`; the sum of the products of the entries, where the metric is the ambient one."""
+        a, b = self.coerce(tangent_vec_a, "tangent_vec_a"), self.coerce(tangent_vec_b, "tangent_vec_b")
+        a, batch = self.expand(a, self.coerce(base_point, "base_point")), self.batch(b)
+        return dot(a.reshape(*self.batch(a), self.ambient_dim), b.reshape(*batch, self.ambient_dim))
+
+    def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
+        """See `Space.flat`; the vector itself, where the metric is the ambient one."""
+        return self.expand(self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point"))
 
     def vertical_basis(self, base_point: FloatArray) -> FloatArray:
         """See `Space.vertical_basis`; empty, because points are not orbits."""

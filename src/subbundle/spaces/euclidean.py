@@ -47,11 +47,6 @@ class Euclidean(VectorSpace):
         difference = self.coerce(point_b, "point_b") - self.coerce(point_a, "point_a")
         return np.sqrt(dot(difference, difference))
 
-    def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
-        """a·b."""
-        a, b = self.coerce(tangent_vec_a, "tangent_vec_a"), self.coerce(tangent_vec_b, "tangent_vec_b")
-        return dot(self.expand(a, self.coerce(base_point, "base_point")), b)
-
     def parallel_transport(self, tangent_vec: FloatArray, base_point: FloatArray, end_point: FloatArray) -> FloatArray:
         """The vector itself."""
         x, y = self.coerce(base_point, "base_point"), self.coerce(end_point, "end_point")
@@ -73,10 +68,6 @@ class Euclidean(VectorSpace):
         """The unit vectors."""
         batch = self.batch(self.coerce(base_point, "base_point"))
         return np.broadcast_to(np.eye(self.dim), (*batch, self.dim, self.dim)).copy()
-
-    def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
-        """The vector itself."""
-        return self.expand(self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point"))
 
     def random_point(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
         """Standard normal points."""

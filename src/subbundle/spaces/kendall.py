@@ -102,11 +102,6 @@ class Kendall(BaseSpace):
         aligned = y @ _best_rotation(y, x)[0]
         return self._sphere.dist(self._flatten(x), self._flatten(aligned))
 
-    def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
-        """tr(aᵀb), for horizontal vectors."""
-        a, b = self.coerce(tangent_vec_a, "tangent_vec_a"), self.coerce(tangent_vec_b, "tangent_vec_b")
-        return frobenius(self.expand(a, self.coerce(base_point, "base_point")), b)
-
     def parallel_transport(self, tangent_vec: FloatArray, base_point: FloatArray, end_point: FloatArray) -> FloatArray:
         """Transport to the aligned end point (closed form for planar shapes), then turn back to ``end_point``."""
         w, x = self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point")
@@ -143,10 +138,6 @@ class Kendall(BaseSpace):
         """Basis of the directions xA, A skew, along the orbit."""
         normal = 1 + self.landmark_dim * (self.landmark_dim - 1) // 2
         return self._orthonormal(base_point)[..., 1:normal, :, :].copy()
-
-    def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
-        """The vector itself: the metric is the ambient one."""
-        return self.expand(self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point"))
 
     def random_point(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
         """Uniform pre-shapes."""

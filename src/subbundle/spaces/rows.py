@@ -1,6 +1,6 @@
 """Between a space and the flat rows [batch, D] that flow and geodesics work with: checks, bases, retraction, gauge.
 
-Points off N (the stages of an integrator) are first carried onto it, so frame and field are constant along the normals.
+Points off N (the stages of an integrator) are first moved onto it, so frame and field are constant along the normals.
 For the force to be the gradient of H in R^D, the way back must be orthogonal to N in the Euclidean sense, to first
 order. `Space.projection` need not be (hyperbolic space keeps the space part); one step along N corrects it:
 
@@ -61,7 +61,7 @@ def check_space(space: Any) -> None:
 
 
 def as_observations(points: Any, space: Any) -> FloatArray:
-    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it, or an error in words."""
+    """Observations of a space, ``[N, *shape]`` or ``[N, D]``, as flat rows [N, D] on it."""
     check_space(space)
     array = one_array(points, "points", space.shape)
     axes = 1 + len(space.shape)
@@ -105,7 +105,7 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
     gram = 0.5 * (gram + np.swapaxes(gram, 1, 2))
     # Nor must one where rounding has left the metric no smallest eigenvalue.
     values = np.linalg.eigvalsh(gram)
-    good &= values[:, 0] > 1e-14 * values[:, -1]
+    good &= values[:, 0] > ROUNDING * values[:, -1]
     gram[~good] = np.eye(space.dim)
     factor = np.linalg.cholesky(gram)
     vectors = np.einsum("bij,bjd->bid", np.linalg.inv(factor), basis)

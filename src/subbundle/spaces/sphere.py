@@ -71,11 +71,6 @@ class Sphere(VectorSpace):
         difference, total = y - x, y + x
         return np.asarray(2.0 * arctan2(np.sqrt(dot(difference, difference)), np.sqrt(dot(total, total))))
 
-    def inner_product(self, tangent_vec_a: FloatArray, tangent_vec_b: FloatArray, base_point: FloatArray) -> FloatArray:
-        """a·b."""
-        a, b = self.coerce(tangent_vec_a, "tangent_vec_a"), self.coerce(tangent_vec_b, "tangent_vec_b")
-        return dot(self.expand(a, self.coerce(base_point, "base_point")), b)
-
     def parallel_transport(self, tangent_vec: FloatArray, base_point: FloatArray, end_point: FloatArray) -> FloatArray:
         """Rotate in the plane of x and y: v − 2 (d·v)/|x + y|² (x + y), where d·v = y·v since v is tangent at x."""
         v, x = self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point")
@@ -109,10 +104,6 @@ class Sphere(VectorSpace):
     def tangent_basis(self, base_point: FloatArray) -> FloatArray:
         """The rows orthogonal to x of a Householder reflection."""
         return complement(self.coerce(base_point, "base_point"))
-
-    def flat(self, tangent_vec: FloatArray, base_point: FloatArray) -> FloatArray:
-        """The vector itself: the metric is the ambient one."""
-        return self.expand(self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point"))
 
     def random_point(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
         """Uniform points."""
