@@ -99,7 +99,7 @@ class Space(Protocol):
 
 
 class BaseSpace(ABC):
-    """What built-in spaces share: reading arrays, membership, the ambient metric, no orbits. New ones may start here."""
+    """What built-in spaces share: reading arrays, membership, the ambient metric, no orbits. New ones may use it."""
 
     dim: int
     shape: tuple[int, ...]

@@ -1,9 +1,9 @@
 """Any geomstats space with its metric, as a `Space`. geomstats is imported only when it is needed.
 
 It broadcasts one leading axis only, so the pairs of a larger batch are passed one base point at a time. What it lacks
-is built from what it has: an orthonormal tangent basis from `to_tangent`, the covector h_x v from `inner_product`, the cut
-locus from the round trip exp_x(log_x(y)), and parallel transport without a closed form from its pole ladder (exact in
-symmetric spaces, of second order in the rungs elsewhere).
+is built from what it has: an orthonormal tangent basis from `to_tangent`, the covector h_x v from `inner_product`, the
+cut locus from the round trip exp_x(log_x(y)), and parallel transport without a closed form from its pole ladder (exact
+in symmetric spaces, of second order in the rungs elsewhere).
 """
 
 from __future__ import annotations
