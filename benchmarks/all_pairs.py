@@ -15,7 +15,7 @@ from benchmarks._clouds import MAJOR, MINOR, torus_points
 from benchmarks._extras import require
 from benchmarks._report import Bar, Result, Table
 from subbundle._types import FloatArray
-from subbundle.geodesics._matrix import graph_distances
+from subbundle.geodesics.distance import graph_distances
 
 # Points with exact distances, of which the first are sources.
 COMPARED, SOURCES = 60, 8

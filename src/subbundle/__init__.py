@@ -31,7 +31,7 @@ _PUBLIC = {
     "connected_components": "subbundle.geodesics.connected_components",
     "diagnose": "subbundle.diagnostics.report",
     "distance": "subbundle.geodesics.distance",
-    "exp": "subbundle.geodesics.exp",
+    "exp": "subbundle.geodesics.geodesic",
     "geodesic": "subbundle.geodesics.geodesic",
     "geodesic_between": "subbundle.geodesics.between",
     "load": "subbundle.saving",
@@ -137,8 +137,8 @@ if TYPE_CHECKING:
     from subbundle.geodesics.connected_components import connected_parts as connected_parts
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
-    from subbundle.geodesics.exp import exp as exp
     from subbundle.geodesics.geodesic import Geodesics as Geodesics
+    from subbundle.geodesics.geodesic import exp as exp
     from subbundle.geodesics.geodesic import geodesic as geodesic
     from subbundle.geodesics.log import Log as Log
     from subbundle.geodesics.log import log as log

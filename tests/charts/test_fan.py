@@ -8,7 +8,7 @@ from subbundle.bundles.analytic import Constant, SphereTangent
 from subbundle.bundles.base import Field
 from subbundle.charts.fan import angular, interleave, jacobi_fields, trace
 from subbundle.charts.fan_domain import Ending, count_endings, domain_of, folds, shortcuts
-from subbundle.geodesics.directions import directions
+from subbundle.geodesics.start import directions
 
 POLE = np.array([0.0, 0.0, 1.0])
 TOL = 1e-8

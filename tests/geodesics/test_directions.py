@@ -6,7 +6,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import kstest
 
 from subbundle.geodesics import directions
-from subbundle.geodesics.directions import default_count
+from subbundle.geodesics.start import default_count
 
 
 def nearest_distance(points):

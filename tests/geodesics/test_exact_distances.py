@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import subbundle as sb
-from subbundle.geodesics._matrix import graph_distances
+from subbundle.geodesics.distance import graph_distances
 from subbundle.geodesics.straighten import jumps_between
 
 MAJOR, MINOR = 1.0, 0.4

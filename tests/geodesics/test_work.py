@@ -9,8 +9,7 @@ import subbundle as sb
 from subbundle.bundles import Constant, SphereTangent
 from subbundle.bundles.base import Subbundle
 from subbundle.flow.integrate import most_steps, shared_steps
-from subbundle.geodesics._bfgs import bfgs
-from subbundle.geodesics._levenberg import levenberg
+from subbundle.geodesics._minimise import bfgs, levenberg
 from subbundle.geodesics.shooting import Shots, shoot
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 

@@ -22,7 +22,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts.base import ChartList, InvertibleChart, Located, OnDomain
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
-from subbundle.geodesics.directions import directions
+from subbundle.geodesics.start import directions
 from subbundle.local.settings import ALL, COMMON, Cases
 
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")

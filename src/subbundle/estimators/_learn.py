@@ -24,7 +24,7 @@ from subbundle.charts.chart import Chart
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
 from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower, prepare
-from subbundle.geodesics.directions import default_count
+from subbundle.geodesics.start import default_count
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
 from subbundle.selection.components import all_components, first_components

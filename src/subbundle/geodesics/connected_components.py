@@ -22,10 +22,8 @@ from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
-from subbundle.geodesics.tuning import MOST_LANDMARKS
+from subbundle.geodesics.tuning import BOX_DIM, MOST_LANDMARKS
 
-# Largest ambient dimension in which boxes of the size of the bandwidth hold several observations each.
-_BOX_DIM = 4
 # Factor of the search radius in pictures of a manifold, which may enlarge distances where its curvature is positive;
 # additional candidates are discarded by their true distance.
 _WIDER = 1.6
@@ -108,7 +106,7 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
     reaches = 2.0 * float(ndtri(1.0 - 0.5 * np.clip(bundle.min_density, _FAINTEST, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
     points = bundle.rows
-    if around is FLAT and bundle.ambient_dim <= _BOX_DIM and not bundle.varies:
+    if around is FLAT and bundle.ambient_dim <= BOX_DIM and not bundle.varies:
         representatives = _box_means(points, bundle.bandwidth)
     else:
         representatives = bundle.landmarks(MOST_LANDMARKS)

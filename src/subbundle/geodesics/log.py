@@ -21,18 +21,12 @@ from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
 from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
-from subbundle.geodesics._bfgs import bfgs
-from subbundle.geodesics._levenberg import Search, levenberg
+from subbundle.geodesics._minimise import Search, bfgs, levenberg
 from subbundle.geodesics.geodesic import geodesic
 from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, aim, shoot
 from subbundle.geodesics.shortest import length_on_ridge, shortest_paths
 from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame, frame_at
-from subbundle.geodesics.tuning import COARSE_TOL
-
-# Residual, in length scales, above which a search has ended in a local minimum.
-_DOUBTFUL = 0.3
-# Fraction by which a geodesic may be longer than the shortest path; beyond, it is another geodesic than the shortest.
-_LONGER = 0.05
+from subbundle.geodesics.tuning import COARSE_TOL, DOUBTFUL, LONGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +161,8 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     along = problem.towards(paths.departures, np.where(known, paths.lengths, 0.0))
     found = problem.solve(np.where(known[:, None], along, problem.chords()))
     result = _record(problem, found)
-    missed = known & ~(result.residuals <= _DOUBTFUL * bundle.length_scale)
-    longest = (1.0 + _LONGER) * paths.lengths + _DOUBTFUL * problem.tol * bundle.length_scale
+    missed = known & ~(result.residuals <= DOUBTFUL * bundle.length_scale)
+    longest = (1.0 + LONGER) * paths.lengths + problem.tol * bundle.length_scale
     for row in np.flatnonzero(known & ~missed & (result.lengths > longest)):
         # A geodesic keeps its offset from the ridge, and at the outer side of a bend it is longer for that alone.
         times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)

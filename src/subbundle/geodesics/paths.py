@@ -19,25 +19,19 @@ from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
+from subbundle.cloud.cloud import BLOCK_DIM
 from subbundle.geodesics.straighten import arcs_between, jumps_between
-from subbundle.geodesics.tuning import MOST_LANDMARKS
+from subbundle.geodesics.tuning import (
+    DETOUR,
+    EDGE_SINE,
+    FEWEST_LANDMARKS,
+    LANDMARK_NEIGHBOURS,
+    MIDDLE,
+    MOST_LANDMARKS,
+    RIDGE_STEPS,
+)
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
-
-# Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
-_NEIGHBOURS = 40
-# Largest sine of the angle between an edge and the subspaces at its ends, unless it leads to one of the nearest: an arc
-# is known to fourth order.
-_TURNING = 0.5
-# Length scales within which there is only one geodesic.
-_ONE_WAY = 4.0
-# Steps of the landmarks towards the ridge, from their local means.
-_RIDGE_STEPS = 3
-# Dimension up to which these are compiled, and the fewest landmarks above it.
-_LOW, _FEWEST = 16, 400
-# Ways that are tried; how much longer than the shortest they may be in the graph; relative to its length, the width of
-# the middle, and how far apart there two ways count as different: further than half of that width.
-_WAYS, _HARDLY, _MIDDLE, _ELSEWHERE = 3, 1.1, 0.25, 0.15
 
 
 class PathGraph:
@@ -51,13 +45,13 @@ class PathGraph:
         size = 0.5 * float(bundle.bandwidth_at(points).min())
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
         # They also shrink bends, by different fractions on either side of a hole.
-        points = ridge_project(bundle, points, max_steps=_RIDGE_STEPS).points
+        points = ridge_project(bundle, points, max_steps=RIDGE_STEPS).points
         frame, pictures = bundle.frame(points), self.picture.enter(points)
         known, defined = all_finite(pictures), frame.status == Status.OK
         known &= defined if defined.any() else True
         self.points, pictures, self.frames = points[known], pictures[known], np.nan_to_num(frame.vectors[known])
         self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
-        self.neighbors = min(_NEIGHBOURS * bundle.rank, len(pictures) - 1)
+        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(pictures) - 1)
         self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
 
     def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
@@ -65,7 +59,7 @@ class PathGraph:
         frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
         few, near = min(self.neighbors, frame_size(rank)), nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
-        turning = edges.across > _TURNING
+        turning = edges.across > EDGE_SINE
         turning[:, :few] = False
         if self.flat:
             for row, ends in enumerate(near):
@@ -127,20 +121,19 @@ class PathGraph:
         best = float(total.min())
         if not np.isfinite(best):
             return []
-        if best <= _ONE_WAY * self.bundle.length_scale:
-            return [int(np.argmin(total))]
-        total = np.where(np.abs(near - far) <= _MIDDLE * best, total, np.inf)
+        total = np.where(np.abs(near - far) <= MIDDLE * best, total, np.inf)
+        elsewhere = 0.5 * MIDDLE * best + self.bundle.length_scale
         middles: list[int] = []
-        while len(middles) < _WAYS and total.min() <= _HARDLY * best:
+        while total.min() <= DETOUR * best:
             middles.append(int(np.argmin(total)))
             offsets = self.tree.data - self.tree.data[middles[-1]]
-            total[np.sqrt((offsets * offsets).sum(axis=1)) < _ELSEWHERE * best] = np.inf
+            total[np.sqrt((offsets * offsets).sum(axis=1)) < elsewhere] = np.inf
         return middles or [int(np.argmin(near + far))]
 
 
 def _count(dim: int) -> int:
-    """Landmarks of a graph: above `_LOW` dimensions one costs so much more, 30 ms in R^50, that fewer must do."""
-    return max(int(MOST_LANDMARKS * min(1.0, _LOW / dim) ** 2), _FEWEST)
+    """Landmarks of a graph: above 16 dimensions one costs so much more, 30 ms in R^50, that fewer must do."""
+    return max(int(MOST_LANDMARKS * min(1.0, BLOCK_DIM / dim) ** 2), FEWEST_LANDMARKS)
 
 
 def path_graph(bundle: LearnedSubbundle) -> PathGraph:

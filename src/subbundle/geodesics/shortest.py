@@ -54,14 +54,14 @@ def shortest_paths(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, tol: 
     found = Shortest(np.full(n, np.nan), [x[:0]] * n, *np.full((2, n, bundle.ambient_dim), np.nan))
     if n == 0:
         return found
-    feet, known = feet_on_ridge(bundle, np.concatenate([x, y]))
+    projections, known = on_ridge(bundle, np.concatenate([x, y]))
     known = known[:n] & known[n:]
     apart = ~joined(bundle, x, y)
     found.lengths[apart] = np.inf
     rows = np.flatnonzero(known & ~apart)
     for start in range(0, len(rows), _TOGETHER):
         some = rows[start : start + _TOGETHER]
-        _fill(bundle, (x[some], feet[:n][some]), (y[some], feet[n:][some]), some, tol, found)
+        _fill(bundle, (x[some], projections[:n][some]), (y[some], projections[n:][some]), some, tol, found)
     return found
 
 
@@ -95,29 +95,33 @@ def _fill(
         found.nodes[row] = curve[::-1] if back else curve
 
 
-def feet_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
+def on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Projections [n, dim] of ``points`` to the ridge, and whether these are near the data.
 
     Where the ridge takes a point of the support not, its nearest landmark serves.
     """
-    known, feet = all_finite(points), points.copy()
+    known, projections = all_finite(points), points.copy()
     placed = known.copy()
     if bundle.rank < surrounding_dim(bundle):
         ridge = ridge_project(bundle, points)
         placed &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-        feet[placed] = ridge.points[placed]
-    placed &= bundle.frame(feet).status == Status.OK
+        projections[placed] = ridge.points[placed]
+    placed &= bundle.frame(projections).status == Status.OK
     rest = np.flatnonzero(known & ~placed)
     if rest.size:
         known[rest] = connected_components(bundle).label(points[rest]) >= 0
-        feet[rest] = path_graph(bundle).nearest(points[rest])
-    return feet, known
+        projections[rest] = path_graph(bundle).nearest(points[rest])
+    return projections, known
 
 
 def length_on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> float:
     """Length of the projection to the ridge of a curve ``points`` [m, dim]; infinite where it has none."""
-    feet, known = feet_on_ridge(bundle, points)
-    return float(surroundings_of(bundle).distance(feet[:-1], feet[1:]).sum()) if known.all() else float("inf")
+    projections, known = on_ridge(bundle, points)
+    return (
+        float(surroundings_of(bundle).distance(projections[:-1], projections[1:]).sum())
+        if known.all()
+        else float("inf")
+    )
 
 
 def joined(bundle: LearnedSubbundle, x: FloatArray, y: FloatArray, *, every: bool = False) -> BoolArray:

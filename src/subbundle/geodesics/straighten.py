@@ -23,19 +23,11 @@ from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
+from subbundle.geodesics.tuning import RIDGE_STEPS, SHEET_SINE
 from subbundle.graph.tuning import ACROSS
 
-# Distance between nodes in length scales, on which the subspaces turn by less than a radian: half of it changes
-# distances on a noisy torus by 0.02 %.
-_SPACING = 1.0
 # Steps after which a curve is taken as it is: near conjugate points they shrink slowly, but lengths hardly change.
 _MOST_STEPS = 30
-# Steps of the ridge after each of these; they continue in the next.
-_RIDGE_STEPS = 3
-# Largest sine for which an arc is made.
-_STEEPEST = 0.95
-# Up to this an edge is none between sheets (`jumps_between`): noise in the subspaces makes as much.
-_JUMP = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +59,7 @@ def straighten(bundle: Subbundle, curves: list[FloatArray], tol: float) -> Curve
     A curve's result does not depend on the others.
     """
     around = surroundings_of(bundle)
-    nodes = [_even(around, curve, _SPACING * bundle.length_scale) for curve in curves]
+    nodes = [_even(around, curve, bundle.length_scale) for curve in curves]
     found = Curves(nodes, np.zeros(len(nodes)), *np.zeros((2, len(nodes), bundle.ambient_dim)))
     sizes = np.array([len(curve) for curve in nodes], np.int64)
     for size in np.unique(sizes):
@@ -147,7 +139,7 @@ def _step(bundle: Subbundle, nodes: FloatArray, vectors: FloatArray, duals: Floa
     tried = around.move(inner, (vectors[:, 1:-1] * moves[:, :, None, :]).sum(axis=3).reshape(-1, dim))
     kept = all_finite(tried)
     if bundle.rank < surrounding_dim(bundle):
-        ridge = ridge_project(bundle, np.where(kept[:, None], tried, inner), max_steps=_RIDGE_STEPS, continuation=None)
+        ridge = ridge_project(bundle, np.where(kept[:, None], tried, inner), max_steps=RIDGE_STEPS, continuation=None)
         kept &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
         tried = ridge.points
     result = nodes.copy()
@@ -215,7 +207,7 @@ def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
     """
     squared = np.maximum(chords * chords, 1e-300)
     slant = 1.0 - np.minimum(0.5 * (here + there) / squared, 1.0)
-    sines = np.minimum(np.sqrt(slant), _STEEPEST)
+    sines = np.sqrt(slant)
     angles = arctan2(sines, np.sqrt(1.0 - sines * sines))
     return np.asarray(np.where(sines > 1e-6, chords * angles / np.maximum(sines, 1e-300), chords))
 
@@ -240,7 +232,7 @@ def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: Fl
 
     The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
     are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. Half-way between the two
-    is the limit; below `_JUMP` noise in the subspaces would decide.
+    is the limit; below `SHEET_SINE` noise in the subspaces would decide.
     """
     edges = ends - x
     here = (edges[:, :, None] * frame).sum(axis=1)
@@ -250,7 +242,7 @@ def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: Fl
     jump = np.sqrt((left * left).sum(axis=1) / squared)
     inside = 0.5 * ((here * here).sum(axis=1) + (there * there).sum(axis=1)) / squared
     sine = np.sqrt(np.maximum(1.0 - inside, 0.0))
-    return np.asarray((jump > _JUMP) & (jump > 0.5 * sine * (1.0 + sine)))
+    return np.asarray((jump > SHEET_SINE) & (jump > 0.5 * sine * (1.0 + sine)))
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -22,9 +22,8 @@ from subbundle._types import FloatArray, IntArray, StatusArray
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import Subbundle
 from subbundle.flow.integrate import shared_steps
-from subbundle.geodesics.directions import default_count, directions
 from subbundle.geodesics.geodesic import Geodesics, geodesic
-from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
+from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 from subbundle.geodesics.tuning import COARSE_TOL
 
 if TYPE_CHECKING:

@@ -1,12 +1,51 @@
-"""Numbers that several files of geodesics share, each with what it scales and why."""
+"""Every tuned number of geodesics, with what it scales and why. Checked by benchmarks/all_pairs and noisy_distances."""
 
 from __future__ import annotations
 
-# Landmarks that represent a cloud in graphs: half a bandwidth apart on a surface of 30 × 30 bandwidths.
+# The graph of landmarks (paths.py) -------------------------------------------------------------------------------
+
+# Landmarks that represent a cloud: half a bandwidth apart on a surface of 30 × 30 bandwidths.
 MOST_LANDMARKS = 4000
+# Fewest of them in many dimensions, where one takes 30 ms (R^50).
+FEWEST_LANDMARKS = 400
+# Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
+LANDMARK_NEIGHBOURS = 40
+# Largest sine of the angle between a long edge and the subspaces at its ends: an arc is known to fourth order.
+EDGE_SINE = 0.5
+# Up to this sine an edge is none between sheets (`jumps_between`): noise in the subspaces makes as much.
+SHEET_SINE = 0.3
+# How much longer than the shortest a way through the graph may be to be straightened as well: zigzags differ.
+DETOUR = 1.1
+# Width of the middle between two points, relative to their distance: ways that cross it more than half of that apart
+# are different ones.
+MIDDLE = 0.25
+# Steps onto the ridge of landmarks, and of nodes after each step of a curve; the latter continue in the next.
+RIDGE_STEPS = 3
+# Entries of a matrix up to which each has a path of its own, 3 ms.
+SINGLE_PATHS = 2500
+
+# Connected components --------------------------------------------------------------------------------------------
+
+# Largest ambient dimension in which boxes of the size of the bandwidth hold several observations each.
+BOX_DIM = 4
+
+# Searches (log.py, _minimise.py) ---------------------------------------------------------------------------------
+
 # Tolerance of geodesics, relative to the bandwidth, where noise and curvature leave more undecided: a sampled
 # submanifold, and a search that is still under way. It costs half the evaluations of the default.
 COARSE_TOL = 1e-4
+# Longest step relative to the current |v|: exp is far from linear beyond it.
+TRUST = 0.5
+# Residual, in length scales, above which a search has ended in a local minimum.
+DOUBTFUL = 0.3
+# Fraction by which a geodesic may be longer than the shortest path; beyond, it is another geodesic than the shortest.
+LONGER = 0.05
 # Nodes of a fan, the nearest to a target, from which the search for it may start. One may lie on another
 # sheet, beside a fold or a cut.
 START_NODES = 6
+
+# Fans (start.py) -------------------------------------------------------------------------------------------------
+
+# Directions for k = 2; each further dimension doubles them, as long as they are fewer than 64 for each of the
+# k (k + 1)/2 coefficients of a quadratic function of them, which is from k = 6 on.
+ON_A_CIRCLE, PER_COEFFICIENT = 100, 64

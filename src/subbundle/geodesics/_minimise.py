@@ -1,4 +1,4 @@
-"""Levenberg–Marquardt for many small shooting problems at once, each with its own damping.
+"""Optimisers of shooting problems: Levenberg–Marquardt, many at once with a damping each, and the paper's BFGS.
 
 Minimises |exp(B v) − y|² + w |v_k|²/2 over v, where v_k are the coordinates that determine the speed (so |v_k|²/2 = H)
 and w is the penalty weight. A step solves
@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.geodesics.shooting import Shots
+from subbundle.geodesics.tuning import TRUST
 
-# Longest step relative to the current |v| and to the length scale: exp is far from linear beyond it.
-_TRUST = 0.5
 # Damping above which steps are too short to help, and the search ends.
 _MOST_DAMPING = 1e8
 # Relative decrease of the objective below which a search has converged.
@@ -146,6 +146,61 @@ def _step(
     normal[:, index, index] += weight + damping[:, None] * np.maximum(diagonal, floor) + 1e-14 * floor
     step = -np.linalg.solve(normal, gradient[:, :, None])[:, :, 0]
     size = np.sqrt(np.einsum("nm,nm->n", step, step))
-    bound = np.maximum(_TRUST * np.sqrt(np.einsum("nm,nm->n", unknowns, unknowns)), 2.0 * scale)
+    bound = np.maximum(TRUST * np.sqrt(np.einsum("nm,nm->n", unknowns, unknowns)), 2.0 * scale)
     limited: FloatArray = step * np.minimum(1.0, bound / np.maximum(size, 1e-300))[:, None]
     return limited
+
+
+def bfgs(
+    fire: Callable[[IntArray, FloatArray], Shots],
+    start: FloatArray,
+    *,
+    speeds: int,
+    penalty: float,
+    scale: float,
+    tol: float,
+    max_iterations: int,
+    most: IntArray,
+) -> Search:
+    """Minimise |exp(B v) − y|² + w |v_k|²/2 by SciPy's BFGS; arguments and result as in `levenberg`.
+
+    Where a geodesic ends early the objective is a large constant, which the line search steps back from.
+    """
+    n, m = start.shape
+    unknowns, residuals, status = start.copy(), np.full(n, np.inf), np.zeros(n, np.int8)
+    dim = fire(np.arange(0), start[:0]).ends.shape[1]
+    ends, iterations = np.full((n, dim), np.nan), np.zeros(n, np.int64)
+    all_spent, weight = np.zeros(n, np.int64), np.zeros(m)
+    weight[:speeds] = 0.5 * penalty
+    for row in range(n):
+        index = np.array([row])
+        wall = 4.0 * (float(np.sum(start[row] ** 2)) + scale**2)
+
+        spent = [0]
+
+        def value_and_slope(
+            v: FloatArray, index: IntArray = index, wall: float = wall, spent: list[int] = spent
+        ) -> tuple[float, FloatArray]:
+            if spent[0] > most[index[0]]:
+                return wall, np.zeros_like(v)
+            shots = fire(index, v[None])
+            spent[0] += int(shots.evaluations[0])
+            if shots.status[0] != Status.OK:
+                return wall, np.zeros_like(v)
+            miss = shots.misses[0]
+            return float(miss @ miss + weight @ v**2), 2.0 * (shots.jacobians[0].T @ miss + weight * v)
+
+        result = minimize(
+            value_and_slope, start[row], jac=True, method="BFGS",
+            options={"maxiter": max_iterations, "gtol": max(tol, 1e-7) * scale},
+        )  # fmt: skip
+        shots = fire(index, result.x[None])
+        unknowns[row], iterations[row], status[row] = result.x, result.nfev, shots.status[0]
+        if shots.status[0] == Status.OK:
+            ends[row] = shots.ends[0]
+            residuals[row] = float(np.linalg.norm(shots.misses[0]))
+            # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
+            at_rest = result.status in (0, 2) and spent[0] <= most[row]
+            status[row] = Status.OK if at_rest else Status.NOT_CONVERGED
+        all_spent[row] = spent[0]
+    return Search(unknowns, ends, residuals, iterations, status, all_spent)
