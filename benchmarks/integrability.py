@@ -9,8 +9,8 @@ from benchmarks._report import Bar, Result, Table
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.diagnostics.integrability import Twist, cloud_twist
-from subbundle.diagnostics.messages import NOT_A_SURFACE
-from subbundle.selection.gap import mean_gaps
+from subbundle.diagnostics.tuning import NOT_A_SURFACE
+from subbundle.selection.ladder import mean_gaps
 
 
 def run() -> Result:

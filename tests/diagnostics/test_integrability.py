@@ -4,10 +4,9 @@ import pytest
 from subbundle import PrincipalSubbundle, datasets, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics import non_integrability, twist
-from subbundle.diagnostics._planes import fit_turns
-from subbundle.diagnostics.integrability import cloud_twist
-from subbundle.diagnostics.messages import NOT_A_SURFACE
-from subbundle.selection.gap import mean_gaps
+from subbundle.diagnostics.integrability import cloud_twist, fit_turns
+from subbundle.diagnostics.tuning import NOT_A_SURFACE
+from subbundle.selection.ladder import mean_gaps
 
 
 def horizontal_discs(count, each, radius, c, seed=0):

@@ -21,7 +21,7 @@ def words(report):
 def test_a_clean_surface_raises_no_warning(torus):
     assert torus.warnings == ()
     assert (torus.rank, torus.n_connected_components, torus.dim, torus.n_points) == (2, 1, 3, 1000)
-    # Taken at 0.6 bandwidths, a third of the radius of the tube: bends of higher order add some per cent.
+    # An observation attracts the ridge: distances to it are smaller by some per cent.
     assert torus.noise == pytest.approx(0.03, rel=0.15)
     assert torus.outliers < 0.01
     assert torus.duplicates == 0.0

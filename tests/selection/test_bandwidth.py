@@ -6,8 +6,8 @@ from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.geodesics import geodesic
 from subbundle.selection import choose_bandwidth
-from subbundle.selection._ladder import flatness
 from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.ladder import flatness
 
 
 def error_at(data, bandwidth):

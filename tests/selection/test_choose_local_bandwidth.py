@@ -6,7 +6,7 @@ import pytest
 from subbundle import LocalBandwidth, PrincipalSubbundle, SubbundleWarning, datasets, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.selection import choose_bandwidth, choose_local_bandwidth
-from subbundle.selection._fields import field_of, gain, pilot
+from subbundle.selection.local_bandwidth import field_of, gain, pilot
 
 
 def cone(n, noise=0.01, seed=0):
@@ -98,7 +98,8 @@ class TestTheGain:
         # At its own optimum each has risk 1; at the common one, their geometric mean 4, both have exp(log² 2).
         expected = np.exp(-0.5 * np.log(2.0) ** 2)
         # Linear in logs between rungs of a parabola: off by (log 2^¼)²/4 of the curvature.
-        assert gain(factors, risks, np.ones(2), np.array([2.0, 8.0])) == pytest.approx(expected, rel=0.01)
+        found = gain(factors, risks, np.ones(2), np.array([2.0, 8.0]), below=-2, above=8)
+        assert found == pytest.approx(expected, rel=0.01)
 
 
 class TestThePilot:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from subbundle.cloud import Cloud
-from subbundle.selection._ladder import n_queries, parts
-from subbundle.selection._risk import compare
-from subbundle.selection._statistics import Estimate, Statistic, points_product
+from subbundle.selection._risk import Estimate, Statistic, compare, points_product
+from subbundle.selection.ladder import n_queries, parts
+from subbundle.selection.tuning import PLACES
 
 QUERIES = 4000
 
@@ -85,6 +85,9 @@ def test_the_work_of_a_risk_is_bounded_whatever_the_rank(rank):
     assert np.ptp(queries[:, 0]) > 1.0
 
 
-def test_low_ranks_are_asked_at_as_many_places_as_before():
-    for rank, dim, asked in ((1, 2, 400), (2, 3, 400), (5, 6, 400), (2, 50, 64)):
-        assert n_queries(Cloud(np.random.default_rng(0).standard_normal((1000, dim))), rank) == asked
+def test_queries_of_more_normal_directions_are_fewer():
+    for rank, dim in ((1, 2), (2, 3), (5, 6)):
+        assert n_queries(Cloud(np.random.default_rng(0).standard_normal((1000, dim))), rank) == PLACES
+    # 48 values at once, but of one place: between as many queries and √48 times fewer.
+    queries = n_queries(Cloud(np.random.default_rng(0).standard_normal((1000, 50))), 2)
+    assert PLACES / np.sqrt(48) < queries < PLACES

@@ -1,21 +1,26 @@
-"""Is there a submanifold at all? The part of the brackets of the bundle's fields that leaves the bundle.
+"""Is there a submanifold at all? The component of the brackets of the bundle's fields that leaves the bundle.
 
 A bundle is tangent to submanifolds, one through every point, if and only if the bracket of any two of its fields lies
-in it again (Frobenius). With an orthonormal frame e_1..e_k at p, its normal part is
+in it again (Frobenius). With an orthonormal frame e_1..e_k at p, its normal component is
 
     B[a, b] = (I − P)[e_a, e_b] = C[a, b] − C[b, a],        C[a, b] = (I − P) DP[e_a] e_b,
 
 whatever the fields are elsewhere: C is the second fundamental form where there is a submanifold, which is symmetric.
 From data B comes with errors of any direction, and the mean of its square would only measure these. So C is taken from
-linear fits to the subspaces around many places (`_planes`), out to a radius R, and places are compared in pairs that
-share no data: with O = FᵀG between the mean subspaces F, G at p and q,
+linear fits to the subspaces around many places, out to a radius R: with P_i their projectors and f_1..f_k the leading
+eigenvectors of Σ w_i P_i, weighted least squares over the tangential offsets u_i = fᵀ(x_i − p) gives
+
+    (I − P̄) P_i f_b ≈ g_b + Σ_a C[a, b] u_ia,        w = (1 − |x_i − p|²/R²) · gap²,
+
+subspaces at more than 45° to the mean left out, mostly those of points between two pieces. Places are compared in pairs
+that share no data: with O = FᵀG between the mean subspaces F, G at p and q,
 
     ⟨B_p, B_q⟩ = Σ_{a<b} Σ_{c,e} O[a,c] O[b,e] B_p[a,b] · B_q[c,e],        J² = (R/2)² mean over 2R < |p − q| < 5R.
 
 Errors have no sign that lasts from place to place and cancel; so do the tilts of fragments at random heights, parallel
 or along one bent surface. J is the angle by which the subspaces fail to close up over R/2 each way: nil for surfaces,
-R|c|/2 for the planes of the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from leaving out one of
-sixteen blocks of space at a time, is taken off J².
+R|c|/2 for the planes of the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from a jackknife over
+blocks of space, is subtracted from J².
 
 Planes show only at scales where the pieces of curves or sheets that the cloud is made of are wider than it is thick, so
 the bundle should be narrow: that of the largest average gap does well.
@@ -28,30 +33,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._numbers import NOTICEABLE
+from subbundle._numbers import NOTICEABLE, SINGULAR
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.diagnostics._planes import Turns, fit_turns
+from subbundle.diagnostics.tuning import LOOKED_AT, MEMBERS, TOGETHER
 from subbundle.selection.components import components_above_noise
-from subbundle.selection.gap import mean_gaps
+from subbundle.selection.ladder import mean_gaps
+from subbundle.selection.tuning import CLIP, FAINT_GAP, PLACES
 
-# Points within R of a place, or the part of all that small samples can give; R is at least so many bandwidths.
-_MEMBERS, _MOST_OF_ALL, _BANDWIDTHS = 80, 0.125, 1.5
-# Places at which brackets are taken, pairs of them that are compared at least and at most, and blocks of space that are
-# left out in turn for the standard error; products beyond a quantile are those of single bad fits.
-_PLACES, _LEAST_PAIRS, _MOST_PAIRS, _BLOCKS, _CLIP = 300, 50, 20_000, 16, 0.98
-# Pairs share no data beyond 2R, and are of one neighbourhood up to 5R.
-_APART, _TOGETHER = 2.0, 5.0
-# Observations of a cloud that are looked at, and dimensions up to which it is taken as it is.
-_SAMPLE, _FEW_DIMENSIONS = 2000, 4
-# Scales that are looked at: gaps of clouds with a shape have one or two peaks.
-_PEAKS = 3
-# Mean gap that the subspaces of pure noise have (0.1 to 0.3): where it is no larger they do not turn, they are random.
-_FAINT = 0.3
-# Steps onto the ridge: most points take three, and those of a cloud without one do not arrive in twenty either.
-_STEPS = 6
+# Pairs of places that are compared at most, for the time that they take.
+_MOST_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +79,24 @@ def cloud_twist(cloud: Cloud, rank: int, ladder: FloatArray, gaps: FloatArray, n
     """The `twist` of a cloud where its subspaces are most distinct: at the peaks of the mean ``gaps`` [m] over the
     ``ladder`` [m], the largest of them.
 
-    Above four dimensions in the components above the noise, where both are found again.
+    It is taken in the components above the noise; where that leaves some out, both are found again there.
     """
-    if cloud.dim > _FEW_DIMENSIONS:
-        observations = cloud.at(np.arange(cloud.n_points))
-        components = components_above_noise(observations, at_least=rank + 1)
-        if components.axes.shape[1] < cloud.dim:
-            cloud = Cloud(components.enter(observations))
-            ladder, gaps = mean_gaps(cloud, rank, n_jobs)
+    observations = cloud.at(np.arange(cloud.n_points))
+    components = components_above_noise(observations, at_least=rank + 1)
+    if components.axes.shape[1] < cloud.dim:
+        cloud = Cloud(components.enter(observations))
+        ladder, gaps = mean_gaps(cloud, rank, n_jobs)
     found = [_at_scale(cloud, rank, float(ladder[rung]), n_jobs) for rung in _peaks(gaps)]
     known = [one for one in found if np.isfinite(one.angle)]
     return max(known, key=lambda one: one.angle) if known else _UNKNOWN
 
 
 def _peaks(gaps: FloatArray) -> IntArray:
-    """Rungs with a larger gap than both neighbours, the three most distinct; not those with half of the largest or
-    less, nor with no more than noise has."""
+    """Rungs with a larger gap than both neighbours, not with half of the largest or less, nor with a faint one."""
     filled = np.concatenate([[-np.inf], np.nan_to_num(gaps, nan=-np.inf), [-np.inf]])
     middle = filled[1:-1]
-    peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > max(0.5 * filled.max(), _FAINT))
-    found = np.flatnonzero(peaked)
-    return found[np.argsort(-middle[found], kind="stable")[:_PEAKS]]
+    peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > max(0.5 * filled.max(), FAINT_GAP))
+    return np.flatnonzero(peaked)
 
 
 def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> Twist:
@@ -114,7 +104,7 @@ def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> 
         bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
     except ValueError:
         return _UNKNOWN
-    ridge = ridge_project(bundle, cloud.at(cloud.sample(_SAMPLE)) + cloud.centre, max_steps=_STEPS)
+    ridge = ridge_project(bundle, cloud.at(cloud.sample(LOOKED_AT)) + cloud.centre)
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     return twist(bundle, ridge.points[arrived])
 
@@ -127,34 +117,31 @@ def twist(bundle: PrincipalSubbundle, points: FloatArray) -> Twist:
     leading = frame.eigenvalues[:, : bundle.rank]
     # A plane that hangs on one observation at the end of the window says nothing.
     here = (frame.status == Status.OK) & (leading[:, -1] > NOTICEABLE * leading[:, 0])
-    members = min(_MEMBERS, int(_MOST_OF_ALL * here.sum()))
-    if members <= 4 * (bundle.rank + 1):
-        return _UNKNOWN
     known = np.ascontiguousarray(points[here])
-    radius = float(np.median(cKDTree(known).query(known[::5], k=members)[0][:, -1]))
-    radius = max(radius, _BANDWIDTHS * bundle.bandwidth)
-    places = np.arange(0, len(known), max(len(known) // _PLACES, 1))
+    if len(known) <= MEMBERS:
+        return _UNKNOWN
+    radius = float(np.median(cKDTree(known).query(known[::5], k=MEMBERS)[0][:, -1]))
+    places = np.arange(0, len(known), max(len(known) // PLACES, 1))
     turns = fit_turns(known, frame.vectors[here], frame.gap[here], places, radius)
     return _compared(known[turns.places], turns, radius)
 
 
 def _compared(centres: FloatArray, turns: Turns, radius: float) -> Twist:
     """J² and its error from the ``turns`` at ``centres`` [m, d]."""
-    if len(centres) < _BLOCKS:
-        return _UNKNOWN
-    pairs = cKDTree(centres).query_pairs(_TOGETHER * radius, output_type="ndarray")
+    pairs = cKDTree(centres).query_pairs(TOGETHER * radius, output_type="ndarray") if len(centres) else np.empty((0, 2))
     pairs = pairs[np.lexsort(pairs.T)]
-    apart = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1) > _APART * radius
-    pairs = pairs[apart]
-    if len(pairs) < _LEAST_PAIRS:
+    # Windows of radius R share no data beyond 2R.
+    pairs = pairs[np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1) > 2.0 * radius]
+    if not len(pairs):
         return _UNKNOWN
     pairs = pairs[:: -(-len(pairs) // _MOST_PAIRS)]
     products = _products(turns, pairs) * (0.5 * radius) ** 2
-    bound = np.quantile(np.abs(products), _CLIP)
+    # Beyond a quantile they are those of single bad fits.
+    bound = np.quantile(np.abs(products), CLIP)
     products = products.clip(-bound, bound)
     squared = float(products.mean())
     blocks = _blocks(centres)
-    touched = [np.any(blocks[pairs] == block, axis=1) for block in range(_BLOCKS)]
+    touched = [np.any(blocks[pairs] == block, axis=1) for block in range(blocks.max() + 1)]
     without = np.array([products[~hit].mean() for hit in touched if not hit.all()])
     if len(without) < 2:
         return _UNKNOWN
@@ -166,15 +153,15 @@ def _products(turns: Turns, pairs: IntArray) -> FloatArray:
     """⟨B_p, B_q⟩ of every pair [p, 2]."""
     p, q = pairs[:, 0], pairs[:, 1]
     between = np.einsum("pda,pdc->pac", turns.frames[p], turns.frames[q])
-    carried = np.einsum("pac,pbe,pced->pabd", between, between, turns.brackets[q], optimize=True)
+    turned = np.einsum("pac,pbe,pced->pabd", between, between, turns.brackets[q], optimize=True)
     # Every pair a < b is met twice.
-    return np.asarray(0.5 * np.einsum("pabd,pabd->p", turns.brackets[p], carried))
+    return np.asarray(0.5 * np.einsum("pabd,pabd->p", turns.brackets[p], turned))
 
 
 def _blocks(centres: FloatArray) -> IntArray:
-    """Labels [m] of sixteen blocks, each the half of a larger one across its longest side."""
+    """Labels [m] of about √m blocks, a power of two, each the half of a larger one across its longest side."""
     groups = [np.arange(len(centres))]
-    while len(groups) < _BLOCKS:
+    while 4 * len(groups) ** 2 <= len(centres):
         halves = []
         for group in groups:
             side = int(np.argmax(np.ptp(centres[group], axis=0)))
@@ -185,3 +172,71 @@ def _blocks(centres: FloatArray) -> IntArray:
     for label, group in enumerate(groups):
         labels[group] = label
     return labels
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Fits at m places.
+
+    Attributes
+    ----------
+    places : [m]
+        Which points.
+    frames : [m, d, k]
+        Mean subspaces.
+    brackets : [m, k, k, d]
+        C[a, b] − C[b, a].
+    """
+
+    places: IntArray
+    frames: FloatArray
+    brackets: FloatArray
+
+
+def fit_turns(points: FloatArray, vectors: FloatArray, gaps: FloatArray, places: IntArray, radius: float) -> Turns:
+    """Fit the subspaces ``vectors`` [n, d, k] of ``points`` [n, d] around ``places`` [m]; those without a fit are left
+    out."""
+    near = cKDTree(points).query_ball_point(points[places], radius, return_sorted=True)
+    found = []
+    for place, members in zip(places, near, strict=True):
+        offsets = points[members] - points[place]
+        weights = (1.0 - np.einsum("nd,nd->n", offsets, offsets) / radius**2).clip(0.0) * gaps[members] ** 2
+        fit = _fit(offsets / radius, vectors[members], weights)
+        if fit is not None:
+            found.append((place, *fit))
+    if not found:
+        dim, rank = vectors.shape[1:]
+        return Turns(np.empty(0, np.int64), np.empty((0, dim, rank)), np.empty((0, rank, rank, dim)))
+    rows, frames, brackets = zip(*found, strict=True)
+    return Turns(np.array(rows, np.int64), np.stack(frames), np.stack(brackets) / radius)
+
+
+def _fit(offsets: FloatArray, vectors: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Mean subspace [d, k] and brackets [k, k, d]; None where the points or their directions are too few."""
+    rank, kept = vectors.shape[2], weights
+    for _ in range(3):
+        if np.count_nonzero(kept) < 4 * (rank + 1):
+            return None
+        frame = _mean_subspace(vectors, kept)
+        within = np.einsum("ndk,da->nka", vectors, frame)
+        before = kept
+        # The summed squared sines of the angles to the mean: beyond 45° a subspace is left out.
+        kept = np.where(rank - np.einsum("nka,nka->n", within, within) < 0.5, weights, 0.0)
+        if np.array_equal(kept, before):
+            break
+    projected = vectors @ within
+    slopes = projected - frame @ np.einsum("dk,nda->nka", frame, projected)
+    design = np.column_stack([np.ones(len(offsets)), offsets @ frame])
+    weighted = design * (kept / kept.sum())[:, None]
+    moments = weighted.T @ design
+    if np.linalg.eigvalsh(moments)[0] < SINGULAR:  # all points on a line
+        return None
+    solved = np.linalg.solve(moments, weighted.T @ slopes.reshape(len(slopes), -1))
+    derivatives = solved[1:].reshape(rank, -1, rank).transpose(0, 2, 1)
+    return frame, derivatives - np.swapaxes(derivatives, 0, 1)
+
+
+def _mean_subspace(vectors: FloatArray, weights: FloatArray) -> FloatArray:
+    """The k directions [d, k] that the subspaces have most in common, from the smaller of two Gram matrices."""
+    columns = (vectors * np.sqrt(weights)[:, None, None]).transpose(1, 0, 2).reshape(vectors.shape[1], -1)
+    return np.asarray(np.linalg.eigh(columns @ columns.T)[1][:, -vectors.shape[2] :])

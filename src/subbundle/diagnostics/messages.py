@@ -1,4 +1,4 @@
-"""The report in words: lines of a summary, and warnings with what to do about them."""
+"""The report as text: lines of a summary, and warnings with what to do about them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from subbundle.diagnostics.tuning import FLAT, NOISY, NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
+from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, UNNOTICED
+
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report
 
-# Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.011; clouds along
-# horizontal curves of the Heisenberg group start at 0.048.
-NOT_A_SURFACE = 0.025
-# Curvature times bandwidth above which the quadric that is fitted to a neighbourhood no longer describes it.
-BENT = 1.0
-# Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to tell apart.
-NOISY = 0.6
-# Fraction of the places that agree on the rank, below which it is worth a second look; mean gap below which subspaces
-# are hardly more distinct than those of noise, 0.1 to 0.3; ratio of the density's 95 % to its 5 % quantile.
-UNSURE, FAINT_GAP, UNEVEN = 0.7, 0.4, 10.0
-# Fractions of the observations that are outliers, or copies of others; observations below which nothing is certain.
-OUTLYING, REPEATED, FEW = 0.02, 0.01, 100
-# Fraction of the variance in k principal components above which nothing is bent, and in the components that were looked
-# at below which more was left out than noise.
-FLAT, MOST_KEPT = 0.995, 0.95
+# Curvature times bandwidth at which the radius of curvature is one bandwidth: a quadric no longer describes it.
+_BENT = 1.0
 
 
 def summary(report: Report) -> list[tuple[str, str]]:
@@ -66,7 +56,7 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
     """What should be known; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether neighbours
     show no shape of the rank."""
     guessed = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
-    if refused or shapeless or (guessed and report.n_points >= FEW):
+    if refused or shapeless or (guessed and report.n_points >= LEAST_POINTS):
         yield (
             f"The data shows no shape of dimension {report.rank} that charts or distances could follow: PCA "
             f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
@@ -77,23 +67,23 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
             f"The shape is all but flat: PCA keeps {report.variance_flat:.1%} of the variance in {report.rank} "
             "components and gives the same picture at once."
         )
-    if report.variance_kept < MOST_KEPT:
+    if report.variance_kept < 1.0 - UNNOTICED:
         yield (
             f"Measured in the first {report.n_components} principal components, which hold "
             f"{report.variance_kept:.0%} of the variance: there is no flat floor of noise to leave out."
         )
     if refused:
         yield f"There is no bundle of rank {report.rank} at bandwidth {report.bandwidth:.3g}: {refused}"
-    if report.n_points < FEW:
+    if report.n_points < LEAST_POINTS:
         yield (
             f"{report.n_points} observations are too few to compare bandwidths: the bandwidth is the distance to a few "
-            f"neighbours. At least {FEW} are needed, a thousand are better."
+            f"neighbours. At least {LEAST_POINTS} are needed, a thousand are better."
         )
     elif report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance":
         yield (
             f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so "
-            "the distance to "
-            "a few neighbours was taken. Try another rank, or look for noise wider than the shape."
+            "the distance to a few neighbours was "
+            "taken. Try another rank, or look for noise wider than the shape."
         )
     yield from _about_the_shape(report)
     yield from _about_the_sample(report)
@@ -116,7 +106,7 @@ def _about_the_shape(report: Report) -> Iterator[str]:
             f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
             f"{3.0 * report.bandwidth:.3g} will melt together. More observations would allow to see more."
         )
-    if report.bending > BENT:
+    if report.bending > _BENT:
         yield (
             f"The shape bends within one bandwidth (curvature times bandwidth {report.bending:.2f}): it will "
             "be rounded "
@@ -145,12 +135,12 @@ def _about_the_sample(report: Report) -> Iterator[str]:
             f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse regions "
             "will be noisy, dense ones smoother than they need be."
         )
-    if report.outliers > OUTLYING:
+    if report.outliers > WORTH_NOTING:
         yield (
             f"{report.outliers:.1%} of the observations lie far from the ridge. Leave out those with large "
             "ridge_project(…).outlier_scores."
         )
-    if report.duplicates > REPEATED:
+    if report.duplicates > WORTH_NOTING:
         yield (
             f"{report.duplicates:.1%} of the observations repeat another one exactly. If they are copies and "
             "not counts, "

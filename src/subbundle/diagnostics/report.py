@@ -1,4 +1,4 @@
-"""`diagnose`: what a cloud is like, what would be chosen for it, and what could go wrong, in numbers and in words."""
+"""`diagnose`: what a cloud is like, what would be chosen for it, and what could go wrong."""
 
 from __future__ import annotations
 
@@ -13,31 +13,22 @@ from scipy.special import gammaincinv
 from subbundle._html import card
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
-from subbundle.diagnostics.layout import layout_quality
 from subbundle.diagnostics.messages import summary, warnings_of
-from subbundle.embedding.quality import Quality
+from subbundle.diagnostics.tuning import LOOKED_AT, OUTLYING_NOISE, WORTH_NOTING
+from subbundle.embedding.quality import ROWS, Quality, quality
+from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
 from subbundle.selection.components import principal_components, telling_components
-from subbundle.selection.gap import mean_gaps
+from subbundle.selection.ladder import affordable_fits, mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
-from subbundle.selection.work import affordable_fits
 
-# Observations looked at closely.
-_QUERIES = 500
-# Principal components of more than 16 coordinates at most.
-_MOST_COMPONENTS = 12
-# Fraction of the bandwidth at which the noise is taken: bends that the quadric leaves over fall with the fourth power.
-_NARROWER = 0.6
-# Outliers move further than this many standard deviations of the noise.
-_FAR = 4.0
-# Components smaller than this fraction of the cloud are outliers, not components.
-_PART = 0.01
 # What is reported of a cloud without a ridge.
 _UNKNOWN: dict[str, Any] = {
     "noise": np.nan,
@@ -55,14 +46,14 @@ _UNKNOWN: dict[str, Any] = {
 class Report:
     """What `diagnose` found; ``print(report)`` shows it, `write` makes a page of it.
 
-    Lengths are in the units of the data; what the cloud is too shapeless to tell is NaN.
+    Lengths are in the units of the data; what cannot be estimated is NaN.
 
     Attributes
     ----------
     n_points, dim : int
     n_components : int
         Principal components that everything else was measured in: all coordinates up to 16, above that those above the
-        noise floor that tell neighbours apart, 12 at most.
+        noise floor that distinguish neighbours, 16 at most.
     variance_kept, variance_flat : float
         Fraction of the variance in these components; in the first ``rank``, which PCA of that dimension would keep.
     rank : int
@@ -133,7 +124,7 @@ class Report:
 
     def figure(self) -> Any:
         """A Matplotlib figure: eigenvalue gap and risk against the bandwidth, contrast of the rank, distances moved."""
-        from subbundle.diagnostics.figure import draw
+        from subbundle.diagnostics.page import draw
 
         return draw(self)
 
@@ -215,7 +206,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components, _ = telling_components(cloud, rank, most=_MOST_COMPONENTS)
+    components, _ = telling_components(cloud, rank, most=BLOCK_DIM)
     return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 
@@ -238,17 +229,17 @@ def _report(
         # Pure noise and lattices can have no subspace at all: that is a finding, not a failure.
         refused = " ".join(str(error).split())
     else:
-        queries = cloud.at(cloud.sample(min(_QUERIES, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
+        queries = cloud.at(cloud.sample(min(LOOKED_AT, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))
-        seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= _PART)), 1)
+        seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
         gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
-        quality=layout_quality(cloud, rank, n_jobs), **about, **seen,
+        quality=_layout_quality(cloud, rank, n_jobs), **about, **seen,
     )  # fmt: skip
     fields = {name: getattr(found, name) for name in Report.__slots__}
     return Report(**{**fields, "warnings": tuple(warnings_of(found, refused, shapeless))})
@@ -258,10 +249,10 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
-    noise = _noise(bundle, ridge.points[arrived], float(np.median(ridge.noise[arrived])))
     normals, shifts = max(bundle.ambient_dim - bundle.rank, 1), ridge.shifts[arrived]
     # Outliers widen the variances around them, but not the median of the distances: σ² times a χ² of so many degrees.
-    noise = min(noise, float(np.median(shifts) / np.sqrt(2.0 * gammaincinv(0.5 * normals, 0.5))))
+    by_shifts = float(np.median(shifts) / np.sqrt(2.0 * gammaincinv(0.5 * normals, 0.5)))
+    noise = min(float(np.median(ridge.noise[arrived])), by_shifts)
     scale = noise * np.sqrt(normals)
     scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
     low, high = np.quantile(ridge.density[arrived], [0.05, 0.95])
@@ -271,20 +262,20 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
         "non_integrability": float("nan"),
         "n_connected_components": 1,
         "density_range": float(high / low),
-        "outliers": float((np.count_nonzero(scores > _FAR) + np.count_nonzero(~arrived)) / len(arrived)),
+        "outliers": float((np.count_nonzero(scores > OUTLYING_NOISE) + np.count_nonzero(~arrived)) / len(arrived)),
         "shifts": shifts,
         "noise_scores": scores,
     }
 
 
-def _noise(bundle: PrincipalSubbundle, points: FloatArray, otherwise: float) -> float:
-    """Median noise about the ridge at 0.6 bandwidths, from ``points`` [n, d] on; ``otherwise`` where that refuses."""
-    try:
-        narrow = PrincipalSubbundle(
-            bundle.cloud, bundle.rank, _NARROWER * bundle.bandwidth, min_density=1e-9, n_jobs=bundle.n_jobs
-        )
-    except ValueError:
-        return otherwise
-    ridge = ridge_project(narrow, points)
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return float(np.median(ridge.noise[arrived])) if arrived.any() else otherwise
+def _layout_quality(cloud: Cloud, rank: int, n_jobs: int | None) -> Quality:
+    """Figures of the layout of some observations of ``cloud`` in R^rank, principal components beside it."""
+    # In the order of their first appearance in the tree, so that nothing depends on the order they came in.
+    rows = cloud.at(cloud.sample(ROWS))
+    rows = rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+    layout = lay_out_table(
+        rows, np.ones(len(rows)), rank, metric="auto", n_neighbors=None, bandwidth="auto", n_jobs=n_jobs
+    )
+    coordinates = layout.atlas.locate(rows).coordinates
+    along = AtlasDistance(layout.atlas.atlas, layout.path_tie)
+    return quality(rows, coordinates, along.stress(rows, coordinates))

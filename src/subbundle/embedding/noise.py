@@ -31,7 +31,8 @@ from sklearn.neighbors import NearestNeighbors
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_choice, as_integer
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
-from subbundle.selection.components import MARGIN, Components, all_components, first_components
+from subbundle.selection.components import Components, all_components, first_components
+from subbundle.selection.tuning import UNNOTICED
 
 # Up to so many features nothing is left out: a floor of noise cannot be seen in so few.
 _FEW_FEATURES = 8
@@ -68,7 +69,7 @@ def _telling(points: FloatArray) -> int:
     for kept in range(1, len(values) // 2 + 1):
         size, ratio = dim - kept, (dim - kept) / count
         floor = left[kept] / size
-        if values[kept] <= MARGIN * floor * (1.0 + np.sqrt(ratio)) ** 2:
+        if values[kept] <= (1.0 + UNNOTICED) * floor * (1.0 + np.sqrt(ratio)) ** 2:
             second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
             flat = abs(second / (1.0 + ratio) - 1.0) < _MOMENT
             flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < _MOMENT

@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.cloud.cloud import BLOCK_DIM
+from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.geodesics.straighten import arcs_between, jumps_between
 from subbundle.geodesics.tuning import (
     DETOUR,

@@ -22,18 +22,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.selection.tuning import BORDER, CHANCE_GROWTH, GROWTH_NEIGHBOURS
 
-# Neighbours that the dimension is taken from, few enough to lie flat; and more of them, whose dimensions bound it too.
-_NEIGHBOURS, _WIDER = 10, (20, 40)
-# What the noise may have added to a typical squared distance for it to be taken off. Where it is more, or where what
-# was left out is no noise, the dimension is too large rather than too small.
-_MOST_ADDED = 0.3
-# What is left of a squared distance, at least.
-_LEAST_PART = 0.05
-# Observations whose sums are taken together for the dimension around one of them.
-_TOGETHER = 60
-# Loss at a border: this fraction of k² at so many observations, and what chance can add.
-_BORDER, _REFERENCE, _CHANCE = 1.0 / 60.0, 2000.0, 0.2
+# The number of observations for which `BORDER` was measured.
+_REFERENCE = 2000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ class Growth:
     bound : int
         The largest dimension that would look like this, a cube's borders and chance allowed for.
     local, bounds : [n]
-        The same around each of the observations, from the sixty next to it: dimension as a whole number, and bound.
+        The same around each of the observations, from the forty next to it: dimension as a whole number, and bound.
     """
 
     dimension: float
@@ -59,19 +51,18 @@ class Growth:
 def growth(observations: FloatArray, noise: float) -> Growth:
     """The dimension of ``observations`` [n, r] with ``noise`` of known standard deviation across them."""
     n, dim = observations.shape
-    # The nearest of equals do not matter: distances do.
-    distances = cKDTree(observations).query(observations, k=min(max(_WIDER), n - 1) + 1)[0][:, 1:] ** 2
-    count = min(_NEIGHBOURS, distances.shape[1])
+    distances, near = cKDTree(observations).query(observations, k=min(4 * GROWTH_NEIGHBOURS, n - 1) + 1)
+    distances = distances[:, 1:] ** 2
+    count = min(GROWTH_NEIGHBOURS, distances.shape[1])
     first = (count - 1) / max(float(_sums(distances[:, :count]).mean()), 1e-9)
     added = 2.0 * noise**2 * max(dim - first, 0.0)
-    if added > _MOST_ADDED * float(np.median(distances[:, count - 1])):
-        added = 0.0
-    squared = np.maximum(distances - added, _LEAST_PART * distances)
+    # At most half: where more would be, what was left out is no noise.
+    squared = np.maximum(distances - added, 0.5 * distances)
     sums = _sums(squared[:, :count])
     found = min((count - 1) / max(float(sums.mean()), 1e-9), float(dim))
     # Along scan lines neighbourhoods grow slowly at first; the fastest growth counts for the bound.
-    wider = [(w - 1) / max(float(_sums(squared[:, :w]).mean()), 1e-9) for w in _WIDER if w <= squared.shape[1]]
-    near = cKDTree(observations).query(observations, k=min(_TOGETHER, n))[1].reshape(n, -1)
+    more = [w for w in (2 * GROWTH_NEIGHBOURS, 4 * GROWTH_NEIGHBOURS) if w <= squared.shape[1]]
+    wider = [(w - 1) / max(float(_sums(squared[:, :w]).mean()), 1e-9) for w in more]
     local = (count - 1) / np.maximum(sums[near].mean(axis=1), 1e-9)
     # In a cloud of several dimensions the commonest counts, and the mean would be between them.
     most = max([found, float(np.median(local)), *wider])
@@ -90,6 +81,6 @@ def _bounds(found: FloatArray, n: int, dim: int) -> IntArray:
     ranks = np.arange(1, dim + 1)
     few, many = max(_REFERENCE / n, 1.0), min(_REFERENCE / n, 1.0)
     # Few observations make borders of everything: seen in noise of up to 12 dimensions, 40 to 2000 observations.
-    lost = _CHANCE * np.sqrt(few) + _BORDER * ranks**2 * few ** (2.0 / ranks) * many ** (1.0 / ranks)
+    lost = CHANCE_GROWTH * np.sqrt(few) + BORDER * ranks**2 * few ** (2.0 / ranks) * many ** (1.0 / ranks)
     allowed = np.searchsorted(np.maximum.accumulate(ranks - lost), found, side="right")
     return np.maximum(allowed, 1).astype(np.int64)

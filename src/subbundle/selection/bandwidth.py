@@ -1,14 +1,14 @@
 """The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule beside it.
 
-The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths: see `_risk` for how,
-`_statistics` for what of. Its minimum is taken from the parabola through log R at the lowest rung and its two
-neighbours, so that the choice does not jump from rung to rung.
+The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths (`_risk`). Its minimum is taken
+from the parabola through log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to
+rung.
 
-A geodesic of length L starts on the ridge and keeps the offset that it starts with; along the way it is turned aside by
-the angle at which the subspaces stand to the shape. Their bias, B_T, adds up over all of L; their noise, V_T, is
-another one a bandwidth further on, and some of it cancels. Relative to L, with R the risk of the ridge,
+A geodesic is turned aside along the way by the angle between the subspaces and the shape. Their bias, B_T, adds up over
+all of its length; their noise, V_T, is another one a bandwidth further on, and some of it cancels. Relative to its
+length,
 
-    R_G = R/L² + V_T/2 + B_T².
+    R_G = V_T/2 + B_T².
 """
 
 from __future__ import annotations
@@ -25,18 +25,11 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.selection._ladder import first_width, flatness, least, parts
-from subbundle.selection._risk import compare
-from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
-from subbundle.selection._tuning import LEAST_POINTS, LEAST_QUERIES, LENGTH, QUERIES, RATIO, UNCANCELLED, WIDEST
+from subbundle.selection._risk import compare, on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.components import principal_components
-from subbundle.selection.gap import mean_gaps
+from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, parts
+from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, PLACES, RATIO, UNCANCELLED, WIDEST
 
-# (λ_k − λ_{k+1})/λ_k below which the neighbours of most points are too round for a shape: where the bandwidth is 1.8
-# times the noise, the least that was ever best, it is 0.76; in the middle of pure noise 0.1 to 0.3.
-_ROUND = 0.5
-# Rungs below the bandwidth of the ridge at which the ladder of the subspaces starts.
-_BELOW = 4
 PURPOSES = ("ridge", "tangents", "geodesics")
 
 
@@ -180,7 +173,7 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     """The median distance to the 4 (k + 1)-th neighbour."""
     count = min(4 * (rank + 1), cloud.n_points - 1)
     observations = cloud.at(np.arange(cloud.n_points))
-    apart = cKDTree(observations).query(cloud.at(cloud.sample(QUERIES)), k=count + 1)[0][:, -1]
+    apart = cKDTree(observations).query(cloud.at(cloud.sample(PLACES)), k=count + 1)[0][:, -1]
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
     reason = (
@@ -224,34 +217,15 @@ def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> Bandw
     widest = WIDEST * cloud.size
     start = first_width(queries, those[0], rank)
     ridge = compare(ridge_position(rank, n_jobs), those, cloud.n_points, queries, start, widest)
-    ladder, risks = start * ridge.factors, ridge.total.sum(axis=1)
-    choice = of_least_risk(ladder, risks)
+    choice = of_least_risk(start * ridge.factors, ridge.total.sum(axis=1))
     if purpose == "ridge" or np.isnan(choice.bandwidth):
         return choice
-    # Subspaces want another bandwidth than the ridge, around which theirs is looked for.
-    width = choice.bandwidth
-    middle = on_the_ridge(cloud, rank, width, queries, n_jobs)
-    narrow = width * RATIO**-_BELOW
-    tangents = compare(
-        tangent_projector(rank, n_jobs), those, cloud.n_points, middle, narrow, max(widest, width * RATIO)
-    )
-    wider = narrow * tangents.factors
-    if purpose == "tangents":
-        return of_least_risk(wider, tangents.total.sum(axis=1))
-    offset = _between(ladder, risks, wider) / (LENGTH * cloud.size) ** 2
-    turned = UNCANCELLED * tangents.variance + tangents.squared_bias
-    return of_least_risk(wider, offset + turned.sum(axis=1))
-
-
-def _between(ladder: FloatArray, risks: FloatArray, bandwidths: FloatArray) -> FloatArray:
-    """The risk at ``bandwidths``: log R linear in log a between rungs, constant below the first, all bias above the
-    last."""
-    known = np.isfinite(risks) & (risks > 0.0)
-    if not known.any():
-        return np.zeros_like(bandwidths)
-    ladder, risks = ladder[known], risks[known]
-    inside = np.exp(np.interp(np.log(bandwidths), np.log(ladder), np.log(risks)))
-    return np.asarray(inside * np.maximum(bandwidths / ladder[-1], 1.0) ** 8)
+    # Subspaces need another bandwidth than the ridge.
+    middle = on_the_ridge(cloud, rank, choice.bandwidth, queries, n_jobs)
+    widest = max(widest, choice.bandwidth * RATIO)
+    tangents = compare(tangent_projector(rank, n_jobs), those, cloud.n_points, middle, start, widest)
+    noise = UNCANCELLED if purpose == "geodesics" else 1.0
+    return of_least_risk(start * tangents.factors, (noise * tangents.variance + tangents.squared_bias).sum(axis=1))
 
 
 def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:
@@ -265,10 +239,10 @@ def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | N
 
 def no_shape(bundle: PrincipalSubbundle) -> str:
     """A remark where the neighbours of most places show no shape of the rank of ``bundle``; empty otherwise."""
-    frame, rank = bundle.frame(bundle.landmarks(LEAST_QUERIES)), bundle.rank
+    frame, rank = bundle.frame(bundle.landmarks(PLACES)), bundle.rank
     # Copies of a few observations, far from all others, have no middle.
     gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap))) if len(frame.gap) else 0.0
-    if gap >= _ROUND:
+    if gap >= FAINT_GAP:
         return ""
     return (
         f"No shape of dimension {rank} stands out: at the chosen bandwidth, {bundle.bandwidth:.3g}, λ_{rank + 1} is "

@@ -22,10 +22,8 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
-from subbundle.selection._tuning import PLACES
+from subbundle.selection.tuning import PLACES
 
-# Observations that the mean distance is taken over: it settles to a few per cent, far less than candidates differ.
-_JUDGES = 1000
 # Candidates tried, the most central first, until one lies where the bundle is defined.
 CANDIDATES = 32
 
@@ -39,9 +37,9 @@ class BasePointChoice:
     point : [d]
         On the ridge.
     mean_distance : float
-        Mean distance from the candidate to the others, before it was carried.
+        Mean distance from the candidate to the others, before it was projected.
     shift : float
-        How far it was carried.
+        How far it was projected.
     distance : str
         ``"euclidean"`` or ``"learned"``.
     """
@@ -94,24 +92,24 @@ def first_on_ridge(
 ) -> tuple[int, FloatArray, float]:
     """The first of ``candidates`` [n, d] that has a ridge: its place, where it is projected to, and how far that is.
 
-    A bundle that fills its space has the whole space for a ridge. Without one, an error says that ``wanted`` must have
-    one.
+    A bundle that fills its space has the whole space for a ridge. Without a ridge it is an error, whose message names
+    what was ``wanted``.
     """
     if bundle.rank == surrounding_dim(bundle):
         return 0, np.asarray(candidates[0]), 0.0
     for start in range(0, len(candidates), 4):
-        carried = carry_to_ridge(bundle, candidates[start : start + 4])
-        good = np.flatnonzero(carried.status == Status.OK)
+        ridge = carry_to_ridge(bundle, candidates[start : start + 4])
+        good = np.flatnonzero(ridge.status == Status.OK)
         if good.size:
-            return start + int(good[0]), np.asarray(carried.points[good[0]]), float(carried.shifts[good[0]])
-    reason = Status(int(carried.status[0])).words
+            return start + int(good[0]), np.asarray(ridge.points[good[0]]), float(ridge.shifts[good[0]])
+    reason = Status(int(ridge.status[0])).message
     raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
     """The ``count`` observations [count, d] of least mean Euclidean distance to the others, the most central first.
 
-    Every observation is a candidate; the mean is taken over 1000 of them, spread evenly over the search tree, so
+    Every observation is a candidate; the mean is taken over some of them, spread evenly over the search tree, so
     that the answer does not depend on the order of the rows.
     """
     return _central(cloud, count)[0]
@@ -120,8 +118,8 @@ def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
 def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatArray, FloatArray]:
     """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
 
-    Distances are those of shortest paths between up to 4000 landmarks, to 200 of them. Those that reach the most come
-    first: the others belong to smaller components.
+    Distances are those of shortest paths between landmarks, to some of them. Those that reach the most come first: the
+    others belong to smaller components.
     """
     graph = path_graph(bundle)
     lengths = dijkstra(graph.graph, directed=False, indices=evenly(len(graph.points), PLACES))
@@ -133,7 +131,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
-    judges = cloud.at(cloud.sample(_JUDGES))
+    judges = cloud.at(cloud.sample(PLACES))
     mean = np.concatenate(
         [cdist(candidates[rows], judges).mean(axis=1) for rows in blocks(len(candidates), len(judges))]
     )

@@ -1,4 +1,4 @@
-"""Principal components: those above the noise floor, and those that neighbours can be told apart by.
+"""Principal components: those above the noise floor, and those that distinguish neighbours.
 
 Isotropic noise of variance s² in p dimensions shows up, in N observations, as p eigenvalues of the covariance that
 reach up to s² (1 + √(p/N))², the edge of their limiting distribution. Components above that edge (and 5 % more)
@@ -24,12 +24,7 @@ from subbundle._compiled import kernel
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, evenly
 from subbundle.cloud import Cloud
-from subbundle.selection._tuning import PLACES
-
-# Eigenvalues of noise stay below this multiple of the edge that they have in theory.
-MARGIN = 1.05
-# Change of the squared distance between neighbours that goes unnoticed: 2.5 % of a length.
-_UNNOTICED = 0.05
+from subbundle.selection.tuning import PLACES, UNNOTICED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +84,21 @@ class Spectrum:
         count = 0
         while count < real:
             left = dim - count
-            floor = values[count:].sum() / left
-            above = int(np.count_nonzero(values[:real] > MARGIN * floor * (1.0 + np.sqrt(left / n_points)) ** 2))
+            edge = values[count:].sum() / left * (1.0 + np.sqrt(left / n_points)) ** 2
+            above = int(np.count_nonzero(values[:real] > (1.0 + UNNOTICED) * edge))
             if above <= count:
                 break
             count = above
         return count
 
     def resolved(self, rank: int) -> int:
-        """How many components tell a row from its k + 2 nearest: without the others squared distances are the same
-        within 5 %."""
+        """How many components distinguish a row from its k + 2 nearest: without the others squared distances are the
+        same within 5 %."""
         queries = self.rows[evenly(len(self.rows), PLACES)]
         near = min(rank + 3, len(self.rows))
         squared = cKDTree(self.rows).query(queries, k=near)[0][:, -1] ** 2
         tail = self.values.sum() - np.cumsum(self.values)
-        return int(np.count_nonzero(2.0 * tail > _UNNOTICED * float(np.median(squared)))) + 1
+        return int(np.count_nonzero(2.0 * tail > UNNOTICED * float(np.median(squared)))) + 1
 
 
 def principal_components(points: FloatArray | Cloud) -> Spectrum:
@@ -140,8 +135,8 @@ def components_above_noise(points: FloatArray, *, at_least: int) -> Components:
 
 
 def telling_components(points: FloatArray | Cloud, rank: int, *, most: int) -> tuple[Components, int]:
-    """The components above the noise floor that tell neighbours apart, up to ``most`` and at least k + 1; and how many
-    there would be."""
+    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1; and how
+    many there would be."""
     found = principal_components(points)
     telling = max(min(found.above_noise(), found.resolved(rank)), rank + 1)
     return found.first(min(telling, max(most, rank + 1))), telling

@@ -23,23 +23,23 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.selection._fields import field_of, gain, pilot
-from subbundle.selection._ladder import least, split
-from subbundle.selection._risk import compare
-from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
-from subbundle.selection._tuning import (
-    AROUND,
+from subbundle.selection._risk import compare, on_the_ridge, ridge_position, tangent_projector
+from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
+from subbundle.selection.ladder import affordable_fits, first_widths, least, split
+from subbundle.selection.tuning import (
+    CLIP,
     FEW_POINTS,
-    KNOWN_LOCALLY,
+    KNOWN,
     LANDMARKS,
-    LEAST_AROUND,
-    LEAST_SPREAD,
-    QUERIES_LOCALLY,
+    POOL,
+    POOLED_QUERIES,
+    STEEPEST_WIDTH,
     WIDEST,
     WORTH,
 )
-from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
-from subbundle.selection.work import affordable_fits
+
+# Single bandwidths among which the best is searched.
+_CONSTANTS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,8 @@ class LocalChoice:
     gain : float
         Estimated error of the best function found over that of the best single bandwidth; NaN where not estimated.
     method : str
-        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93 or bandwidths spread by less than
-        1.35, and on clouds too small or too shapeless to tell places apart: then a(p) is the same everywhere, as
-        `choose_bandwidth` has it.
+        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93, and on clouds too small or too
+        shapeless to distinguish places: then a(p) is the same everywhere, as `choose_bandwidth` has it.
     """
 
     bandwidth: LocalBandwidth
@@ -109,7 +108,7 @@ def choose_local_bandwidth(
         found = _field(centred, rank, "tangents", found.bandwidth, n_jobs)
     if found is None:
         return _one(cloud, rank, purpose, n_jobs)
-    if found.gain > WORTH or found.spread < LEAST_SPREAD:
+    if found.gain > WORTH:
         return replace(_one(cloud, rank, purpose, n_jobs), gain=found.gain)
     width = LocalBandwidth(found.bandwidth.points + origin, found.bandwidth.values, found.bandwidth.smoothing)
     remark = no_shape(PrincipalSubbundle(cloud, rank, width, n_jobs=n_jobs))
@@ -129,25 +128,22 @@ def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoi
 def _field(
     cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
 ) -> LocalChoice | None:
-    """The chosen field in the cloud's centred coordinates; None where the risk is hardly known anywhere."""
-    queries, *halves = split(cloud, min(QUERIES_LOCALLY, affordable_fits(cloud, rank)))
+    """The chosen field in the cloud's centred coordinates; None where the risk is unknown at most places."""
+    queries, *halves = split(cloud, min(POOLED_QUERIES, affordable_fits(cloud, rank)))
     start = pilot(queries, np.concatenate(halves), rank, LANDMARKS)
     statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:
         queries = on_the_ridge(cloud, rank, on_ridge, queries, n_jobs)
     marks = queries[:: max(len(queries) // LANDMARKS, 1)]
-    share = max(int(AROUND * len(queries)), min(LEAST_AROUND, len(queries)))
-    around = np.reshape(cKDTree(queries).query(marks, k=share)[1], (len(marks), -1))
-    found = compare(
-        statistic, halves, cloud.n_points, queries, start, WIDEST * cloud.size, pools=list(around), known=KNOWN_LOCALLY
-    )
+    pools = np.reshape(cKDTree(queries).query(marks, k=min(POOL, len(queries)))[1], (len(marks), -1))
+    found = compare(statistic, halves, cloud.n_points, queries, start, WIDEST * cloud.size, pools=list(pools))
     if not found.factors.size:
         return None
     risks = found.total
-    told = np.isfinite(risks).any(axis=0)
-    if told.mean() < KNOWN_LOCALLY:
+    known = np.isfinite(risks).any(axis=0)
+    if known.mean() < KNOWN:
         return None
-    marks, risks = marks[told], risks[:, told]
+    marks, risks = marks[known], risks[:, known]
     chosen = np.array([least(found.factors, risks[:, mark]) for mark in range(len(marks))])
     scale = start(marks)
     field = field_of(marks, np.log(scale * chosen[:, 0]), marks)
@@ -157,6 +153,59 @@ def _field(
         field,
         float(np.sqrt(chosen[:, 1].mean())),
         float(high / low),
-        gain(found.factors, risks, scale, widths),
+        gain(found.factors, risks, scale, widths, below=-rank, above=2 * statistic.order),
         "split-sample risk",
     )
+
+
+def pilot(queries: FloatArray, observations: FloatArray, rank: int, landmarks: int) -> LocalBandwidth:
+    """The `first_widths` at the queries [q, d], smoothed over space."""
+    widths = first_widths(queries, observations, rank)
+    return field_of(queries, np.log(widths), queries[:: max(len(queries) // landmarks, 1)])
+
+
+def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> LocalBandwidth:
+    """The field whose log at each of the ``landmarks`` [m, d] is the mean of ``logs`` [n] at the nearest ``places``
+    [n, d], a sixteenth of them, and that is nowhere steep."""
+    count = max(len(places) // 16, min(8, len(places)))
+    nearest = np.reshape(cKDTree(places).query(landmarks, k=count)[1], (len(landmarks), -1))
+    values = np.exp(logs[nearest].mean(axis=1))
+    apart = np.reshape(cKDTree(landmarks).query(landmarks, k=min(2, len(landmarks)))[0], (len(landmarks), -1))[:, -1]
+    smoothing = float(np.median(apart)) or float(apart.max()) or 1.0
+    while True:
+        field = LocalBandwidth(landmarks, values, smoothing)
+        steepness = np.quantile(np.linalg.norm(field.with_gradient(places)[1], axis=1), CLIP)
+        if steepness <= STEEPEST_WIDTH:
+            return field
+        smoothing *= 1.25
+
+
+def gain(
+    factors: FloatArray, risks: FloatArray, pilot: FloatArray, widths: FloatArray, *, below: float, above: float
+) -> float:
+    """Estimated error with bandwidths ``widths`` [m] at the landmarks over that with the best single one.
+
+    ``risks`` [j, m] are those at the bandwidths ``factors`` [j] times ``pilot`` [m]. Beyond the ladder they go on as
+    powers of the bandwidth: variance as a^(−k), squared bias as a^(2p).
+    """
+
+    def mean_risk(wanted: FloatArray) -> float:
+        return float(np.mean(_at(factors, risks, wanted / pilot, below, above)))
+
+    constants = np.geomspace(widths.min(), widths.max(), _CONSTANTS)
+    return float(np.sqrt(mean_risk(widths) / min(mean_risk(np.full_like(pilot, width)) for width in constants)))
+
+
+def _at(factors: FloatArray, risks: FloatArray, wanted: FloatArray, below: float, above: float) -> FloatArray:
+    """Risks [m] at the factors ``wanted`` [m]: linear in logs between rungs, powers beyond them."""
+    values = np.empty(len(wanted))
+    for mark, factor in enumerate(wanted):
+        known = np.isfinite(risks[:, mark]) & (risks[:, mark] > 0.0)
+        if not known.any():
+            values[mark] = 0.0  # no error on any rung
+            continue
+        places, logs = np.log(factors[known]), np.log(risks[known, mark])
+        place = np.log(factor)
+        beyond = below * min(place - places[0], 0.0) + above * max(place - places[-1], 0.0)
+        values[mark] = np.exp(np.interp(place, places, logs) + beyond)
+    return values

@@ -31,32 +31,26 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.local.tuning import ENOUGH
 from subbundle.selection._growth import growth
-from subbundle.selection._tuning import PLACES, RATIO
 from subbundle.selection.components import principal_components
+from subbundle.selection.tuning import (
+    ALONG,
+    CLEAR_PLATEAU,
+    PLACES,
+    RATIO,
+    WIDEST,
+)
 
-# Observations in use: the finest scale of more would only be finer.
+# Observations in use, for the time that they take: the finest scale of more would only be finer.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
-# The ladder ends at this fraction of the size: beyond, a neighbourhood is the cloud.
-_WIDEST = 0.25
-# Steps of the mean shift into the middle of the cloud; noise is left behind by the first.
-_SHIFTS = 2
-# Below this fraction of a² an eigenvalue is attributed to noise. On a straight border one of them is 0.36.
-_PART = 0.6
-# Effective neighbours per direction, at least, and for one more: with fewer the small eigenvalues are chance.
-_PER_DIRECTION = 3.0
-# Weights below this fraction of the largest are left out.
-_SPARED = 1e-4
-# Contrast that a plateau has by chance.
-_CHANCE = float(np.log(1.5))
-# Weight at which the finest plateau is believed, whatever comes after it; and the least that is worth anything.
-_ENOUGH, _FAINT = 0.6, 0.2
-# Places whose counts decide the dimension around an observation: an odd number, so that two cannot draw.
-_VOTERS = 5
-# The neighbour whose distance says which components matter, less two.
-_NEIGHBOUR = 2
 # Components of tables without a noise floor at most, for the time of the eigenproblems: with 289 they took 8 s.
 _MOST_COMPONENTS = 64
+# Effective neighbours per direction, at least, and for one more: an eigenvalue is a mean of squares, of twice the
+# relative variance of a coefficient.
+_PER_DIRECTION = 2.0 * ENOUGH
+# Weights below this fraction of the largest are left out, for the time that they take.
+_SPARED = 1e-4
 # With fewer, no neighbourhood is both a neighbourhood and large enough to have directions.
 _LEAST_POINTS = 30
 
@@ -73,7 +67,7 @@ class RankChoice:
         Part of the places, between 0 and 1, that say the same, less how far the growth is from a whole number where it
         decides; 0 where the cloud fills the space.
     per_point : [N]
-        Dimension around each observation: by majority of the five places next to it, or the growth around it.
+        Dimension around each observation: by majority of the k + 3 places next to it, or the growth around it.
     scale : float
         Bandwidth at which the contrast is largest.
     contrast : float
@@ -156,8 +150,10 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
 
 
 def _per_point(cloud: Cloud, observations: FloatArray, where: FloatArray, votes: IntArray) -> IntArray:
-    """The commonest of the ``votes`` [q] cast at the five of the places ``where`` [q, r] next to each observation."""
-    nearest = cKDTree(where).query(observations, k=min(_VOTERS, len(where)))[1].reshape(cloud.n_points, -1)
+    """The commonest of the ``votes`` [q] at the k + 3 of the places ``where`` [q, r] next to each observation: a
+    simplex and two more."""
+    count = min(int(_commonest(votes[None])[0]) + 3, len(where))
+    nearest = cKDTree(where).query(observations, k=count)[1].reshape(cloud.n_points, -1)
     found = np.empty(cloud.n_points, np.int64)
     found[cloud.order] = _commonest(votes[nearest])
     return found
@@ -175,12 +171,12 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     floor = found.first(above)
     # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
     if above + 2 < cloud.dim and floor.noise <= 0.5 * float(np.sqrt(found.values[0])):
-        resolved = found.resolved(_NEIGHBOUR)
+        resolved = found.resolved(2)
         if resolved >= above:
             kept = found.first(above + 2)
             return kept.enter(observations), kept.noise
     if cloud.dim > BLOCK_DIM:
-        count = int(np.clip(found.resolved(_NEIGHBOUR), BLOCK_DIM, _MOST_COMPONENTS))
+        count = int(np.clip(found.resolved(2), BLOCK_DIM, _MOST_COMPONENTS))
         return found.first(count).enter(observations), 0.0
     return observations, 0.0
 
@@ -194,7 +190,7 @@ def _climb(
     # Duplicates can leave no distance at all.
     width = max(0.5 * float(np.median(fourth)), 1e-3 * size)
     scales, counts, contrasts, scores = [], [], [], []
-    while width <= _WIDEST * size:
+    while width <= WIDEST * size:
         count, contrast = _at_scale(places, observations, width, highest)
         known = np.isfinite(contrast)
         if known.mean() > 0.5:
@@ -216,7 +212,7 @@ def _at_scale(places: FloatArray, observations: FloatArray, width: float, highes
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
     lengths = np.einsum("nd,nd->n", observations, observations)
     middle = places
-    for step in range(_SHIFTS + 1):
+    for step in range(2):
         # |x − m|² less |m|², which the normalised weights do not see
         squared = lengths - 2.0 * middle @ observations.T
         if step == 0:
@@ -248,7 +244,7 @@ def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[Int
     # Near borders all are smaller, and the mean of those before says by how much.
     before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
     typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))
-    along = np.cumprod(values > _PART * expected * typical, axis=1)
+    along = np.cumprod(values > ALONG * expected * typical, axis=1)
     counts = np.clip(np.count_nonzero(along, axis=1), 1, min(highest, dim))
     shrunk = np.maximum(values / expected, 1e-12)
     last, beyond = (np.take_along_axis(shrunk, at[:, None], axis=1)[:, 0] for at in (counts - 1, counts % dim))
@@ -271,8 +267,10 @@ def _plateau(counts: IntArray, scores: FloatArray, bound: int) -> int | None:
         return None
     borders = np.flatnonzero(np.diff(counts)) + 1
     plateaus = [rungs for rungs in np.split(np.arange(len(counts)), borders) if counts[rungs[0]] <= bound]
-    weights = np.array([np.maximum(scores[rungs] - _CHANCE, 0.0).sum() for rungs in plateaus])
-    if not (weights > _FAINT).any():
+    # By chance the last direction counted stands out from the next by what the threshold between them leaves open.
+    weights = np.array([np.maximum(scores[rungs] + np.log(ALONG), 0.0).sum() for rungs in plateaus])
+    clear = np.flatnonzero(weights >= CLEAR_PLATEAU)
+    if not clear.size:
         return None
-    chosen = plateaus[int(np.argmax(weights >= min(_ENOUGH, weights.max())))]
+    chosen = plateaus[int(clear[0])]
     return int(chosen[np.argmax(scores[chosen])])

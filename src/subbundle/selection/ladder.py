@@ -1,27 +1,49 @@
-"""The ladder of bandwidths a_j = a_0 r^j: where it starts, and where along it something is least."""
+"""The ladder of bandwidths a_j = a_0 r^j: where it starts, what is compared along it, and where a risk is least.
+
+Also the paper's rule: the bandwidth at which λ_k and λ_{k+1} are most clearly apart, by the mean of
+(λ_k − λ_{k+1})/λ_k over points in the middle of the cloud. With smooth surfaces and little noise it falls slowly from a
+wide maximum, so that it picks larger bandwidths than the error would.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._numbers import NOTICEABLE
-from subbundle._types import FloatArray
+from subbundle._numbers import NOTICEABLE, ROUNDING
+from subbundle._types import FloatArray, Status
+from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.local.regression import n_features
 from subbundle.local.tuning import ENOUGH
-from subbundle.selection._tuning import AS_GOOD, CLIP, FEW_POINTS, FOLDS, LEAST_QUERIES, MOST_OF_PART, QUERIES, RATIO
-from subbundle.selection.work import affordable_fits
+from subbundle.selection.tuning import CLIP, FEW_POINTS, FOLDS, PLACES, PLENTY, RATIO, WIDEST
 
-# Neighbours per dimension that the first width is looked for among.
+# Neighbours per dimension that the first width is searched among: more than it can take.
 _AMONG = 64
+# Multiplications for the quadrics of one step: half a second, and a ladder of bandwidths takes about twenty such steps.
+_WORK = 3e9
 # Queries that are left whatever each costs.
 _FEWEST = 8
+# A risk within this factor of the least is as good as the least, by the definition of `flatness`.
+_AS_GOOD = 1.1
+
+
+def affordable_fits(cloud: Cloud, rank: int) -> int:
+    """Places at which quadrics can be fitted again and again within seconds; one at least.
+
+    The normal equations of q = 1 + k + k (k + 1)/2 unknowns take n q² multiplications and their factor q³/6. That
+    bounds what a statistic is averaged over from rank 12 or so on.
+    """
+    size = n_features(rank)
+    return int(max(_WORK / (size**2 * (min(cloud.n_points, 16 * size) + size / 6.0)), 1.0))
 
 
 def n_queries(cloud: Cloud, rank: int, *, folds: int = 2) -> int:
-    """Queries that a risk is averaged over."""
-    wanted = max(QUERIES / np.sqrt(max(cloud.dim - rank, 1)), LEAST_QUERIES) * 2 / folds
+    """Queries that a risk is averaged over.
+
+    A query in codimension m gives m values at once, though of one place: fewer do, by a factor between 1 and √m.
+    """
+    wanted = PLACES * max(cloud.dim - rank, 1) ** -0.25
     return min(int(wanted), max(affordable_fits(cloud, rank) // folds, _FEWEST))
 
 
@@ -29,7 +51,7 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     """Queries [q, d] and two halves [n, d] of the rest, disjoint and centred as the cloud.
 
     The permutation is fixed and applied to the order of the tree, so that the order of the rows does not matter. Any
-    leading rows of a half are a fair sample of it.
+    leading rows of a half are a random sample of it.
     """
     observations = cloud.at(np.arange(cloud.n_points))
     order = np.random.default_rng(0).permutation(cloud.n_points)
@@ -55,13 +77,13 @@ def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
 
 def wanted_neighbours(rank: int, n_points: int) -> float:
     """Effective neighbours at which a quadric can be fitted: in proportion to its coefficients."""
-    return float(min(ENOUGH * n_features(rank), MOST_OF_PART * n_points))
+    return float(min(ENOUGH * n_features(rank), n_points))
 
 
 def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> FloatArray:
     """Bandwidth [q] at which the effective number of neighbours (Σφ)²/Σφ² of a query is the wanted one.
 
-    φ is taken relative to the nearest neighbour: in high dimension all distances share a large common part.
+    φ is taken relative to the nearest neighbour: in high dimension all distances have a large term in common.
     """
     wanted = max(wanted_neighbours(rank, len(observations)), 2.0)
     count = min(_AMONG * (rank + 1), len(observations))
@@ -81,7 +103,34 @@ def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> Fl
 
 def first_width(queries: FloatArray, observations: FloatArray, rank: int) -> float:
     """The median of `first_widths`: where the ladder of a whole cloud starts."""
-    return float(np.median(first_widths(queries[:QUERIES], observations, rank)))
+    return float(np.median(first_widths(queries[:PLACES], observations, rank)))
+
+
+def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+    """Bandwidths [m] from few neighbours up to a fifth of the size of the cloud, and the mean gap [m] at each.
+
+    NaN where the bundle refuses, for want of neighbours or of directions.
+    """
+    queries, half, other = split(cloud, PLACES)
+    width, widest = first_width(queries, np.concatenate([half, other]), rank), WIDEST * cloud.size
+    # Two or three observations have no neighbours to take a width from.
+    width = width if width > ROUNDING * widest else widest
+    rungs = max(int(np.log(widest / width) / np.log(RATIO)) + 1, 1)
+    ladder = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
+    gaps = np.full(rungs, np.nan)
+    for rung, bandwidth in enumerate(ladder):
+        try:
+            bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), min_density=0.0, n_jobs=n_jobs)
+        except ValueError:
+            continue
+        frame = bundle.frame(bundle.landmarks(PLACES))
+        known = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
+        if not known.any():
+            continue
+        gaps[rung] = frame.gap[known].mean()
+        if np.median(frame.density) > PLENTY:
+            cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
+    return ladder, gaps
 
 
 def clipped_mean(values: FloatArray) -> float:
@@ -91,7 +140,7 @@ def clipped_mean(values: FloatArray) -> float:
 
 
 def least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:
-    """Bandwidth and risk at the bottom of the parabola in log a and log R; those of the lowest rung where there is
+    """Bandwidth and risk at the minimum of the parabola in log a and log R; those of the lowest rung where there is
     none."""
     j = int(np.argmin(risks))
     if not 0 < j < len(risks) - 1 or not np.isfinite(risks[j - 1 : j + 2]).all() or risks[j] <= 0.0:
@@ -110,7 +159,7 @@ def flatness(risks: FloatArray) -> float:
     j = int(np.argmin(risks))
     if not risks[j] > 0.0:
         return 1.0
-    excess = np.log(risks / (AS_GOOD * risks[j]))
+    excess = np.log(risks / (_AS_GOOD * risks[j]))
     reach = 0.0
     for way in (-1, 1):
         here = j

@@ -1,0 +1,31 @@
+"""Every tuned number of diagnostics, with what it scales and why. Checked by benchmarks/integrability."""
+
+from __future__ import annotations
+
+# Observations of a cloud that are projected onto the ridge and looked at.
+LOOKED_AT = 2000
+
+# Brackets (integrability.py) -------------------------------------------------------------------------------------
+
+# Points within the radius R of a place, whose subspaces are fitted.
+MEMBERS = 80
+# Pairs of places are of one neighbourhood up to this many R. Beyond 2R they share no data.
+TOGETHER = 5.0
+# Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.015; clouds along
+# horizontal curves of the Heisenberg group start at 0.045.
+NOT_A_SURFACE = 0.025
+
+# What is reported (report.py, messages.py) -----------------------------------------------------------------------
+
+# Outliers lie further from the ridge than this many standard deviations of the noise.
+OUTLYING_NOISE = 4.0
+# Fraction of the observations that is worth a warning when they are outliers or copies, and that makes a component.
+WORTH_NOTING = 0.01
+# Fraction of the places that agree on the rank, below which it is worth a second look.
+UNSURE = 0.7
+# Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to distinguish.
+NOISY = 0.6
+# Ratio of the density's 95 % to its 5 % quantile, above which one bandwidth does not suit all of it.
+UNEVEN = 10.0
+# Fraction of the variance in k principal components above which the shape is flat.
+FLAT = 0.995
