@@ -26,8 +26,7 @@ from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.quadratic_chart import QuadraticChart
 from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
 from subbundle.flow.integrate import integrate, shared_steps
-from subbundle.geodesics.start import default_count, directions
-from subbundle.geodesics.start import covectors_from_coordinates, defined_frame
+from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 
 # Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
 # the kernel, but no more than the last.

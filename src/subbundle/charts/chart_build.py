@@ -26,8 +26,7 @@ from subbundle.charts.interpolant import Interpolant, continued
 from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
 from subbundle.flow.tuning import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
-from subbundle.geodesics.start import default_count, directions
-from subbundle.geodesics.start import defined_frame
+from subbundle.geodesics.start import default_count, defined_frame, directions
 
 # `TOL` for k ≥ 3, where nodes are 1.5 times as far apart and directions are expensive.
 _TOL_SCATTERED = 1e-2
