@@ -16,7 +16,7 @@ from shapes_ambient import (
 )
 
 import subbundle as sb
-from subbundle.surface.flat import flat_part
+from subbundle.surface.ambient import flat_part
 
 # Of the area of a mesh by edges of half a bandwidth a, the chord error is below a²κ²/50; the rest is the noise of the
 # ridge, a few parts of a thousand as well.

@@ -6,7 +6,7 @@ import pytest
 from subbundle.surface.extract import extract, tables
 from subbundle.surface.repair import make_manifold, vertex_normals
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.quads import split_quads
+from subbundle.triangles.split import split_quads
 from subbundle.triangles.topology import split_umbrellas
 
 

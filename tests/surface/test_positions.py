@@ -7,12 +7,12 @@ import pytest
 import trimesh
 
 import subbundle as sb
-from subbundle.surface import variance, widths
-from subbundle.surface.elongation import elongation
+from subbundle.surface import widths
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot, look
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import vertex_normals
+from subbundle.surface.widths import elongation
 
 
 def plane(n, noise, seed):
@@ -37,17 +37,17 @@ def test_noise_comes_into_heights_as_predicted():
         start = np.column_stack([x.ravel(), y.ravel(), np.zeros(64)])
         up = np.tile([0.0, 0.0, 1.0], (64, 1))
         fits = [cloud.quadric(start, up, width, 0.2, rounds=2) for width in (a, b)]
-        gathered.append([*(fit.points[:, 2] / np.sqrt(variance.of_height(fit.gain)) for fit in fits)])
+        gathered.append([*(fit.points[:, 2] / np.sqrt(widths.variance_of_height(fit.gain)) for fit in fits)])
     low, high = np.concatenate(gathered, axis=1) / 0.01
     # 256 heights, as good as 100 and 50 that are independent, 1/√(2n) each: two and a half standard deviations.
     assert np.std(low) == pytest.approx(1.0, rel=0.18)
     assert np.std(high) == pytest.approx(1.0, rel=0.25)
-    assert np.corrcoef(low, high)[0, 1] == pytest.approx(variance.correlation(a, b), abs=0.1)
+    assert np.corrcoef(low, high)[0, 1] == pytest.approx(widths.height_correlation(a, b), abs=0.1)
 
 
 def test_equal_windows_agree():
-    assert variance.correlation(0.3, 0.3) == pytest.approx(1.0, rel=1e-12)
-    assert variance.correlation(0.1, 0.2) == pytest.approx(variance.correlation(0.2, 0.1), rel=1e-12)
+    assert widths.height_correlation(0.3, 0.3) == pytest.approx(1.0, rel=1e-12)
+    assert widths.height_correlation(0.1, 0.2) == pytest.approx(widths.height_correlation(0.2, 0.1), rel=1e-12)
 
 
 def test_quadrics_know_how_tubes_bend_away():

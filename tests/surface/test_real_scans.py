@@ -5,18 +5,18 @@ import pytest
 
 import subbundle as sb
 from subbundle.local.frames import beside
-from subbundle.surface import implicit, openings, outliers, sheets
+from subbundle.surface import implicit, openings, outliers, tuning
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, cube_directions
-from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.pilot import Pilot, look
+from subbundle.surface.orient import without_layers
+from subbundle.surface.pilot import Pilot, look, look_for_walls
 from subbundle.surface.prepare import Prepared
+from subbundle.surface.project import soften
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import make_manifold
 from subbundle.surface.sides import SidedPyramid, in_thin_walls
-from subbundle.surface.soften import soften
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles.topology import border_edges
@@ -128,7 +128,7 @@ def test_the_implicit_function_vanishes_at_the_seeds():
     kept = (data.points[:, 0] < 0.0) | (np.arange(4000) % 4 == 0)
     points = data.points[kept]
     grid = implicit.grid_around(points, 0.06)
-    chi = implicit.solve(points, points, grid, implicit.SMOOTH, 1)
+    chi = implicit.solve(points, points, grid, tuning.SMOOTH_CELLS, 1)
     values = np.empty(len(points))
     interpolate(chi, grid.places(points), values)
     inside = chi[tuple(np.rint(grid.places(np.zeros((1, 3)))[0]).astype(int))]
@@ -374,7 +374,7 @@ def test_walls_of_four_noise_levels_are_two_sheets():
     way = on_sphere(20_000, rng)
     noise, half = 0.015, 0.03
     cloud = (0.5 + half * rng.choice([-1.0, 1.0], 20_000))[:, None] * way + noise * rng.standard_normal(way.shape)
-    found = sheets.look(WeightedCloud(cloud), look(WeightedCloud(cloud)))
+    found = look_for_walls(WeightedCloud(cloud), look(WeightedCloud(cloud)))
     # Neighbourhoods are centred at their own means, of some 30 heights, which takes or adds a few per cent.
     assert found.both > 0.0
     assert found.noise == pytest.approx(noise, rel=0.15)
@@ -400,7 +400,7 @@ def test_noise_of_any_kind_around_one_sheet_is_no_wall(kind):
     }
     cloud = WeightedCloud(0.5 * way + draw[kind]())
     seen = look(cloud)
-    assert sheets.look(cloud, seen) == seen
+    assert look_for_walls(cloud, seen) == seen
 
 
 def test_a_sphere_inside_of_a_sphere_is_a_cavity():

@@ -9,9 +9,9 @@ import subbundle as sb
 from subbundle.kernels import tail
 from subbundle.local.model import fit_local
 from subbundle.local.tuning import LEFT_OUT
-from subbundle.surface import border, voxels
+from subbundle.surface import voxels
 from subbundle.surface._grid_kernels import splat_divergence
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.orient import orient
 from subbundle.surface.pilot import look
 from subbundle.surface.seeds import plant
@@ -153,7 +153,7 @@ def test_the_drift_at_a_straight_border():
     across = np.array([-0.05, 0.0, 0.05])
     probes = np.column_stack([across, np.zeros(3), np.zeros(3)])
     drift = WeightedCloud(flat).fit(probes, 0.08, rounds=1).drift
-    outside = border.excess(drift, 0.08, 0.03)
+    outside = excess(drift, 0.08, 0.03)
     assert outside[0] < -0.1
     # 1300 effective neighbours leave an error of 1/√1300 of a bandwidth.
     assert abs(outside[1]) < 0.06

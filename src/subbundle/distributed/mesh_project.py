@@ -22,6 +22,7 @@ from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
 from subbundle.surface.pyramid import Pyramid
+from subbundle.surface.tuning import BLENDED_RADIUS, FURTHEST_CELLS, QUADRIC_STEPS, SHEET_COSINE
 
 # Cells of the voxels that risks are summed in; radius in which voxels are averaged, and in which a seed reads them.
 _VOXEL, _AVERAGED, _READ = 8.0, 20.0, 12.0
@@ -47,13 +48,13 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
     near = tile.near(seeds.points[rows], CENTRES * scale.cell)
     rows, radii = rows[near], radii[near]
     cuts = choosing.cut(scale.pilot, widths)
-    fit = levels.quadric(seeds.points[rows], seeds.normals[rows], widths[rows], cuts[rows], rounds=choosing.ROUNDS)
+    fit = levels.quadric(seeds.points[rows], seeds.normals[rows], widths[rows], cuts[rows], rounds=QUADRIC_STEPS)
     way = np.linalg.norm(fit.points - seeds.points[rows], axis=1)
-    good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < project.FURTHEST * scale.cell))
+    good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < FURTHEST_CELLS * scale.cell))
     fit, rows, radii = fit.take(good), rows[good], radii[good]
 
     def alike(one: IntArray, other: IntArray) -> NDArray[np.bool_]:
-        return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > blend.ALONG)
+        return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > SHEET_COSINE)
 
     bend = averaged(fit.points, fit.points, _BEND * scale.cell, fit.bend[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
@@ -94,7 +95,7 @@ def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArr
     voxel = names_of(cells, level)
     order = np.lexsort((seeds.names, -seeds.reliability, voxel))
     rows = np.sort(order[np.flatnonzero(np.diff(voxel[order], prepend=-1))])
-    radii = np.maximum(blend.COUNTS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
+    radii = np.maximum(BLENDED_RADIUS * widths[rows], _LEAST_RADIUS * side[rows] * scale.cell)
     return rows, np.minimum(radii, _WIDEST * scale.cell)
 
 
@@ -109,6 +110,6 @@ def _placed(
     tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), across)
     noise = min(scale.noise, scale.height_noise)
     back = project.taken_back(noise, values[:, 1])
-    stayed = ~known | (np.sum(way**2, axis=1) > (project.FURTHEST * scale.cell) ** 2)
+    stayed = ~known | (np.sum(way**2, axis=1) > (FURTHEST_CELLS * scale.cell) ** 2)
     points = np.where(stayed[:, None], start, start + way - back[:, None] * tilted)
     return points, np.where(stayed[:, None], across, tilted), np.where(stayed, np.inf, np.sqrt(values[:, 0]))

@@ -21,7 +21,9 @@ from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pyramid import Pyramid
-from subbundle.surface.voxels import distinct, row_hashes, voxel_means
+from subbundle.surface.tuning import SEED_CELLS, SURROUNDINGS
+from subbundle.surface.voxels import distinct, voxel_means
+from subbundle.triangles.poisson_disk import hashes
 
 # Cells around the box in which seeds must be known, for the probe of a voxel to be known, and in which they may begin:
 # four steps of at most a bandwidth, two cells, each.
@@ -100,7 +102,7 @@ def levels_of(
     if scale.side > 0.0:
         rows, weights = voxel_means(rows, None, scale.side, scale.corner)
     else:
-        kept = distinct(rows, row_hashes(rows))
+        kept = distinct(rows, hashes(rows))
         rows = rows if kept is None else rows[kept]
     if len(rows) < 2:
         return None
@@ -116,7 +118,7 @@ def seeds_of(points: FloatArray, tile: Territory, scale: Scale, n_jobs: int = 1)
         return _none(scale)
     pyramid, cloud, rows, weights = levels
     # Whole voxels of starts: the mean of a voxel must not depend on the tile.
-    side = planting.START * scale.cell
+    side = SEED_CELLS * scale.cell
     middles = scale.corner + side * (np.floor((rows - scale.corner) / side) + 0.5)
     near = np.flatnonzero(tile.near(middles, (_BEGIN + _KNOWN) * scale.cell))
     if near.size == 0:
@@ -125,7 +127,7 @@ def seeds_of(points: FloatArray, tile: Territory, scale: Scale, n_jobs: int = 1)
     grown = planting.sprout(cloud, rows[near], near_weights, scale.window, scale.cell, scale.corner)
     grown = grown.take(np.flatnonzero(tile.near(grown.points, _KNOWN * scale.cell)))
     # Voxels of one seed each, sorted as `sprout` sorts them.
-    names = names_of(scale.cells(grown.points, planting.KEEP))
+    names = names_of(scale.cells(grown.points, SEED_CELLS))
     own = tile.owns(grown.points)
     probe = np.zeros(len(names), np.bool_)
     probe[_best_of_voxels(grown, names, scale)] = True
@@ -142,15 +144,13 @@ def mass_fraction(seeds: planting.Seeds, names: IntArray, scale: Scale, rows: In
 
     Seeds cover every sheet evenly, however dense it is, and outliers beside it have a small fraction of its mass.
     """
-    # One in four, by the bits of its name: which ones does not depend on the tile.
-    some = np.flatnonzero(((names * _MIX) >> 40) % planting.SPARSER == 0)
     fraction = np.ones(len(rows))
-    if len(some) == 0 or len(rows) == 0:
+    if len(rows) == 0:
         return fraction
-    count, reach = min(planting.SURROUNDINGS, len(some)), AROUND * scale.cell
-    tree, ranks = cKDTree(seeds.points[some]), [*range(1, count + 1)]
+    count, reach = min(SURROUNDINGS, len(seeds.points)), AROUND * scale.cell
+    tree, ranks = cKDTree(seeds.points), [*range(1, count + 1)]
     near = tree.query(seeds.points[rows], k=ranks, distance_upper_bound=reach)[1]
-    mass = np.sort(np.append(seeds.mass[some], np.inf)[near], axis=1)
+    mass = np.sort(np.append(seeds.mass, np.inf)[near], axis=1)
     known = np.isfinite(mass).sum(axis=1)
     middle = np.maximum(known - 1, 0)
     typical = 0.5 * (mass[np.arange(len(rows)), middle // 2] + mass[np.arange(len(rows)), (middle + 1) // 2])

@@ -21,12 +21,12 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.cloud.lattice import z_curve
 from subbundle.distributed._mesh_kernels import far_nodes, sum_sources
 from subbundle.distributed.mesh_scale import NAME_BITS, cells_of, names_of
-from subbundle.surface.implicit import SMOOTH
+from subbundle.surface.tuning import SMOOTH_CELLS
 
 # Cells of the blocks whose seeds count one by one, and of those of the scene: two levels wider.
 FINE, BLOCK = 4, 16
 # ε in cells: w then rises through a plane by 0.70/ε a cell, as the ordinary solution does with its Gaussian.
-_SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH
+_SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH_CELLS
 
 
 @dataclass(frozen=True, slots=True)

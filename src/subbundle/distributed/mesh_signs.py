@@ -27,7 +27,7 @@ from subbundle.distributed.mesh_sides import BLOCK, Nodes
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
 from subbundle.surface.orient import merge_votes, neighbour_votes, polished, towards_cavity
-from subbundle.triangles.finish import SMALLEST_PART
+from subbundle.triangles.tuning import SMALLEST_PART
 
 # Votes of at most 0.49 from which on seeds of one block are joined at once.
 _STRONG = 0.2

@@ -20,11 +20,12 @@ from subbundle.distributed.mesh_grid import zero_set
 from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.surface import border, openings, repair, trim
-from subbundle.surface.layers import without_layers
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface import openings, repair
+from subbundle.surface.local import WeightedCloud, excess
+from subbundle.surface.orient import without_layers
+from subbundle.surface.tuning import HOLE_WINDOWS, SEEN_CELLS, SUPPORT
 from subbundle.triangles import clip
-from subbundle.triangles.quads import split_quads
+from subbundle.triangles.split import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to twice that
@@ -117,7 +118,7 @@ def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale)
     """
     if len(faces) == 0:
         return faces
-    near = max(openings.SEEN * scale.window, openings.SEEN_CELLS * scale.cell)
+    near = SEEN_CELLS * scale.cell
     sight = openings.Sight(seeds.points, seeds.normals, near)
     far, seen, _ = sight.of(points, repair.vertex_normals(points, faces))
     edges, reached = edges_of(faces).ends, seen.copy()
@@ -146,7 +147,7 @@ def _trimmed(
     names = np.concatenate([names, names[edges, 0]])
     faces = _without_crumbs(points, faces, seeds, scale)
     known = len(points)
-    points, faces = repair.fill_holes(points, faces, trim.NARROW * scale.window)
+    points, faces = repair.fill_holes(points, faces, HOLE_WINDOWS * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]
@@ -179,7 +180,7 @@ def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale
 def _beyond(
     points: FloatArray, faces: IntArray, ends: IntArray, seeds: TileSeeds, cloud: WeightedCloud, scale: Scale
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """`border.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
+    """`local.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
     near = np.zeros(len(points), np.bool_)
     near[ends] = True
     for _ in range(RINGS if len(ends) else 0):
@@ -190,8 +191,8 @@ def _beyond(
         fit = cloud.fit(points[rows], scale.window)
         # Further out windows see the edge of the cloud as a line, whose normal may point anywhere. A window beyond a
         # straight border the mass is a sixth.
-        there = fit.mass > trim.SUPPORT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
-        beyond[rows] = border.excess(np.where(there, fit.drift, np.inf), scale.window, scale.noise)
+        there = fit.mass > SUPPORT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
+        beyond[rows] = excess(np.where(there, fit.drift, np.inf), scale.window, scale.noise)
     outer = np.zeros(len(points), np.bool_)
     outer[ends] = beyond[ends] > 0.0
     pairs = edges_of(faces).ends

@@ -13,8 +13,8 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle._validation import tabular
 from subbundle.estimators._shown import ShownWhenFitted
+from subbundle.surface.ambient import carry_to_surface
 from subbundle.surface.prepare import LEAST_POINTS
-from subbundle.surface.projection import carry_to_surface
 from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh
 

@@ -11,6 +11,14 @@ their tangent planes alone, and as accurate as they are. Beyond a border the loc
     |P (m − p)| = √(2/π) a² / √(a² + σ²),
 
 its value on a straight one (`border`); points of the ridge with more lie outside and are left out.
+
+Leaving out directions in which a cloud of R^d has nothing but noise.
+
+Components below the noise floor (`selection.components`) are left out if they know nothing of the others: were they
+functions on the surface, then neighbours in the components kept would be near each other in those left out too. A
+quarter of the neighbours suffices, since several sheets may lie over one place.
+
+Points carried onto the surface that a mesh was made of.
 """
 
 from __future__ import annotations
@@ -22,31 +30,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.components import Components, all_components, components_above_noise
 from subbundle.surface import attributes as carrying
-from subbundle.surface import border
-from subbundle.surface.flat import flat_part
+from subbundle.surface import tuning
+from subbundle.surface.local import WeightedCloud, excess
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.poisson_disk import hashes, spread
 from subbundle.triangles.tangential_delaunay import triangulate
 
 LEAST_POINTS = 100
-# Least distance of two vertices, in bandwidths and in spacings of the observations.
-_APART, _APART_SPACINGS = 0.55, 1.3
-# Observations carried to the ridge for one patch of the area of the kernel, 2πa²: seven for a vertex.
-_PER_PATCH = 100.0
-# Part of the typical density below which a point is one of outliers, also where the cloud is ten times thinner.
-_SUPPORT = 0.04
-# Drift, in bandwidths, from which on a point may lie on a border.
-_DRIFTING = 0.4
-# λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.
-_THIN, _THICK = 0.25, 0.5
 # Bandwidth, as a part of the size of the cloud, from which on a warning is due.
 COARSE = 0.1
 
@@ -88,7 +88,7 @@ def reconstruct_ambient(
         mesh = _tangential(points, bandwidth, opening, stage, n_jobs)
     vertices = part.leave(mesh.vertices) if points is not used else mesh.vertices
     assert mesh.summary is not None
-    carried = carrying.carry(rows, given, vertices, 0.5 * mesh.summary.bandwidth)
+    carried = carrying.carry(rows, given, vertices, mesh.summary.cell)
     return replace(
         mesh, vertices=vertices, normals=None, attributes=carried, summary=replace(mesh.summary, n_points=len(rows))
     )
@@ -105,8 +105,8 @@ def _tangential(
     sheet = _sheet(bundle, points)
     if remark:  # not before it is known that there is a surface
         warnings.warn(remark, SubbundleWarning, stacklevel=5)
-    apart = max(_APART * width, _APART_SPACINGS * sheet.spacing)
-    chosen = spread(sheet.points, apart, np.where(sheet.drift > _DRIFTING * width, sheet.drift, 0.0))
+    apart = max(tuning.CELL_WINDOWS * width, tuning.CELL_SPACINGS * sheet.spacing)
+    chosen = spread(sheet.points, apart, np.where(sheet.drift > tuning.BORDER_DRIFT * width, sheet.drift, 0.0))
     corners = np.ascontiguousarray(sheet.points[chosen])
     stage(f"triangulating {len(corners)} vertices")
     faces = triangulate(corners, np.ascontiguousarray(sheet.tangents[chosen]), opening * width, n_jobs)
@@ -145,8 +145,8 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
     width = bundle.bandwidth
-    ridge = ridge_project(bundle, _some(points, _PER_PATCH / bundle.typical_mass))
-    good = (ridge.status == Status.OK) & (ridge.density > _SUPPORT)
+    ridge = ridge_project(bundle, _some(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
+    good = (ridge.status == Status.OK) & (ridge.density > tuning.AMBIENT_SUPPORT)
     if good.sum() < 20:
         raise ValueError(
             f"points must lie around a surface; only {int(good.sum())} places with a ridge were found at bandwidth "
@@ -157,7 +157,7 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     _check_flatness(frame.eigenvalues, width)
     noise = float(np.median(ridge.noise[good]))
     drift = np.linalg.norm(np.einsum("nri,nr->ni", tangents, frame.mean - points), axis=1)
-    inside = border.excess(drift, width, noise) <= 0.0
+    inside = excess(drift, width, noise) <= 0.0
     blur = (1.0 + (noise / width) ** 2) ** (0.5 * (points.shape[1] - 2))
     density = bundle.typical_mass * blur / (2.0 * np.pi * width**2)
     return Sheet(points[inside], tangents[inside], drift[inside], noise, float(density**-0.5))
@@ -171,9 +171,9 @@ def _some(points: FloatArray, share: float) -> FloatArray:
 def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
     """Raise when typical neighbourhoods are those of a curve or a body."""
     first, second, third = np.median(eigenvalues[:, :3], axis=0)
-    if second < _THIN * first:
+    if second < tuning.CURVE_RATIO * first:
         shape = "a curve"
-    elif third > _THICK * second:
+    elif third > tuning.BODY_RATIO * second:
         shape = "a body of more than two dimensions, or noise as large as the object"
     else:
         return
@@ -182,3 +182,45 @@ def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
         f"are as 1 : {second / first:.2g} : {third / first:.2g} (a surface has 1 : 1 : 0) at bandwidth {width:.3g}. "
         "Pass the points of a surface, or a bandwidth at which they look like one."
     )
+
+
+_LEAST = 3
+
+
+def flat_part(points: FloatArray) -> Components:
+    """Coordinates of the smallest part of R^d, three at least, beyond which ``points`` [N, d] have only noise."""
+    found = components_above_noise(points, at_least=_LEAST)
+    if found.axes.shape[1] == points.shape[1]:
+        return all_components(points)
+    coordinates = found.enter(points)
+    rest = points - found.leave(coordinates)
+    if not rest.any():
+        return found
+    some = np.arange(len(points))[:: -(-len(points) // tuning.SAMPLE)]
+    near = cKDTree(coordinates).query(coordinates[some], k=2)[1][:, 1]
+    any_other = (some + len(points) // 2) % len(points)
+    shuffled = np.random.default_rng(0).permutation(len(points))
+    close = np.quantile(np.sum((rest[some] - rest[near]) ** 2, axis=1), tuning.UNRELATED_QUANTILE)
+    usual = np.quantile(np.sum((rest[some] - rest[shuffled[any_other]]) ** 2, axis=1), tuning.UNRELATED_QUANTILE)
+    # Rounding is noise as well.
+    tiny = 1e-24 * float(np.sum(np.var(points, axis=0)))
+    return found if close > tuning.UNRELATED * usual or usual < tiny else all_components(points)
+
+
+def carry_to_surface(observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int) -> FloatArray:
+    """``points`` [n, d] on the second-order ridge of ``observations`` [N, d]; those with none around stay as they are.
+
+    For d > 3 directions in which the observations have nothing but noise are left out, as for the mesh.
+    """
+    if points.shape[1] == 3:
+        return WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS).points
+    observations = np.unique(observations, axis=0)
+    part = flat_part(observations)
+    known, here = part.enter(observations), part.enter(points)
+    if known.shape[1] == 3:
+        fit = WeightedCloud(known, n_jobs=n_jobs).fit(here, bandwidth, rounds=tuning.RIDGE_STEPS)
+        moved, seen = fit.points, fit.mass > 0.0
+    else:
+        ridge = ridge_project(PrincipalSubbundle(known, 2, bandwidth, n_jobs=n_jobs), here)
+        moved, seen = ridge.points, (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    return np.where(seen[:, None], part.leave(moved), points)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
-
-_NEIGHBOURS = 8
+from subbundle.surface import tuning
 
 
 def check(attributes: Mapping[str, Any] | None, n_points: int) -> dict[str, NDArray[Any]]:
@@ -36,7 +35,7 @@ def carry(
     """
     if not attributes:
         return {}
-    count = min(_NEIGHBOURS, len(points))
+    count = min(tuning.ATTRIBUTE_NEIGHBOURS, len(points))
     far, near = cKDTree(points).query(vertices, k=count)
     far, near = far.reshape(len(vertices), count), near.reshape(len(vertices), count)
     weights = np.exp(-0.5 * (far**2 - far[:, :1] ** 2) / width**2)

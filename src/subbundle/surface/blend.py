@@ -16,14 +16,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
+from subbundle.surface import tuning
 from subbundle.surface._blend_kernels import blend, blend_near, spread_centres
 from subbundle.surface.local import QuadricFit, stretches
 from subbundle.surface.pyramid import Levels
 
-# Radius that a centre covers, and in which its quadric counts, in bandwidths.
-_COVERED, COUNTS = 0.4, 0.6
-# Cosine between the normals of a centre and a vertex from which on they are one sheet.
-ALONG = 0.7
 # Points without a mesh that are blended at a time: what is near to them takes some hundred bytes each.
 _CHUNK = 50_000
 
@@ -36,7 +33,7 @@ def blended_quadrics(
     mesh = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), points, normals, usable)
     chosen = np.zeros(len(points), np.bool_)
     across = widths / np.sqrt(stretches(along, len(points)))
-    spread_centres(*mesh, _COVERED * across, ALONG, chosen)
+    spread_centres(*mesh, tuning.COVERED_RADIUS * across, tuning.SHEET_COSINE, chosen)
     rows = np.flatnonzero(chosen)
     out = np.zeros((len(points), 11))
     while rows.size:
@@ -47,8 +44,8 @@ def blended_quadrics(
         # Mass over a², so that centres of different bandwidths can be compared.
         values = np.column_stack([fit.mass / widths[centres] ** 2, fit.gain, fit.bend, fit.residual])
         blend(
-            *mesh, centres, COUNTS * across[centres], ALONG, fit.points, fit.frames, fit.forms, 1.0 / fit.gain,
-            values, out,
+            *mesh, centres, tuning.BLENDED_RADIUS * across[centres], tuning.SHEET_COSINE, fit.points, fit.frames,
+            fit.forms, 1.0 / fit.gain, values, out,
         )  # fmt: skip
         # Where all centres around failed, vertices are tried on their own, once.
         lost = usable & (out[:, 0] == 0.0) & ~chosen
@@ -91,6 +88,6 @@ def blend_at(
         first = np.searchsorted(row[order], np.arange(len(out[part]) + 1)).astype(np.int64)
         blend_near(
             first, centre[order], points[part], normals[part], fit.points, fit.frames, fit.forms, radii,
-            1.0 / fit.gain, values, ALONG, out[part],
+            1.0 / fit.gain, values, tuning.SHEET_COSINE, out[part],
         )  # fmt: skip
     return out

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import IntArray
+from subbundle.surface import tuning
 from subbundle.surface.prepare import warn
 from subbundle.surface.project import Settled
-from subbundle.surface.trim import SUPPORT
 from subbundle.triangles.measure import face_normals
 from subbundle.triangles.mesh import Mesh
 
@@ -37,7 +37,7 @@ def cells_wider(wanted: float, cell: float) -> None:
 
 def invented_area(settled: Settled, faces: IntArray, unseen: NDArray[np.bool_]) -> None:
     """Warn when a good part of a closed surface lies where nothing was seen."""
-    seen = ((settled.support > SUPPORT) & ~unseen)[faces].any(axis=1)
+    seen = ((settled.support > tuning.SUPPORT) & ~unseen)[faces].any(axis=1)
     area = np.linalg.norm(face_normals(settled.points, faces), axis=1)
     invented = float(area[~seen].sum() / area.sum())
     if invented > _INVENTED:

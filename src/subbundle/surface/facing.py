@@ -14,12 +14,9 @@ from itertools import product
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.local import QuadricFit, WeightedCloud
 from subbundle.surface.pyramid import Pyramid, dealt
-
-_WIDE = np.cos(np.deg2rad(75.0))
-# Fewest observations that make a cloud.
-_FEWEST = 20
 
 
 def cube_directions(*axes: int) -> FloatArray:
@@ -36,11 +33,11 @@ class Facing:
     def __init__(self, points: FloatArray, normals: FloatArray, weights: FloatArray | None, n_jobs: int) -> None:
         self.directions = cube_directions(1, 3)
         lean = normals @ self.directions.T
-        self.rows = [np.flatnonzero(column > _WIDE) for column in lean.T]
+        self.rows = [np.flatnonzero(column > tuning.DIRECTION_COSINE) for column in lean.T]
         self.points, self.normals, self.weights = points, normals, weights
         self.clouds = [
             WeightedCloud(points[rows], None if weights is None else weights[rows], n_jobs=n_jobs)
-            if len(rows) >= _FEWEST
+            if len(rows)
             else None
             for rows in self.rows
         ]

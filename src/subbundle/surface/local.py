@@ -92,6 +92,19 @@ class QuadricFit:
         return whole
 
 
+def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
+    """Drift beyond that at a straight border, in bandwidths: positive outside of the cloud; at most 1.
+
+    At the straight border of a uniform cloud the local mean lies inward of a point on the border by
+
+        |P (m − p)| = √(2/π) a² / √(a² + σ²),
+
+    whatever the density, and by more beyond it.
+    """
+    expected = np.sqrt(2.0 / np.pi) * bandwidth**2 / np.hypot(bandwidth, noise)
+    return np.asarray(np.minimum((drift - expected) / bandwidth, 1.0))
+
+
 def stretches(along: FloatArray | None, n: int) -> FloatArray:
     """How many times as wide as across windows are along t = ``along`` [n, 3]: |t|; 1 for None."""
     return np.ones(n) if along is None else np.linalg.norm(along, axis=1)

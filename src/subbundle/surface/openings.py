@@ -18,19 +18,14 @@ from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles.measure import face_normals
 from subbundle.triangles.topology import border_edges, parts_of
 
-# Distance from a seed up to which a vertex is seen, in windows and in cells.
-SEEN, SEEN_CELLS = 1.0, 2.0
-# Part of the distance to its eighth neighbour for which a seed speaks, and how many times the usual reach that may be.
-_SPEAKS, _FURTHEST = 0.8, 2.0
 # Seeds that are asked at most whether one looks the way of a vertex.
 _MOST_ASKED = 64
-# Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
-_BALLOON, _LARGEST = 2.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class Sight:
     def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
         self._tree, self._normals, self._near = cKDTree(seeds, balanced_tree=False), normals, near
         apart = eighth_neighbour(seeds) if apart is None else apart
-        self._scales = near / np.clip(_SPEAKS * apart, near, _FURTHEST * near)
+        self._scales = near / np.clip(tuning.SPARSE_REACH * apart, near, tuning.SPARSE_MOST * near)
 
     def of(self, vertices: FloatArray, normals: FloatArray) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
         """Distance [n] of ``vertices`` [n, 3] from the nearest seed, whether they are seen [n], and the scale there."""
@@ -71,7 +66,7 @@ class Sight:
             seen[rows] = (turned & (far * self._scales[found] < near)).any(axis=1)
             if asked >= min(_MOST_ASKED, n_seeds):
                 break
-            rows, count = rows[~turned.any(axis=1) & (far[:, -1] < _FURTHEST * near)], 8 * count
+            rows, count = rows[~turned.any(axis=1) & (far[:, -1] < tuning.SPARSE_MOST * near)], 8 * count
         return distance, seen, scale
 
 
@@ -98,7 +93,9 @@ def sort_out(
                 continue
             length = float(np.linalg.norm(vertices[rim[:, 0]] - vertices[rim[:, 1]], axis=1).sum())
             half, size = float(far[faces[rows]].max()), float(area[rows].sum())
-            flat = size <= _BALLOON * length**2 / (4.0 * np.pi) and size <= _LARGEST * area[shown].sum()
+            flat = (
+                size <= tuning.BALLOON * length**2 / (4.0 * np.pi) and size <= tuning.LARGEST_PATCH * area[shown].sum()
+            )
             keep[rows] = half <= widest and (flat or bool(np.isinf(widest)))
             (bridged if keep[rows[0]] else left).append(half)
     return keep, Openings(tuple(sorted(bridged)), tuple(sorted(left)))

@@ -13,6 +13,12 @@ neighbours. What then still contradicts, with strong votes, is counted: on a Mö
 Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull. One that lies
 inside of another is the wall of a cavity and looks inward, one inside of that outward again: with areas A_i, the sum
 Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) over a component is 1 inside of it and 0 outside.
+
+Layers that a badly registered pass of the scanner left before the sheet that it belongs to.
+
+The layer makes seeds of its own, and since sheets close up, they turn to face the sheet behind across a narrow gap. But
+no scanner looks into a gap that is deeper than wide: both are images of one surface. If one of them is a side of a
+wall, whose other side was seen as well, and the other bounds nothing, that goes; and so does the sparser one.
 """
 
 from __future__ import annotations
@@ -21,22 +27,20 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.seeds import Seeds
-from subbundle.triangles.finish import SMALLEST_PART
+from subbundle.triangles.tuning import SMALLEST_PART
 
-_NEIGHBOURS = 10
-_WEAK, _LEAN = 0.3, 0.25
-_POLISH = 5
-# A vote is strong when the normals agree to 35 degrees and the pair lies flat; a seam has many within one reach.
-_STRONG = 0.8
-_SEAM_LENGTH = 5.0
+# Rounds in which seeds follow their neighbours at the end; two or three are enough.
+_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,17 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
     parts = connected_components(graph, directed=False)[1].astype(np.int64)
     against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
-    seam = against[_strength(seeds, against) > _STRONG]
+    seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
     turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts, cell)
     return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
 
 
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     """Pairs [m, 2] of neighbours, each once, and their votes [m]."""
-    count = min(_NEIGHBOURS + 1, len(seeds.points))
-    far, near = cKDTree(seeds.points, balanced_tree=False).query(seeds.points, k=count, distance_upper_bound=4.0 * cell)
+    count = min(tuning.VOTE_NEIGHBOURS + 1, len(seeds.points))
+    far, near = cKDTree(seeds.points, balanced_tree=False).query(
+        seeds.points, k=count, distance_upper_bound=tuning.VOTE_REACH * cell
+    )
     rows = np.repeat(np.arange(len(near)), count - 1)
     pairs = np.column_stack([rows, near[:, 1:].ravel()])[np.isfinite(far[:, 1:]).ravel()]
     low, high = pairs.min(axis=1), pairs.max(axis=1)
@@ -87,7 +93,9 @@ def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     pairs = np.column_stack([keys // len(near), keys % len(near)])
     lean, lean_too, agreement = _angles(seeds, pairs)
     agreement -= 2.0 * lean * lean_too
-    weight = np.maximum(np.abs(agreement) - _WEAK, 0.0) ** 2 * _elementwise.exp(-(lean**2 + lean_too**2) / _LEAN)
+    weight = np.maximum(np.abs(agreement) - tuning.VOTE_THRESHOLD, 0.0) ** 2 * _elementwise.exp(
+        -(lean**2 + lean_too**2) / tuning.VOTE_LEAN
+    )
     weight *= seeds.reliability[pairs[:, 0]] * seeds.reliability[pairs[:, 1]]
     return pairs, np.sign(agreement) * weight
 
@@ -147,7 +155,7 @@ def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatA
 def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
     """Turn over seeds against which the sum of their neighbours' votes speaks, a few times."""
     n = len(signs)
-    for _ in range(_POLISH):
+    for _ in range(_MOST_ROUNDS):
         speak = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
         speak += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
         wrong = speak * signs < 0.0
@@ -160,7 +168,7 @@ def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArra
 def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
     """|n_i·n_j| where the pair lies flat on both planes, else 0."""
     lean, lean_too, agreement = _angles(seeds, pairs)
-    flat = np.maximum(np.abs(lean), np.abs(lean_too)) < _WEAK
+    flat = np.maximum(np.abs(lean), np.abs(lean_too)) < tuning.VOTE_THRESHOLD
     strength: FloatArray = np.where(flat, np.abs(agreement), 0.0)
     return strength
 
@@ -175,14 +183,14 @@ def _angles(seeds: Seeds, pairs: IntArray) -> tuple[FloatArray, FloatArray, Floa
 
 def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
     """Whether contradicting pairs hang together over several cells."""
-    if len(seam) < 2 * _SEAM_LENGTH:
+    if len(seam) < 2 * tuning.SEAM_LENGTH:
         return False
     middle = points[seam].mean(axis=1)
-    links = cKDTree(middle).query_pairs(2.0 * cell, output_type="ndarray")
+    links = cKDTree(middle).query_pairs(tuning.SEAM_LINK * cell, output_type="ndarray")
     graph = coo_array((np.ones(len(links)), links.T), shape=(len(middle),) * 2)
     part = connected_components(graph, directed=False)[1]
     longest = max(float(np.ptp(middle[part == p], axis=0).max()) for p in range(part.max() + 1))
-    return longest > _SEAM_LENGTH * cell
+    return longest > tuning.SEAM_LENGTH * cell
 
 
 def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
@@ -216,3 +224,37 @@ def towards_cavity(
         if np.median(solid.sum(axis=1)) > 2.0 * np.pi:
             turned[i] *= -1.0
     return turned
+
+
+def across_gap(
+    tree: cKDTree, normals: FloatArray, rows: IntArray, gap: float, facing: float
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """The sheet across gaps before some ``rows`` [r] of the points in ``tree`` [n, 3] with ``normals`` [n, 3].
+
+    Returns the row of a point on it [r], and whether there is one [r]. Half a ``gap`` along the normal another sheet
+    within ``gap`` is nearer than the own one. It is one if the cosine of the normals is below ``facing``. A negative
+    gap is a wall behind the points.
+    """
+    nearest: IntArray = tree.query(tree.data[rows] + 0.5 * gap * normals[rows])[1]
+    return nearest, np.sum(normals[rows] * normals[nearest], axis=1) < facing
+
+
+def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, window: float) -> IntArray:
+    """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
+    tree = cKDTree(points)
+    everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
+    beyond, gap = across_gap(tree, normals, everyone, tuning.LAYER_GAP * window, -tuning.SHEET_COSINE)
+    rows = np.flatnonzero(gap)
+    if rows.size == 0:
+        return everyone
+    both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
+    around = tree.query(points[both], k=near)[1].reshape(len(both), near)
+    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > tuning.SHEET_COSINE
+    asked, wall = np.unique(around), np.zeros(len(points), np.bool_)
+    wall[asked] = across_gap(tree, normals, asked, -2.0 * tuning.LAYER_GAP * window, -tuning.SHEET_COSINE)[1]
+    values = np.stack([np.log(mass), wall, gap])[:, around]
+    means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
+    (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)
+    layer = (own < other + np.log(tuning.LAYER_MASS)) | ((own_wall < 0.5) & (other_wall > 0.5))
+    kept: IntArray = np.delete(everyone, rows[layer & (depth > tuning.LAYER_DEPTH)])
+    return kept

@@ -15,22 +15,15 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, bounds
+from subbundle.surface import tuning
 from subbundle.surface.repair import vertex_normals
 from subbundle.surface.voxels import voxel_keys
 from subbundle.triangles.topology import border_edges, parts_of
 
-# Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
-# cells, and never below this fraction of a cell, by which the planes of the vertices are off.
-_LEVELS, _VOXEL, _FLOOR = 5.0, 5.0, 0.05
 # The median of |z| of Gaussian noise, in standard deviations.
 _MEDIAN = 0.6745
-# Sideways distance from the nearest vertex, in cells, beyond which there is no surface.
-_ASIDE = 3.0
 # Voxels along the longest side of the cloud in which neighbours are asked for together.
 _ASKED = 64
-# Fraction of the observations of a closed piece deeper than a window from which on it is a body: of a full ball two
-# windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
-_BODY = 0.12
 
 
 def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, window: float) -> IntArray:
@@ -48,7 +41,7 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
     depth = np.abs(np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1))
     beside = np.bincount(piece[nearest], minlength=len(count))
     deep = np.bincount(piece[nearest], depth > window, minlength=len(count))
-    return faces[~(doubtful & (deep > _BODY * beside))[piece[faces[:, 0]]]]
+    return faces[~(doubtful & (deep > tuning.BODY_FRACTION * beside))[piece[faces[:, 0]]]]
 
 
 def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell: float, window: float) -> IntArray:
@@ -61,9 +54,9 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     height = np.abs(np.einsum("nd,nd->n", away, normals[nearest]))
     aside = np.sqrt(np.maximum(np.einsum("nd,nd->n", away, away) - height**2, 0.0))
     # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
-    noise = _local_median(vertices[nearest], height, height <= window, _VOXEL * cell) / _MEDIAN
-    far = height > _LEVELS * np.maximum(noise, _FLOOR * cell)
-    rows: IntArray = np.flatnonzero(far | (aside > _ASIDE * cell))
+    noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / _MEDIAN
+    far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.OUTLIER_FLOOR * cell)
+    rows: IntArray = np.flatnonzero(far | (aside > tuning.OUTLIER_ASIDE * cell))
     return rows
 
 

@@ -9,6 +9,14 @@ them: λ_3 well below λ_2. There, with λ_3 = σ² a²/(a² + σ²) for noise �
 On thin tubes λ_3 also holds what bends away, so σ is looked at once more in the residuals of robust quadrics; the
 lower value counts. The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and
 wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
+
+Walls may be so thin that every window sees both of their sides as one sheet. Heights around the middle of two sheets at
+±p with noise σ have variance v = p² + σ² and kurtosis κ = 3 − 2 p⁴/v², so
+
+    p² = v √((3 − κ)/2),      σ² = v − p².
+
+They are two sheets, and not one with noise of another kind, if there are far fewer observations in the middle than at
+±p.
 """
 
 from __future__ import annotations
@@ -16,35 +24,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
+from subbundle.surface import tuning
 from subbundle.surface.local import LocalFit, WeightedCloud
 
-FEW, _MANY = 300, 2000
-_GROWTH = 1.25
-# Effective neighbours from which on eigenvalues say something, and λ_3/λ_2 at which a surface is seen.
-_LEAST_NEIGHBOURS, _FLAT = 16.0, 0.34
-# The same where a ratio that rises again shows that there is a second sheet: by how much, and from how many neighbours
-# on a ratio can be trusted not to rise by itself.
-_MANY_NEIGHBOURS, _ALMOST_FLAT, _RISEN = 30.0, 0.45, 1.15
+# Bandwidth, as a fraction of the size of the cloud, at which the search for a surface ends.
 _WIDEST = 0.15
-_NOISE_WIDTHS, SPACINGS = 1.8, 1.5
-WIDER, _DOUBTFUL = 1.3, 1.6
-# Quadrics: narrowest window and cut in noise levels, how often the cut follows the noise, the weight that six terms
-# take from Σ w in a Gaussian window, and the part of the variance that the biweight leaves of Gaussian noise.
-NARROW, CUT, _CUTS, FREEDOM = 1.2, 4.0, 3, 1.5
-_T = np.linspace(-CUT, CUT, 401)
-_W = np.exp(-0.5 * _T**2) * (1.0 - (_T / CUT) ** 2) ** 2
+# The weight that the six terms of a quadric take from Σ w in a Gaussian window, and the fraction of the variance that
+# the biweight leaves of Gaussian noise.
+FREEDOM = 1.5
+_T = np.linspace(-tuning.CUT_NOISES, tuning.CUT_NOISES, 401)
+_W = np.exp(-0.5 * _T**2) * (1.0 - (_T / tuning.CUT_NOISES) ** 2) ** 2
 _KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
-# λ_2/λ_1 below which the neighbourhoods are those of a curve.
-_THIN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
 
-    ``both`` is the bandwidth at which two sides of a wall look like one sheet, where all windows see both (`sheets`).
+    ``both`` is the bandwidth at which two sides of a wall look like one sheet, where all windows see both.
     """
 
     noise: float
@@ -61,34 +61,63 @@ class Pilot:
 
 def bandwidth_of(noise: float, spacing: float) -> float:
     """The bandwidth that suits noise and spacing."""
-    return max(_NOISE_WIDTHS * noise, SPACINGS * spacing)
+    return max(tuning.BANDWIDTH_NOISES * noise, tuning.BANDWIDTH_SPACINGS * spacing)
 
 
 def look(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
     width = _first_width(cloud)
-    sample = cloud.sample(_MANY)
-    near = estimate(cloud.fit(sample, width, rounds=3), width)
-    width = WIDER * near.bandwidth
-    wide = estimate(cloud.fit(sample, width, rounds=3), width)
+    sample = cloud.sample(tuning.SAMPLE)
+    near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
+    width = tuning.SECOND_LOOK * near.bandwidth
+    wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
     # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
-    doubtful = wide.noise > _DOUBTFUL * max(near.noise, near.spacing / _DOUBTFUL**2)
+    doubtful = wide.noise > tuning.SECOND_SHEET * max(near.noise, near.spacing / tuning.SECOND_SHEET**2)
     return _with_quadrics(cloud, sample, near if doubtful else wide)
 
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
     """``seen`` with the noise that the residuals of robust quadrics tell, where it is lower."""
-    noise = seen.noise
-    for _ in range(_CUTS):
-        width = max(SPACINGS * seen.spacing, NARROW * noise)
-        start = cloud.fit(sample, WIDER * width, rounds=3)
-        fit = cloud.quadric(start.points, start.normals, width, CUT * noise, rounds=3)
-        known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * FREEDOM)
-        if known.sum() < 0.5 * len(sample):
-            return seen
-        variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - FREEDOM)
-        noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
+    width = max(tuning.BANDWIDTH_SPACINGS * seen.spacing, tuning.NARROWEST_NOISES * seen.noise)
+    start = cloud.fit(sample, tuning.SECOND_LOOK * width, rounds=tuning.RIDGE_STEPS)
+    fit = cloud.quadric(start.points, start.normals, width, tuning.CUT_NOISES * seen.noise, rounds=tuning.RIDGE_STEPS)
+    known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * FREEDOM)
+    if known.sum() < 0.5 * len(sample):
+        return seen
+    variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - FREEDOM)
+    noise = min(float(np.sqrt(np.median(variances) / _KEPT)), seen.noise)
     return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
+
+
+def look_for_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
+    """``seen`` with the noise of each of two sheets, if it is that of both seen as one."""
+    if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.WALL_OBSERVATIONS:
+        return seen
+    width = tuning.SECOND_LOOK * seen.bandwidth
+    fit, observations = (
+        cloud.fit(cloud.sample(tuning.FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS),
+        cloud.cloud.points,
+    )
+    near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), 3.0 * seen.noise)
+    found = []
+    for place, normal, rows in zip(fit.points, fit.normals, near, strict=True):
+        away = observations[rows] - place
+        height = away @ normal
+        height = height[np.sum(away**2, axis=1) - height**2 < seen.noise**2]
+        if len(height) >= tuning.WALL_OBSERVATIONS:
+            found.append(height - height.mean())
+    if len(found) < 0.5 * len(near):
+        return seen
+    heights = np.abs(np.concatenate(found))
+    square = float(np.mean(heights**2))
+    kurtosis = min(float(np.mean(heights**4)) / square**2, 3.0)
+    apart = float(np.sqrt(square * np.sqrt((3.0 - kurtosis) / 2.0)))
+    middle, beside = np.sum(heights < apart / 3.0), np.sum(np.abs(heights - apart) < apart / 3.0)
+    noise = float(np.sqrt(max(square - apart**2, 0.0)))
+    if apart < noise or middle > 0.5 * tuning.WALL_VALLEY * beside:
+        return seen
+    spacing = float(np.sqrt(2.0) * seen.spacing)
+    return Pilot(noise, spacing, bandwidth_of(noise, spacing), width)
 
 
 def _first_width(cloud: WeightedCloud) -> float:
@@ -96,33 +125,33 @@ def _first_width(cloud: WeightedCloud) -> float:
 
     Near a second sheet λ_3/λ_2 falls and rises again without ever being small; then its lowest value counts.
     """
-    sample = cloud.sample(FEW)
+    sample = cloud.sample(tuning.FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
-    lowest, lowest_at = _ALMOST_FLAT, 0.0
+    lowest, lowest_at = tuning.TROUGH_FLATNESS, 0.0
     while True:
-        fit = cloud.fit(sample, width, rounds=3)
+        fit = cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS)
         effective, ratio = _flatness(fit)
-        if effective >= _LEAST_NEIGHBOURS and ratio < _FLAT:
+        if effective >= tuning.LEAST_NEIGHBOURS and ratio < tuning.SHEET_FLATNESS:
             return float(width)
-        if effective >= _MANY_NEIGHBOURS and ratio < lowest:
+        if effective >= tuning.TROUGH_NEIGHBOURS and ratio < lowest:
             lowest, lowest_at = ratio, width
-        if lowest_at > 0.0 and ratio > _RISEN * lowest:
+        if lowest_at > 0.0 and ratio > tuning.TROUGH_RISE * lowest:
             return float(lowest_at)
-        width *= _GROWTH
+        width *= tuning.BANDWIDTH_GROWTH
         if width > _WIDEST * cloud.size:
             raise ValueError(_why_not(fit))
 
 
 def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
     """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
-    fit = cloud.fit(cloud.sample(_MANY), window, rounds=3)
+    fit = cloud.fit(cloud.sample(tuning.SAMPLE), window, rounds=tuning.RIDGE_STEPS)
     effective = np.median(fit.n_effective)
     if effective < 4.0:
         raise ValueError(
             f"bandwidth must reach a few neighbours; with {window:.3g} a typical point has {effective:.1f}. "
             "Pass a larger one, or 'auto'."
         )
-    if not np.median(fit.eigenvalues[:, 2]) < 0.5 * np.median(fit.eigenvalues[:, 1]):
+    if not np.median(fit.eigenvalues[:, 2]) < tuning.BODY_RATIO * np.median(fit.eigenvalues[:, 1]):
         raise ValueError(f"{_why_not(fit)} The bandwidth was {window:.3g}.")
     seen = estimate(fit, window)
     return Pilot(seen.noise, seen.spacing, window / factor)
@@ -153,12 +182,12 @@ def _flatness(fit: LocalFit) -> tuple[float, float]:
     if not effective.any():
         return 0.0, np.inf
     first, second, third = np.median(fit.eigenvalues[effective > 0.0], axis=0)
-    return float(np.median(effective)), float(third / second) if second > _THIN * first else np.inf
+    return float(np.median(effective)), float(third / second) if second > tuning.CURVE_RATIO * first else np.inf
 
 
 def _why_not(fit: LocalFit) -> str:
     first, second, third = np.median(fit.eigenvalues, axis=0) / max(float(np.median(fit.eigenvalues[:, 0])), 1e-300)
-    shape = "a curve" if second < _THIN else "a solid body, or noise as large as the object"
+    shape = "a curve" if second < tuning.CURVE_RATIO else "a solid body, or noise as large as the object"
     return (
         f"points must lie around a surface; they look like {shape}: the variances of a typical neighbourhood are as "
         f"{first:.0f} : {second:.2g} : {third:.2g} (a surface has 1 : 1 : 0). Pass the points of a surface, or a "

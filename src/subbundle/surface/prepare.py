@@ -11,19 +11,14 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
-from subbundle.surface import ambient, pilot, sheets, voxels
+from subbundle.surface import ambient, pilot, tuning, voxels
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import WeightedCloud
+from subbundle.triangles import poisson_disk
 
 LEAST_POINTS = ambient.LEAST_POINTS
-# More distinct points than this are replaced by voxel means, this fraction of a bandwidth wide.
-_DENSE, _VOXEL = 400_000, 0.4
+# Points that the pilot is given.
 _PILOT_POINTS = 200_000
-# The window of seeds and topology, in pilot bandwidths; the cells of the grid in those windows and in spacings. With
-# normals two walls may share a window, and cells need only be as wide as points are apart.
-_WINDOW, _CELL, _CELL_SPACINGS, _CELL_SPACINGS_FACING = 1.1, 0.5, 1.3, 0.75
-# Neighbours that are asked, and the fraction of them that must look to the same side, for normals to have a side.
-_ASKED, _NEIGHBOURS, _SAME_SIDE = 2000, 6, 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ def prepare(
 
     The rows may be a ``share`` of a cloud; more than ``dense`` of them, 400,000 by default, are thinned out.
     """
-    hashes = voxels.row_hashes(rows)
+    hashes = poisson_disk.hashes(rows)
     kept = voxels.distinct(rows, hashes)
     if kept is not None:
         rows, hashes = rows[kept], hashes[kept]
@@ -79,28 +74,28 @@ def prepare(
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
         seen = pilot.look(few)
         # Pieces of a scene plant their own seeds, one side at a time.
-        seen = sheets.look(few, seen) if dense is None else seen
+        seen = pilot.look_for_walls(few, seen) if dense is None else seen
     else:
         if as_positive(bandwidth, "bandwidth") > few.size:
             wanted = f"less than the size of the cloud, {few.size:.3g}"
             raise ValueError(f"bandwidth must be {wanted}; got {bandwidth:.3g}. Pass bandwidth='auto'.")
-        seen = pilot.look_at(few, bandwidth, _WINDOW)
+        seen = pilot.look_at(few, bandwidth, tuning.WINDOW_BANDWIDTHS)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
-    window = _WINDOW * first.bandwidth
+    window = tuning.WINDOW_BANDWIDTHS * first.bandwidth
     if window > ambient.COARSE * few.size:
         warn(
             f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
             f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
         )
     points, weights, side = rows, None, 0.0
-    if len(rows) > (_DENSE if dense is None else dense):
-        means, counts = voxels.voxel_means(rows, None, _VOXEL * window)
-        if len(means) < 0.8 * len(rows) / share:
-            points, weights, side = means, counts, _VOXEL * window
+    if len(rows) > (tuning.DENSE_POINTS if dense is None else dense):
+        means, counts = voxels.voxel_means(rows, None, tuning.VOXEL_SIDE * window)
+        if tuning.LEVEL_RATIO * len(means) < len(rows) / share:
+            points, weights, side = means, counts, tuning.VOXEL_SIDE * window
             normals = None if normals is None else normals[cKDTree(rows).query(means)[1]]
     facing = None if normals is None else Facing(points, normals, weights, jobs)
-    spacings = _CELL_SPACINGS if facing is None else _CELL_SPACINGS_FACING
-    cell = max(_CELL * window, spacings * first.spacing)
+    # With normals two walls may share a window: cells stay as narrow as it allows.
+    cell = max(tuning.CELL_WINDOWS * window, tuning.CELL_SPACINGS * first.spacing * (facing is None))
     return Prepared(points, weights, side, first, window, cell, facing)
 
 
@@ -112,15 +107,16 @@ def check_normals(normals: Any, rows: FloatArray) -> FloatArray | None:
     length = np.linalg.norm(given, axis=1, keepdims=True)
     known = length[:, 0] > 0.0
     unit: FloatArray = given / np.where(known[:, None], length, 1.0)
-    some = np.flatnonzero(known)[:: max(int(known.sum()) // _ASKED, 1)]
+    some = np.flatnonzero(known)[:: max(int(known.sum()) // tuning.SAMPLE, 1)]
     if len(some) == 0:
         return None
-    near = cKDTree(rows).query(rows[some], k=min(_NEIGHBOURS + 1, len(rows)))[1][:, 1:]
+    near = cKDTree(rows).query(rows[some], k=min(tuning.NORMAL_NEIGHBOURS + 1, len(rows)))[1][:, 1:]
     agree = np.einsum("nd,nkd->nk", unit[some], unit[near])
-    clear = np.abs(agree) > 0.5
-    if clear.any() and np.mean(agree[clear] > 0.0) < _SAME_SIDE:
+    # Across an edge normals are unrelated: the more a pair agrees or contradicts, the more it counts.
+    same = float(np.maximum(agree, 0.0).sum() / max(np.abs(agree).sum(), np.finfo(float).tiny))
+    if same < tuning.SAME_SIDE:
         warn(
-            f"the normals were left out: only {100.0 * np.mean(agree[clear] > 0.0):.0f} % of neighbours look to the "
+            f"the normals were left out: only {100.0 * same:.0f} % of neighbours look to the "
             "same side, so they do not say which side is outside. Pass normals that all point outward, or none."
         )
         return None

@@ -7,31 +7,37 @@ a curved surface f is not f but f smoothed by a Gaussian of variance σ², which
     ½ σ² (II_11 + II_22)
 
 off it, towards the centres of curvature. That much is taken back, with curvatures averaged over the mesh.
+
+Smoothing a mesh in proportion to what is not known of its vertices.
+
+With s_i the standard error of vertex i and p_i where its own fit puts it,
+
+    x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
+
+is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
+that nobody knows become a membrane. An error below a small fraction of a cell, the length of an edge, does not show in
+the mesh; and an error that is usual for the scan is what the windows chose to leave, so that smoothing further would
+round more than it gains. s₀ is the larger of the two.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import variance
+from subbundle.surface import tuning
 from subbundle.surface import widths as choosing
 from subbundle.surface.blend import blended_quadrics
-from subbundle.surface.elongation import elongation
 from subbundle.surface.local import QuadricFit
 from subbundle.surface.pilot import FREEDOM, Pilot
 from subbundle.surface.pyramid import Levels
-from subbundle.surface.soften import soften
 
-# Longest way of a vertex, in cells; further away is another sheet.
-FURTHEST = 1.5
-# Rounds in which curvatures are averaged; weight that is left, at least, of a window by the terms of its quadric.
-_BEND_ROUNDS, _LEAST_FREEDOM = 4, 0.3
-# Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
-_BETWEEN = 0.4
+# Weight of a window, at least, after that which the terms of its quadric take: no error is infinite or imaginary.
+_LEAST_FREEDOM = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +69,14 @@ def refine(
     for all would only blur narrow things. Vertices ``unseen`` [n] stay.
     """
     average = choosing.neighbour_average(faces, len(vertices))
-    along = elongation(normals, average)
+    along = choosing.elongation(normals, average)
     chosen = choosing.choose(cloud, vertices, normals, ~unseen, average, pilot, along)
     cuts = choosing.cut(pilot, chosen.widths)
-    fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, choosing.ROUNDS, along)
+    fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, tuning.QUADRIC_STEPS, along)
     way = np.linalg.norm(fit.points - vertices, axis=1)
-    stayed = ~np.isfinite(fit.gain) | (way > FURTHEST * cell) | unseen
+    stayed = ~np.isfinite(fit.gain) | (way > tuning.FURTHEST_CELLS * cell) | unseen
     bend = fit.bend
-    for _ in range(_BEND_ROUNDS):
+    for _ in range(tuning.BEND_ROUNDS):
         bend = average @ bend
     # Both estimates err upwards: the pilot's where the surface bends within its window, the other, by differences of
     # heights, where the narrowest windows are hardly wider than the noise.
@@ -79,7 +85,7 @@ def refine(
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
     points = soften(points, error, average, cell)
-    between = fit.residual > (_BETWEEN * cuts) ** 2
+    between = fit.residual > (tuning.BETWEEN_CUTS * cuts) ** 2
     density = fit.mass / chosen.widths**2
     support = np.where(between, 0.0, density / np.median(density[~unseen])) if not unseen.all() else density
     return Settled(points, support, error)
@@ -101,4 +107,35 @@ def _standard_error(fit: QuadricFit, stayed: NDArray[np.bool_]) -> FloatArray:
 def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) -> FloatArray:
     """Var e [n] of heights, with the noise of the residuals around each fit."""
     noise_sq = residual * mass / np.maximum(mass - FREEDOM, _LEAST_FREEDOM)
-    return np.asarray(variance.of_height(gain) * noise_sq)
+    return np.asarray(choosing.variance_of_height(gain) * noise_sq)
+
+
+# Rounds for all vertices, which leave 1e-7 of the error where they are known; rings around the others that go on.
+_FEW_ROUNDS, _BESIDE = 8, 2
+
+
+def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> FloatArray:
+    """``points`` [n, 3] pulled to the ``average`` of their neighbours where their standard ``error`` [n] is large."""
+    trust = np.zeros(len(points))
+    known = np.isfinite(error)
+    if known.any():
+        sure = max(tuning.SURE_CELLS * cell, tuning.SURE_ERRORS * float(np.median(error[known])))
+        trust[known] = (sure / np.maximum(error[known], sure)) ** 4
+    x = points
+    for _ in range(_FEW_ROUNDS):
+        x = _relaxed(points, trust, average @ x)
+    # Where vertices are known, every round leaves λ/(1 + λ) of the error: only the others, and those beside, go on.
+    unsure = trust < 1.0
+    for _ in range(_BESIDE):
+        unsure = average @ unsure > 0.0
+    rows = np.flatnonzero(unsure)
+    if rows.size == 0:
+        return x
+    x, some = x.copy(), average[rows]
+    for _ in range(tuning.SOFTENING_ROUNDS - _FEW_ROUNDS):
+        x[rows] = _relaxed(points[rows], trust[rows], some @ x)
+    return x
+
+
+def _relaxed(points: FloatArray, trust: FloatArray, mean: FloatArray) -> FloatArray:
+    return (trust[:, None] * points + tuning.SOFTENING * mean) / (trust + tuning.SOFTENING)[:, None]

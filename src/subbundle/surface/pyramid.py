@@ -18,17 +18,12 @@ from typing import Protocol
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.local import QuadricFit, WeightedCloud, stretches
 from subbundle.surface.voxels import voxel_means
 
-# Side of the voxels in bandwidths, and in spacings below which they would hold single observations.
-_SIDE, _LEAST_SPACINGS = 0.4, 1.2
-# Spread of the observations in a voxel, as a part of s²/12.
-_FILLED = 0.8
 # Side of the blocks of a scene, in voxels: a sheet fills a leaf of the search tree.
 BLOCK = 5.0
-# Ratio of the sides of one level and the next; one that has not so many times fewer points is left out.
-_STEP = 1.8
 
 
 class Levels(Protocol):
@@ -67,15 +62,15 @@ class Pyramid:
         widest: float, origin: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
-        wanted = max(_LEAST_SPACINGS * spacing, _STEP * side)
-        while wanted < _SIDE * widest:
+        wanted = max(tuning.LEVEL_SPACINGS * spacing, tuning.LEVEL_RATIO * side)
+        while wanted < tuning.VOXEL_SIDE * widest:
             means, counts = voxel_means(points, weights, wanted, origin)
             # A piece of a scene has the same levels as all others.
-            if origin is not None or _STEP * len(means) < self._clouds[-1].n_points:
+            if origin is not None or tuning.LEVEL_RATIO * len(means) < self._clouds[-1].n_points:
                 lattice = None if origin is None else (origin, BLOCK * wanted)
                 self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
                 self._sides.append(wanted)
-            wanted *= _STEP
+            wanted *= tuning.LEVEL_RATIO
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
@@ -83,7 +78,7 @@ class Pyramid:
     ) -> QuadricFit:  # fmt: skip
         """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
         across = widths / np.sqrt(stretches(along, len(points)))
-        level = np.searchsorted(np.array(self._sides[1:]) / _SIDE, across, side="right")
+        level = np.searchsorted(np.array(self._sides[1:]) / tuning.VOXEL_SIDE, across, side="right")
         fit = dealt(self._clouds, level, points, normals, widths, cuts, rounds=rounds, along=along)
-        off = _FILLED * fit.bend * np.array(self._sides)[level] ** 2 / 24.0
+        off = tuning.VOXEL_SPREAD * fit.bend * np.array(self._sides)[level] ** 2 / 24.0
         return replace(fit, points=fit.points - off[:, None] * fit.normals)

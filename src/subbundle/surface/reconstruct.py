@@ -15,6 +15,7 @@ as accurate as the local fits, and the grid leaves no trace but the pattern of t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -26,17 +27,15 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle._validation import as_flag, as_points, as_positive
 from subbundle.atlas.atlas import Atlas
-from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin
+from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin, tuning
 from subbundle.surface import attributes as carrying
 from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import Orientation, orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
-from subbundle.surface.seeds import Seeds, plant, plant_facing
-from subbundle.surface.sheets import plant_both
+from subbundle.surface.seeds import Seeds, plant, plant_both, plant_facing
 from subbundle.surface.sides import SidedPyramid
-from subbundle.surface.timing import Clock
 from subbundle.surface.trim import trim
 from subbundle.surface.widths import ladder
 from subbundle.triangles.mesh import Mesh, Summary
@@ -45,8 +44,6 @@ from subbundle.triangles.mesh import Mesh, Summary
 _WIDENED = 1.25
 # Quantiles of the coordinates between which the object is, for certain.
 _BULK = (0.01, 0.99)
-# In R^d and of an atlas an opening has a width and no half-width, and is a little wider for being seen by fewer points.
-_WIDTH = 4.0 / 3.0
 
 
 def reconstruct(
@@ -123,7 +120,7 @@ def reconstruct(
     given = carrying.check(attributes, len(rows))
     closed = as_flag(closed, "closed")
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
-    clock = Clock(progress)
+    clock = _Clock(progress)
     jobs = resolve_jobs(n_jobs)
     if rows.shape[1] > 3:
         if normals is not None:
@@ -144,7 +141,7 @@ def reconstruct(
         widest = np.inf if closed else half_width
         found = skin.around(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        found = skin.without_sides(seeds, turned, grid, half_width / 1.5, clock.stage)
+        found = skin.without_sides(seeds, turned, grid, tuning.BAND_OPENING * half_width, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
     levels = _levels(cloud, scan, found, across if turned.orientable else None, grid.cell)
@@ -152,9 +149,9 @@ def reconstruct(
     clock.stage("borders and small parts")
     if closed:
         concerns.invented_area(settled, found.faces, found.unseen)
-    vertices, faces, error = trim(settled, found.faces, cloud, scan, skin.DEFECT * grid.cell, closed=closed)
+    vertices, faces, error = trim(settled, found.faces, cloud, scan, tuning.DEFECT_CELLS * grid.cell, closed=closed)
     side = repair.vertex_normals(vertices, faces, turned.orientable)
-    carried = carrying.carry(rows, given, vertices, 0.5 * scan.window)
+    carried = carrying.carry(rows, given, vertices, grid.cell)
     carried.setdefault("standard_error", error)
     away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
     mesh = Mesh(vertices, faces, side, carried)
@@ -215,13 +212,37 @@ def _of_atlas(
             "bandwidth, closed and attributes go with points; an Atlas has its bandwidth, its charts end where the "
             "cloud does, and it knows no attributes. Pass opening alone, or the points themselves."
         )
-    return atlas.mesh(opening=_WIDTH * opening, n_jobs=n_jobs)
+    return atlas.mesh(opening=tuning.OPENING_WIDTH * opening, n_jobs=n_jobs)
 
 
-def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: Clock, **options: Any) -> Mesh:
+def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
-    wider = options | {"opening": _WIDTH * options["opening"]}
+    wider = options | {"opening": tuning.OPENING_WIDTH * options["opening"]}
     in_space = partial(reconstruct, progress=clock.stage, **options)
     mesh = ambient.reconstruct_ambient(rows, given, clock.stage, in_space, **wider)
     assert mesh.summary is not None
     return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))
+
+
+class _Clock:
+    """Reports to the caller what begins, and keeps the seconds of every stage."""
+
+    def __init__(self, report: Callable[[str], None] | None) -> None:
+        self._report = report
+        self._seconds: dict[str, float] = {}
+        self._name, self._begin = "", time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        """Begin the stage ``name``; the one before ends."""
+        self.end()
+        self._name = name
+        if self._report is not None:
+            self._report(name)
+
+    def end(self) -> dict[str, float]:
+        """End the last stage; the seconds of all."""
+        now = time.perf_counter()
+        if self._name:
+            self._seconds[self._name] = now - self._begin
+        self._begin = now
+        return self._seconds

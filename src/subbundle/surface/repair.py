@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.finish import SMALLEST_PART
+from subbundle.surface import tuning
 from subbundle.triangles.measure import face_normals, normal_sums
 from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
+from subbundle.triangles.tuning import SMALLEST_PART
 
-# Fraction of a part that must count.
-_REAL = 0.25
 _ROUNDS = 3
 
 
@@ -90,7 +89,9 @@ def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[n
 
 def are_large(area: FloatArray, whole: FloatArray) -> NDArray[np.bool_]:
     """Which parts stay: by the ``area`` [p] of the faces that count, and of the ``whole`` [p]."""
-    return np.asarray((area >= SMALLEST_PART * area.max()) & ((area >= _REAL * whole) | (area == area.max())))
+    return np.asarray(
+        (area >= SMALLEST_PART * area.max()) & ((area >= tuning.SEEN_AREA * whole) | (area == area.max()))
+    )
 
 
 def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:

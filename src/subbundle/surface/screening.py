@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from subbundle._types import FloatArray
+from subbundle.surface import tuning
 from subbundle.surface._grid_kernels import add_refined, interpolate, laplacian, spread
 
-# How strongly seeds hold χ at zero, per area in cells. At 4 a layer of seeds pulls in about a quarter of a cell what
-# the Laplacian would let drift; results are flat from 2 to 8.
-_STRENGTH = 4.0
-# Fall of the residual at which the rounds end, and how many there are at most.
-_FALL, _MOST_ROUNDS = 1e-2, 40
+_MOST_ROUNDS = 40
 
 Field = NDArray[np.float32]
 
@@ -32,7 +29,7 @@ def screen(chi: Field, places: FloatArray, areas: FloatArray, n_jobs: int) -> No
     values = np.empty(len(places))
     interpolate(chi, places, values)
     shape = tuple(int(fft.next_fast_len((n + 1) // 2 + 2, real=True)) for n in chi.shape)
-    system = _System(np.ascontiguousarray(0.5 * places), 0.5 * _STRENGTH * areas, shape, n_jobs)
+    system = _System(np.ascontiguousarray(0.5 * places), 0.5 * tuning.SCREENING * areas, shape, n_jobs)
     right = np.zeros(shape, np.float32)
     spread(system.places, -system.weights * values, right)
     start = np.full(shape, -np.average(values, weights=areas), np.float32)
@@ -68,7 +65,7 @@ def _conjugate_gradients(system: _System, right: Field, x: Field) -> Field:
     residual = right - system.apply(x)
     towards = system.precondition(residual)
     direction, square = towards.copy(), float(np.vdot(residual, towards))
-    wanted = _FALL**2 * square
+    wanted = tuning.SCREENING_RESIDUAL**2 * square
     for _ in range(_MOST_ROUNDS):
         if square <= wanted:
             break

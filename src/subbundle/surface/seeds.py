@@ -1,11 +1,14 @@
 """Seeds: points on the surface, about one per grid cell, each with a normal and a reliability.
 
 Means of the observations in voxels are carried to the second-order ridge. Where two sheets or an edge fall into one
-window, λ_3/λ_2 is large; those are tried again with narrower windows. The reliability
+window, λ_3/λ_2 is large; those are tried again with a narrower one. The reliability
 
     r = clip(1 − λ_3/(0.6 λ_2), 0, 1)²
 
 weighs what a seed says about its normal.
+
+Where windows see both sides of thin walls as one sheet, seeds are planted on either side of the middle: a Gaussian
+window of bandwidth a sees, with c = a²/(a² + σ²), the variance c² p² + c σ² of sheets at ±p with noise σ.
 """
 
 from __future__ import annotations
@@ -16,24 +19,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
+from subbundle.surface.pilot import Pilot
 from subbundle.surface.voxels import voxel_keys, voxel_means
-
-# Steps before one start per cell is chosen, and after.
-_FIRST_ROUNDS, _ROUNDS = 1, 3
-_NARROWER, _BLURRED = (0.7, 0.5), 0.35
-_NO_PLANE = 0.6
-_LEAST_RELIABLE = 0.01
-# Mass below which a seed is none, as a fraction of what is typical for so many around it of one seed in four; highest
-# fraction at which outliers may end (at a straight border a sheet still has a half), the factor up and down over which
-# fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
-LEAST_MASS, SURROUNDINGS, SPARSER = 0.08, 16, 4
-_HIGHEST_VALLEY, _BROAD, _DEEP = 0.45, 1.2, 0.25
-# Observations whose normals turn a seed; seeds whose distance says what area one stands for.
-_AROUND, NEIGHBOURS = 8, 8
-# Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in grid cells.
-START, KEEP = 1.25, 0.94
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +54,7 @@ def eighth_neighbour(points: FloatArray) -> FloatArray:
     """The distance [n] of each of ``points`` [n, 3] to its eighth neighbour."""
     # What is spread evenly needs no tree of medians, which takes twice as long to make and is slower to ask.
     tree = cKDTree(points, balanced_tree=False)
-    return np.asarray(tree.query(points, k=min(NEIGHBOURS + 1, len(points)))[0][:, -1])
+    return np.asarray(tree.query(points, k=min(tuning.AREA_NEIGHBOURS + 1, len(points)))[0][:, -1])
 
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
@@ -77,7 +67,7 @@ def sprout(
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
     """`plant` before seeds of outliers are dropped; cells begin at the ``origin``, or at the lowest point."""
-    return _one_per_cell(_grow(cloud, points, weights, bandwidth, cell, origin), KEEP * cell, origin)
+    return _one_per_cell(_grow(cloud, points, weights, bandwidth, cell, origin), tuning.SEED_CELLS * cell, origin)
 
 
 def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
@@ -90,14 +80,28 @@ def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
         seeds = _grow(cloud, facing.points[rows], weights, bandwidth, cell)
         if len(seeds.points) == 0:
             continue
-        # The normals of the observations around say which way the seed looks.
-        near = cKDTree(facing.points[rows]).query(seeds.points, k=min(_AROUND, len(rows)))[1]
-        mean = facing.normals[rows][near].reshape(len(near), -1, 3).mean(axis=1)
-        turned = np.where(np.sum(seeds.normals * mean, axis=1, keepdims=True) < 0.0, -seeds.normals, seeds.normals)
+        # The normals of all observations here point to the side of one direction, and so does that of a seed.
+        inward = seeds.normals @ facing.directions[side] < 0.0
+        turned = np.where(inward[:, None], -seeds.normals, seeds.normals)
         seeds = replace(seeds, normals=turned)
-        found.append(_one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), KEEP * cell))
+        found.append(
+            _one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), tuning.SEED_CELLS * cell)
+        )
     fields = ("points", "normals", "reliability", "mass")
     return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)))
+
+
+def plant_both(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float) -> Seeds:
+    """Seeds on both sides of walls that windows of ``seen.both`` see as one; single ones where a sheet is alone."""
+    middle = plant(cloud, points, weights, seen.both, cell)
+    variance = cloud.fit(middle.points, seen.both).eigenvalues[:, 2]
+    shrink = seen.both**2 / (seen.both**2 + seen.noise**2)
+    apart = np.sqrt(np.maximum(variance - shrink * seen.noise**2, 0.0)) / shrink
+    two = apart > seen.noise
+    way = np.where(two, apart, 0.0)[:, None] * middle.normals
+    rows = np.concatenate([np.arange(len(two)), np.flatnonzero(two)])
+    sides = np.concatenate([middle.points + way, (middle.points - way)[two]])
+    return Seeds(sides, middle.normals[rows], middle.reliability[rows], middle.mass[rows])
 
 
 def _grow(
@@ -105,23 +109,21 @@ def _grow(
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
     """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
-    starts, _ = voxel_means(points, weights, START * cell, origin)
-    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=_FIRST_ROUNDS), cell, origin)
-    fit = cloud.fit(starts, bandwidth, rounds=_ROUNDS)
+    starts, _ = voxel_means(points, weights, tuning.SEED_CELLS * cell, origin)
+    starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=1), cell, origin)
+    fit = cloud.fit(starts, bandwidth, rounds=tuning.RIDGE_STEPS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     ratio = _flatness(fit)
-    for narrower in _NARROWER:
-        rows = np.flatnonzero((ratio > _BLURRED) & (mass > 0.0))
-        if rows.size == 0:
-            break
-        again = cloud.fit(starts[rows], narrower * bandwidth, rounds=_ROUNDS)
+    rows = np.flatnonzero((ratio > tuning.SHEET_FLATNESS) & (mass > 0.0))
+    if rows.size:
+        again = cloud.fit(starts[rows], tuning.RETRY_WINDOW * bandwidth, rounds=tuning.RIDGE_STEPS)
         flatter = _flatness(again)
         better = (again.mass > 0.0) & (flatter < ratio[rows])
         rows, kept = rows[better], np.flatnonzero(better)
         place[rows], normals[rows], ratio[rows] = again.points[kept], again.normals[kept], flatter[kept]
-        mass[rows] = again.mass[kept] / narrower**2
-    seeds = Seeds(place, normals, np.clip(1.0 - ratio / _NO_PLANE, 0.0, 1.0) ** 2, mass)
-    return seeds.take(np.flatnonzero(seeds.reliability >= _LEAST_RELIABLE))
+        mass[rows] = again.mass[kept] / tuning.RETRY_WINDOW**2
+    seeds = Seeds(place, normals, np.clip(1.0 - ratio / tuning.NO_PLANE, 0.0, 1.0) ** 2, mass)
+    return seeds.take(np.flatnonzero(seeds.reliability > 0.0))
 
 
 def _flatness(fit: LocalFit) -> FloatArray:
@@ -139,37 +141,39 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     of their own, the fractions have two modes and a valley between. Where they have none, sparse sheets go over into
     dense ones, and only what is nearly empty goes.
     """
-    # A part of the seeds, in no order of their places, stands for all of them.
-    some = seeds.take(np.arange(0, len(seeds.points), SPARSER))
-    count = min(SURROUNDINGS, len(some.points))
+    count = min(tuning.SURROUNDINGS, len(seeds.points))
     if count < 2:
         return seeds
-    near = cKDTree(some.points, balanced_tree=False).query(seeds.points, k=count)[1]
-    typical = np.median(some.mass[near], axis=1)
+    near = cKDTree(seeds.points, balanced_tree=False).query(seeds.points, k=count)[1]
+    typical = np.median(seeds.mass[near], axis=1)
     fraction = seeds.mass / typical
-    floor = np.minimum(LEAST_MASS * np.median(seeds.mass), LEAST_MASS * typical)
+    floor = np.minimum(tuning.SEED_MASS * np.median(seeds.mass), tuning.SEED_MASS * typical)
     lowest = valley(fraction)
-    kept = seeds.mass > np.where(lowest > LEAST_MASS, lowest * typical, floor)
+    kept = seeds.mass > np.where(lowest > tuning.SEED_MASS, lowest * typical, floor)
     return seeds.take(np.flatnonzero(kept))
 
 
 def valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `LEAST_MASS` if it has none."""
-    steps = np.geomspace(LEAST_MASS, _HIGHEST_VALLEY, 41)
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SEED_MASS` if it has none."""
+    steps = np.geomspace(tuning.SEED_MASS, tuning.HIGHEST_VALLEY, 41)
     ordered = np.sort(fraction)
-    inside = np.searchsorted(ordered, steps * _BROAD) - np.searchsorted(ordered, steps / _BROAD)
+    inside = np.searchsorted(ordered, steps * tuning.VALLEY_BREADTH) - np.searchsorted(
+        ordered, steps / tuning.VALLEY_BREADTH
+    )
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
-    if inside[lowest] < _DEEP * inside[: lowest + 1].max():
+    if inside[lowest] < tuning.VALLEY_DEPTH * inside[: lowest + 1].max():
         return float(steps[lowest])
-    return LEAST_MASS
+    return tuning.SEED_MASS
 
 
 def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:
     """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
     # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
-    begin = None if origin is None else origin + 0.5 * KEEP * cell
-    chosen: FloatArray = fit.points[seen[_best_per_voxel(fit.points[seen], fit.mass[seen], KEEP * cell, begin)]]
+    begin = None if origin is None else origin + 0.5 * tuning.SEED_CELLS * cell
+    chosen: FloatArray = fit.points[
+        seen[_best_per_voxel(fit.points[seen], fit.mass[seen], tuning.SEED_CELLS * cell, begin)]
+    ]
     return chosen
 
 

@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
+from subbundle.surface import tuning
 from subbundle.surface.facing import Facing, FacingPyramid
-from subbundle.surface.layers import across_gap
 from subbundle.surface.local import QuadricFit
+from subbundle.surface.orient import across_gap
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid, dealt
 from subbundle.surface.widths import cut, ladder
-
-# Noise levels of the far side that reach into a window.
-_TAIL = 3.0
-# How far windows are filled, in the widest bandwidths; one vertex in so many is asked, for all within so many cells.
-_REACH, _STRIDE, _BESIDE = 1.5, 4, 5.0
 
 
 class SidedPyramid:
@@ -34,15 +30,17 @@ class SidedPyramid:
     """
 
     def __init__(self, levels: Pyramid, scan: Prepared, vertices: FloatArray, normals: FloatArray, cell: float) -> None:
-        self._levels, self._beside = levels, _BESIDE * cell
+        self._levels, self._beside = levels, tuning.SIDED_CELLS * cell
         self._sided: FacingPyramid | None = None
         rungs = ladder(scan.pilot)
-        thickness = float(cut(scan.pilot, rungs).max()) + _TAIL * scan.pilot.noise
-        thin = in_thin_walls(vertices[::_STRIDE], normals[::_STRIDE], thickness)
+        thickness = float(cut(scan.pilot, rungs).max()) + tuning.CUT_NOISES * scan.pilot.noise
+        thin = in_thin_walls(vertices[:: tuning.SIDED_STRIDE], normals[:: tuning.SIDED_STRIDE], thickness)
         if not thin.any():
             return
-        self._walls = cKDTree(vertices[::_STRIDE][thin])
-        near = np.isfinite(self._walls.query(scan.points, distance_upper_bound=_REACH * float(rungs[-1]))[0])
+        self._walls = cKDTree(vertices[:: tuning.SIDED_STRIDE][thin])
+        near = np.isfinite(
+            self._walls.query(scan.points, distance_upper_bound=tuning.SIDED_REACH * float(rungs[-1]))[0]
+        )
         side = normals[cKDTree(vertices).query(scan.points[near])[1]]
         weights = None if scan.weights is None else scan.weights[near]
         facing = Facing(scan.points[near], side, weights, levels.n_jobs)

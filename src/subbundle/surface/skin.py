@@ -10,28 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import extract, implicit, openings, repair
-from subbundle.surface.layers import without_layers
+from subbundle.surface import extract, implicit, openings, repair, tuning
 from subbundle.surface.openings import Openings
-from subbundle.surface.orient import Orientation
+from subbundle.surface.orient import Orientation, without_layers
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
-from subbundle.triangles.quads import split_quads
-from subbundle.triangles.split import split_bent
-
-# Half the width of the band around the seeds, in cells, below which it has holes.
-_LEAST_BAND = 2.5
-# Seeds that hang together, below which they are a clump of outliers and no sheet.
-_LEAST_SEEDS = 8
-# Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
-# resolved. Those around tunnels of up to five windows are closed if observations fill them.
-_LONGEST_LOOP, _LONGEST_FILLED = 2.0 * np.pi, 5.0 * np.pi
-# Turn of the normals along an edge, in radians, from which on it is split.
-_BEND = 0.25
-# Holes narrower than so many cells are defects of the triangles.
-DEFECT = 2.0
+from subbundle.triangles.split import split_bent, split_quads
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +48,33 @@ def around(
 ) -> Skin:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
     window = scan.window
-    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= _LEAST_SEEDS)
+    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= tuning.LEAST_SEEDS)
     big = big if big.size else np.arange(len(seeds.points))
     outward = seeds.normals * turned.signs[:, None]
     big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
     points, normals = seeds.points[big], outward[big]
-    smooth = implicit.SMOOTH if scan.facing is None else implicit.SMOOTH_GIVEN
+    smooth = tuning.SMOOTH_CELLS if scan.facing is None else tuning.SMOOTH_CELLS_NORMALS
     apart = eighth_neighbour(points)
     field = implicit.solve(points, normals, grid, smooth, n_jobs, apart)
     stage("extracting triangles")
-    vertices, faces = _triangles(field, None, grid, DEFECT * grid.cell)
+    vertices, faces = _triangles(field, None, grid, tuning.DEFECT_CELLS * grid.cell)
     del field
     stage("openings and handles")
-    sight = openings.Sight(points, normals, max(openings.SEEN * window, openings.SEEN_CELLS * grid.cell), apart)
+    sight = openings.Sight(points, normals, tuning.SEEN_CELLS * grid.cell, apart)
     far, seen, scale = sight.of(vertices, repair.vertex_normals(vertices, faces))
     keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
     faces = repair.keep_large_parts(vertices, faces[keep], seen)
-    whole, faces, rows = repair.make_manifold(vertices, faces, DEFECT * grid.cell)
+    whole, faces, rows = repair.make_manifold(vertices, faces, tuning.DEFECT_CELLS * grid.cell)
     seen, scale = _with_new(sight, whole, faces, seen[rows], scale[rows])
     faces, old = repair.compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]
     # A loop in a membrane has nothing to say for it, so it counts as the least known one.
     scale = np.where(seen, scale[old], scale.min())
     filled = Filled(scan.points, window)
-    cut = cut_short_loops(vertices, faces, _LONGEST_LOOP * window, scale, filled, _LONGEST_FILLED * window)
+    cut = cut_short_loops(vertices, faces, tuning.CUT_LOOP * window, scale, filled, tuning.FILLED_LOOP * window)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
     vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
-    faces, ends = split_bent(vertices, cut.faces, normals, seen, _BEND)
+    faces, ends = split_bent(vertices, cut.faces, normals, seen, tuning.SPLIT_TURN)
     vertices, seen = np.concatenate([vertices, vertices[ends].mean(axis=1)]), np.append(seen, seen[ends].all(axis=1))
     return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
 
@@ -106,7 +92,7 @@ def without_sides(
     seeds: Seeds, turned: Orientation, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
 ) -> Skin:
     """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""
-    band = max(half_width / grid.cell, _LEAST_BAND)
+    band = max(half_width / grid.cell, tuning.LEAST_BAND)
     field, gauge = implicit.solve_locally(seeds, seeds.normals * turned.signs[:, None], grid, band)
     stage("extracting triangles")
     vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)

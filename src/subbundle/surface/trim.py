@@ -1,20 +1,30 @@
-"""The last steps: what lies beyond the cloud is cut off, small pieces go, rims are smoothed."""
+"""The last steps: what lies beyond the cloud is cut off, small pieces go, rims are smoothed.
+
+Cutting a mesh where the cloud ends.
+
+At the straight border of a uniform cloud the local mean lies inward of a point on the border by
+
+    |P (m − p)| = √(2/π) a² / √(a² + σ²),
+
+whatever the density, and by more beyond it. The mesh of the band reaches a little further than the cloud, so the
+region where the drift exceeds that value is cut off, but only the parts of it that touch the border of the mesh: inside
+the cloud a steep change of density also makes the mean drift, and is no border. Further out a few stray observations
+have their mean anywhere; but at a straight border there is half the mass of the inside, and where there is much less
+than around, the mesh ends as well. Both are averaged over a window or so, as far as they are smooth.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import border, outliers, repair
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface import outliers, repair, tuning
+from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import Settled
+from subbundle.surface.widths import neighbour_average
 from subbundle.triangles import clip
-
-# Fraction of the typical density from which on a vertex counts as seen by the scan.
-SUPPORT = 0.1
-# Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
-NARROW = 2.0
+from subbundle.triangles.topology import border_edges
 
 
 def trim(
@@ -22,9 +32,9 @@ def trim(
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Vertices, faces and standard errors of the mesh; where it is not ``closed``, cut where the ``cloud`` ends."""
     vertices, error = settled.points, settled.error
-    supported = settled.support > SUPPORT
+    supported = settled.support > tuning.SUPPORT
     if not closed:
-        beyond = border.excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
+        beyond = excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
         outside = clip.outer_region(faces, beyond)
         faces, edges, t = clip.cut(faces, outside)
         if len(faces) == 0:
@@ -34,7 +44,7 @@ def trim(
         supported = np.concatenate([supported, supported[edges[:, 0]]])
         error = np.concatenate([error, error[edges].max(axis=1)])
     faces = repair.keep_large_parts(vertices, faces, supported)
-    widest = np.inf if closed else max(defect, NARROW * scan.window)
+    widest = np.inf if closed else max(defect, tuning.HOLE_WINDOWS * scan.window)
     vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])
@@ -43,3 +53,31 @@ def trim(
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
     return clip.smoothed(vertices[old], faces), faces, error[old]
+
+
+# Edges from the border of the mesh within which the cloud may end: the mesh reaches beyond it by about two.
+_RINGS = 12
+
+
+def excess_near_border(
+    cloud: WeightedCloud, vertices: FloatArray, faces: IntArray, bandwidth: float, noise: float
+) -> FloatArray:
+    """`excess`, or that of what is sparse, [n] at ``vertices`` [n, 3] of a mesh; −1 `_RINGS` edges from its border."""
+    beyond = np.full(len(vertices), -1.0)
+    near = np.zeros(len(vertices), np.bool_)
+    near[border_edges(faces).ravel()] = True
+    for _ in range(_RINGS if near.any() else 0):
+        near[faces[near[faces].any(axis=1)].ravel()] = True
+    rows = np.flatnonzero(near)
+    if rows.size:
+        fit, most = cloud.fit(vertices[rows], bandwidth), np.zeros(len(vertices))
+        beyond[rows] = excess(np.where(fit.mass > 0.0, fit.drift, np.inf), bandwidth, noise)
+        most[rows] = fit.mass
+        for _ in range(tuning.BORDER_ROUNDS):
+            np.maximum.at(most, faces.ravel(), np.repeat(most[faces].max(axis=1), 3))
+        share = fit.mass / np.maximum(most[rows], np.finfo(float).tiny)
+        beyond[rows] = np.maximum(beyond[rows], 1.0 - share / tuning.BORDER_MASS)
+        average = neighbour_average(faces, len(vertices))
+        for _ in range(tuning.BORDER_ROUNDS):
+            beyond = average @ beyond
+    return beyond

@@ -20,14 +20,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.surface import tuning
 from subbundle.surface.repair import vertex_normals
 
-# The half of the disc that is looked at, in steps of equal area; how much of it may be empty, so that a few outliers do
-# not fill a tunnel; distance, in windows, within which observations count, and how many there must be at the rim.
-_STEPS, _LEAST, _NEAR, _FEW = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9]), 0.2, 0.75, 4
-# Along the axis of a tunnel, in windows, observations are counted in three parts, up to so far to the side (a radius of
-# one to two windows and the noise of the walls); so many make a tube.
-_ALONG, _ASIDE, _ENOUGH = np.array([-3.0, -1.0, 1.0, 3.0]), (2.0, 2.5, 3.0), 20
+# The inner half of a disc, in steps of equal area.
+_STEPS = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 class Filled:
@@ -54,11 +51,11 @@ class Filled:
             else:
                 disc = middle + _STEPS[:, None, None] * (rim - middle)
                 # Where the scan is so sparse that a few observations are further away, that far.
-                far = self._tree.query(rim, k=[min(_FEW, len(self._observations))])[0]
-                radius = max(_NEAR * self._window, float(np.median(far)))
+                far = self._tree.query(rim, k=[min(tuning.DISC_OBSERVATIONS, len(self._observations))])[0]
+                radius = max(tuning.DISC_RADIUS * self._window, float(np.median(far)))
                 inside, beside = self._near(disc.reshape(-1, 3), radius), self._near(rim, radius)
                 # Half way between a sheet and nothing.
-                filled[i] = np.quantile(inside, _LEAST) >= max(0.5 * float(np.median(beside)), 1.0)
+                filled[i] = np.quantile(inside, tuning.EMPTY_DISC) >= max(0.5 * float(np.median(beside)), 1.0)
         return filled
 
     def _tube(self, spokes: FloatArray, middle: FloatArray) -> bool:
@@ -66,16 +63,20 @@ class Filled:
         assert self._tree is not None
         axis = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
         axis /= max(float(np.linalg.norm(axis)), np.finfo(float).tiny)
-        reach = np.hypot(_ALONG[-1], np.sqrt(2.0) * _ASIDE[-1]) * self._window
+        reach = np.hypot(tuning.TUBE_PARTS[-1], np.sqrt(2.0) * tuning.TUBE_RADII[-1]) * self._window
         away = (self._observations[self._tree.query_ball_point(middle, reach)] - middle) / self._window
         height = away @ axis
-        inside = np.abs(height) < _ALONG[-1]
+        inside = np.abs(height) < tuning.TUBE_PARTS[-1]
         aside, height = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))[inside], height[inside]
-        for radius in _ASIDE:
-            along = np.histogram(height[aside < radius], _ALONG)[0]
+        for radius in tuning.TUBE_RADII:
+            along = np.histogram(height[aside < radius], tuning.TUBE_PARTS)[0]
             around = np.sum(aside < np.sqrt(2.0) * radius) - along.sum()
             # A sheet has as many around as inside, an even tube a third in each part.
-            if along.min() > along.sum() / 6.0 and around < along.sum() / 4.0 and along.sum() > _ENOUGH:
+            if (
+                along.min() > along.sum() / 6.0
+                and around < along.sum() / 4.0
+                and along.sum() > tuning.TUBE_OBSERVATIONS
+            ):
                 return True
         return False
 

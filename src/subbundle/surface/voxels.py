@@ -54,16 +54,6 @@ def voxel_means(
     return origin + side * means, total
 
 
-def row_hashes(points: FloatArray) -> NDArray[np.uint64]:
-    """A number for every row of ``points`` [n, 3] that depends on nothing but its bits."""
-    bits = np.ascontiguousarray(points + 0.0).view(np.uint64)  # + 0 turns −0 into 0
-    mixed = np.zeros(len(points), np.uint64)
-    for axis, factor in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)):
-        mixed = (mixed ^ bits[:, axis]) * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
 def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
     """The rows of ``points`` [n, 3] without repetitions, or None where no row occurs twice.
 

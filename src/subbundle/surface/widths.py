@@ -1,7 +1,7 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
 At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
-variance known from `variance`.
+variance known as below.
 
 The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
 full, with far less noise than the difference to the narrowest would. The risk of a_j is
@@ -13,6 +13,31 @@ grows at edges (where it grows faster the window is taken narrower than it might
 the bandwidth of least risk would follow the noise in R; instead log a is averaged with weights exp(−2 R_j/min R), and
 smoothed over the mesh. σ² is such that at two narrow windows, where there is hardly any bias, the typical difference is
 explained, and at most that of the pilot.
+
+How noise comes into the height of a robust quadric.
+
+With M the matrix of the normal equations, noise σ gives the height e found with bandwidth a the variance
+
+    Var e = ⅝ σ² (M⁻¹)_00,
+
+exact for a Gaussian window inside a uniform cloud, where it is σ² V(a)/ρ, V(a) = 5/(8π a²), and right in order at a
+border, where a one-sided fit is far less certain. Heights at two bandwidths a, b have the correlation
+
+    C/√(V(a) V(b)),     C = (c² + c⁶/(a b)²)/(π (a b)²),     1/c² = 1/a² + 1/b².
+
+At two narrow windows there is hardly any bias, so what their heights differ by tells σ, however the surface bends.
+
+Windows that are longer where the surface bends to one side only.
+
+Along a crest, a groove, an edge or a tube a surface goes on as it is, and across it turns away: one width for both is
+too narrow along or too wide across. ⟨n nᵀ⟩ over a few edges around a vertex has as principal directions the normal, the
+direction in which normals turn most and that in which they turn least, with variances κ² ℓ² for curvatures κ over a
+distance ℓ. A quadric of width a misses about κ³ a⁴ of a shape that changes on the scale of its curvature: as much along
+as across if
+
+    a_along / a_across = (κ_across / κ_along)^(3/4) = ((variance + c)/(variance along + c))^(3/8),
+
+c the variance of a turn too small to matter.
 """
 
 from __future__ import annotations
@@ -24,22 +49,14 @@ from scipy.sparse import coo_array
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import variance
+from subbundle.surface import tuning
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.pilot import CUT, NARROW, SPACINGS, Pilot
+from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 from subbundle.triangles.topology import edges_of
 
-ROUNDS = 2
-_RATIO, _RUNGS = 1.69, 5
-_MODEL_ERROR = 0.1
-# One vertex in so many is tried, and so many are enough for the noise.
-_STRIDE, _COMPARED = 8, 4000
-_RISK_ROUNDS, _RUNG_ROUNDS = 40, 6
 # Fraction of the largest risk below which a risk is rounding.
 _NO_RISK = 1e-12
-# A difference counts at most so many noise levels: one wild height must not decide for all around it.
-_LARGEST = 1.5
 
 
 class Widths(NamedTuple):
@@ -51,14 +68,14 @@ class Widths(NamedTuple):
 
 def ladder(pilot: Pilot) -> FloatArray:
     """The bandwidths that are tried, from the narrowest of the pilot on."""
-    narrowest = max(SPACINGS * pilot.spacing, NARROW * pilot.noise)
-    rungs: FloatArray = narrowest * np.power(_RATIO, np.arange(_RUNGS, dtype=np.float64))
+    narrowest = max(tuning.BANDWIDTH_SPACINGS * pilot.spacing, tuning.NARROWEST_NOISES * pilot.noise)
+    rungs: FloatArray = narrowest * np.power(tuning.RUNG_RATIO, np.arange(tuning.RUNGS, dtype=np.float64))
     return rungs
 
 
 def cut(pilot: Pilot, widths: FloatArray) -> FloatArray:
     """Heights [n] beyond which observations have no weight, with room for what is not quadratic."""
-    return CUT * np.hypot(pilot.noise, _MODEL_ERROR * widths)
+    return tuning.CUT_NOISES * np.hypot(pilot.noise, tuning.MODEL_ERROR * widths)
 
 
 def neighbour_average(faces: IntArray, n: int) -> Any:
@@ -79,7 +96,7 @@ def choose(
     Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] say nothing.
     """
     rungs = ladder(pilot)
-    rows = np.arange(0, len(points), _STRIDE)
+    rows = np.arange(0, len(points), tuning.RUNG_STRIDE)
     rows = rows[usable[rows]]
     heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, along[rows])
     known = np.isfinite(gains).all(axis=0)
@@ -92,13 +109,13 @@ def choose(
     near = (average @ (average @ average[:, rows])).tocsr()
     around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
     both = np.ascontiguousarray(np.concatenate(terms).T)
-    for _ in range(_RISK_ROUNDS):
+    for _ in range(tuning.RISK_ROUNDS):
         both = around @ both
     rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
     # From the vertices that were tried to all: those out of reach of any take what is typical.
     total = np.asarray(near.sum(axis=1)).ravel()
     spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
-    for _ in range(_RUNG_ROUNDS):
+    for _ in range(tuning.RUNG_ROUNDS):
         spread = average @ spread
     return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
 
@@ -111,9 +128,9 @@ def heights_at(
     heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
     for j, width in enumerate(rungs):
         widths = np.full(len(points), width)
-        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=ROUNDS, along=along)
+        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=tuning.QUADRIC_STEPS, along=along)
         heights[j] = np.sum((fit.points - points) * normals, axis=1)
-        gains[j] = variance.of_height(fit.gain)
+        gains[j] = variance_of_height(fit.gain)
     return heights, gains
 
 
@@ -125,16 +142,17 @@ def noise_square(
 
     That is half a rung wider: over a whole one a detailed surface differs by more than noise.
     """
-    few = slice(None, None, max(len(points) // _COMPARED, 1))
-    rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(_RATIO)])
+    few = slice(None, None, max(len(points) // tuning.SAMPLE, 1))
+    rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(tuning.RUNG_RATIO)])
     part = None if along is None else along[few]
     heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, part)
     known = np.isfinite(gains).all(axis=0)
     if not known.any():
         return pilot.noise**2
     heights, gains = heights[:, known], gains[:, known]
-    agree = variance.correlation(float(rungs[1]), float(rungs[0]))
-    return variance.noise_square(heights[1] - heights[0], variance.of_difference(gains[1], gains[0], agree))
+    agree = height_correlation(float(rungs[1]), float(rungs[0]))
+    squares = (heights[1] - heights[0]) ** 2 / variance_of_difference(gains[1], gains[0], agree)
+    return float(np.median(squares)) / _MEDIAN
 
 
 def risk_terms(
@@ -142,10 +160,10 @@ def risk_terms(
 ) -> tuple[FloatArray, FloatArray]:
     """Squared bias and variance [rungs, n] before they are averaged, from ``heights`` and ``gains`` [rungs, n]."""
     before = np.maximum(np.arange(len(rungs)) - 1, 0)
-    agree = np.array([variance.correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
-    differ = variance.of_difference(gains, gains[before], agree)
+    agree = np.array([height_correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
+    differ = variance_of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
-    squares = np.minimum((heights - heights[before]) ** 2, _LARGEST**2 * noise_sq) - noise_sq * differ
+    squares = np.minimum((heights - heights[before]) ** 2, tuning.LARGEST_DIFFERENCE**2 * noise_sq) - noise_sq * differ
     return squares / seen**2, noise_sq * gains
 
 
@@ -154,25 +172,64 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
     bias = np.maximum(bias, 0.0)
     bias[0] = 0.0
     # √ratio is so far on the way from 1 to the ratio; below the first two rungs the bias is taken to grow like a.
-    way = (np.sqrt(_RATIO) - 1.0) / (_RATIO - 1.0)
+    way = (np.sqrt(tuning.RUNG_RATIO) - 1.0) / (tuning.RUNG_RATIO - 1.0)
     off = np.sqrt(bias)
-    off[0] = off[1] / _RATIO
+    off[0] = off[1] / tuning.RUNG_RATIO
     risk = np.empty((2 * len(bias) - 1, bias.shape[1]))
     risk[::2] = bias + spread
     risk[1::2] = ((1.0 - way) * off[:-1] + way * off[1:]) ** 2 + np.sqrt(spread[:-1] * spread[1:])
     # A cloud without noise may have no risk at all: then all rungs are as good.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
-    weights = _elementwise.exp(2.0 * (1.0 - risk / least))
+    weights = _elementwise.exp(tuning.RISK_SHARPNESS * (1.0 - risk / least))
     rung: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
     return rung
 
 
 def width_of(rungs: FloatArray, rung: FloatArray) -> FloatArray:
     """The bandwidth [n] at a ``rung`` [n] between whole numbers."""
-    return np.asarray(rungs[0] * _elementwise.exp(np.log(_RATIO) * rung))
+    return np.asarray(rungs[0] * _elementwise.exp(np.log(tuning.RUNG_RATIO) * rung))
 
 
 def _normalised(matrix: Any) -> Any:
     """The sparse ``matrix`` with rows that sum to one, changed in place."""
     matrix.data *= np.repeat(1.0 / np.asarray(matrix.sum(axis=1)).ravel(), np.diff(matrix.indptr))
     return matrix
+
+
+# Median of a squared standard normal number.
+_MEDIAN = 0.4549
+
+
+def variance_of_height(gain: FloatArray) -> FloatArray:
+    """Var e / σ² from the gain (M⁻¹)_00 of a fit."""
+    return 0.625 * gain
+
+
+def variance_of_difference(first: FloatArray, second: FloatArray, correlation: float | FloatArray) -> FloatArray:
+    """Variance of the difference of two heights with the given variances."""
+    return first + second - 2.0 * correlation * np.sqrt(first * second)
+
+
+def height_correlation(a: float, b: float) -> float:
+    """Of the heights that windows of bandwidths a and b find in the same noise."""
+    c_sq = 1.0 / (a**-2 + b**-2)
+    shared = (c_sq + c_sq**3 / (a * b) ** 2) / (np.pi * (a * b) ** 2)
+    return float(shared * 8.0 * np.pi * a * b / 5.0)
+
+
+def elongation(normals: FloatArray, average: Any) -> FloatArray:
+    """Tangents t [n, 3] of the vertices of a mesh, along which windows are |t| ≥ 1 times as long as wide.
+
+    ``normals`` [n, 3] are the unit normals there, ``average`` is as in `widths.neighbour_average`.
+    """
+    i, j = np.triu_indices(3)
+    products = normals[:, i] * normals[:, j]
+    for _ in range(tuning.TURN_ROUNDS):
+        products = average @ products
+    scatter = np.empty((len(normals), 3, 3))
+    scatter[:, i, j] = scatter[:, j, i] = products
+    # Without what lies along the normal itself, the two directions left are tangents.
+    beside = np.eye(3) - normals[:, :, None] * normals[:, None, :]
+    values, vectors = np.linalg.eigh(beside @ scatter @ beside + 2.0 * (np.eye(3) - beside))
+    turns = np.maximum(values[:, :2], 0.0) + tuning.LEAST_TURN**2
+    return np.asarray((turns[:, 1] / turns[:, 0])[:, None] ** 0.375 * vectors[:, :, 0])

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._numbers import SINGULAR
 
 # Triangles around one vertex, at most.
 MOST_SECTORS = 24
-_TINY = 1e-9
 
 
 @kernel
@@ -46,9 +46,9 @@ def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
             return False
         for s in range(counts[v]):
             ahead = (begins[v, s] - first) % (2.0 * np.pi)
-            if ahead > 2.0 * np.pi - _TINY:
+            if ahead > 2.0 * np.pi - SINGULAR:
                 ahead = 0.0
-            if ahead < wide - _TINY or ahead > 2.0 * np.pi - widths[v, s] + _TINY:
+            if ahead < wide - SINGULAR or ahead > 2.0 * np.pi - widths[v, s] + SINGULAR:
                 return False
     if careful and (
         _crosses(points, tangents, a, b, ends, counts)

@@ -13,13 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle.triangles.tuning import SAME_PLANE
 
 # Corners of a cell: points spread with a least distance have seven or eight at most.
 MOST_CORNERS = 24
 _ROOM = 2 * MOST_CORNERS
-# A neighbour counts as one on the same sheet when its direction leans by less than 45 degrees: cos², and its plane by
-# less than 60 degrees: |det T_iᵀ T_j|.
-_LEAN, _ALIKE = 0.5, 0.5
 
 
 @kernel
@@ -50,7 +48,8 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
                 square += step * step
             if square > 4.0 * widest:
                 break
-            if u * u + v * v < _LEAN * square or not _alike(tangents, i, j):
+            # The direction to a neighbour leans, on an arc, by half the angle between the planes: cos² is (1 + cos)/2.
+            if u * u + v * v < 0.5 * (1.0 + SAME_PLANE) * square or not _alike(tangents, i, j):
                 continue
             size = _clip(x, y, label, size, u, v, 0.5 * square, j, x_new, y_new, label_new)
             widest = 0.0
@@ -77,7 +76,7 @@ def _alike(tangents, i, j):
         b += tangents[i, axis, 0] * tangents[j, axis, 1]
         c += tangents[i, axis, 1] * tangents[j, axis, 0]
         d += tangents[i, axis, 1] * tangents[j, axis, 1]
-    return abs(a * d - b * c) >= _ALIKE
+    return abs(a * d - b * c) >= SAME_PLANE
 
 
 @kernel

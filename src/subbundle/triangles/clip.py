@@ -6,6 +6,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.topology import border_edges, parts_of
+from subbundle.triangles.tuning import RIM_ROUNDS, SNAP
 
 
 def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
@@ -26,11 +27,11 @@ def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
     return np.where(positive & ~open_part[part], -1e-12, outside)
 
 
-def cut(faces: IntArray, outside: FloatArray, snap: float = 0.25) -> tuple[IntArray, IntArray, FloatArray]:
+def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Cut ``faces`` [m, 3] along outside = 0 and keep the part where it is negative.
 
     Returns faces, and for the new vertices, numbered from n on, the edge [c, 2] each lies on and its place t [c]
-    along it, from the first end. A cut nearer than ``snap`` edges to a kept vertex goes through it: no slivers.
+    along it, from the first end. A cut near a kept vertex goes through it: no slivers.
     """
     n = len(outside)
     out = outside > 0.0
@@ -49,7 +50,7 @@ def cut(faces: IntArray, outside: FloatArray, snap: float = 0.25) -> tuple[IntAr
     inner = np.where(out[edges[:, 0]], edges[:, 1], edges[:, 0])
     outer = edges.sum(axis=1) - inner
     t = outside[inner] / (outside[inner] - outside[outer])
-    name = np.where(t < snap, inner, n + np.arange(len(edges)))
+    name = np.where(t < SNAP, inner, n + np.arange(len(edges)))
     ab, ac = name[place[: len(a)]], name[place[len(a) :]]
     single = ~out[a]  # only the first corner is kept
     pieces = [
@@ -62,16 +63,12 @@ def cut(faces: IntArray, outside: FloatArray, snap: float = 0.25) -> tuple[IntAr
 
 
 def smoothed(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours.
-
-    Fits at a border are one-sided, and their noise makes the border longer than it is. A window is about two edges
-    wide, and ten rounds reach a little further.
-    """
+    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours."""
     rows, ends = np.unique(border_edges(faces), return_inverse=True)
     first, second = ends.reshape(-1, 2).T
     count = np.bincount(ends.ravel(), minlength=len(rows))[:, None]
     rim = vertices[rows]
-    for _ in range(10):
+    for _ in range(RIM_ROUNDS):
         sides = [np.bincount(first, x[second], len(rows)) + np.bincount(second, x[first], len(rows)) for x in rim.T]
         rim = 0.5 * rim + 0.5 * np.column_stack(sides) / count
     vertices = vertices.copy()

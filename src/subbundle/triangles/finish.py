@@ -9,10 +9,8 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.measure import face_areas
 from subbundle.triangles.topology import parts_of, split_umbrellas
+from subbundle.triangles.tuning import SMALLEST_PART
 from subbundle.triangles.turning import turn_alike, turn_outward
-
-# Parts with less than this share of the area of the largest one are dropped: they are clumps of outliers.
-SMALLEST_PART = 0.004
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import parts_of, split_umbrellas
-
-# Powers with which the threshold of cost is raised: gentler and less gentle where the topology would change; then so
-# many times more triangles are tried.
-_HASTE, _MORE = (5.0, 3.0, 7.0), 1.3
+from subbundle.triangles.tuning import HASTE, MORE_FACES
 
 
 def check_simplifier() -> None:
@@ -44,7 +41,7 @@ def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
     check_simplifier()
     topology = _topology(mesh)
     while wanted < len(mesh.faces):
-        for haste in _HASTE:
+        for haste in HASTE:
             vertices, faces = _collapsed(mesh, wanted, haste)
             if len(faces) > wanted or _topology(Mesh(vertices, faces)) != topology:
                 continue
@@ -52,7 +49,7 @@ def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
             kept = {name: values[nearest] for name, values in mesh.attributes.items()}
             normals = None if mesh.normals is None else _normals(vertices, faces, mesh.normals[nearest])
             return replace(mesh, vertices=vertices, faces=faces, normals=normals, attributes=kept)
-        wanted = int(_MORE * wanted) + 1
+        wanted = int(MORE_FACES * wanted) + 1
     return mesh
 
 
