@@ -24,7 +24,7 @@ from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.prepare import prepare
-from subbundle.surface.tuning import SEED_CELLS, SEED_MASS
+from subbundle.surface.tuning import SEED_CELLS, SUPPORT
 
 # Points of a scene up to which all are looked at; of more, places, and points around each and around all.
 _ALL, _PLACES, _AROUND_ONE, _AROUND_ALL = 250_000, 32, 6000, 300_000
@@ -85,7 +85,7 @@ def scale_of(
     seeds = planting.sprout(cloud, scan.points, scan.weights, scan.window, scan.cell, begin)
     scale = Scale(
         (float(begin[0]), float(begin[1]), float(begin[2])), scan.cell, scan.window, scan.pilot.noise,
-        scan.pilot.spacing, scan.pilot.noise, scan.side, SEED_MASS,
+        scan.pilot.spacing, scan.pilot.noise, scan.side, SUPPORT,
         float(np.median(seeds.mass)) / share if len(seeds.points) else 1.0,
     )  # fmt: skip
     if len(seeds.points) == 0:

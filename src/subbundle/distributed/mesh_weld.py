@@ -83,7 +83,7 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     Components are small beside the largest, as `surface.repair.are_large` has it, or beside the area ``widest``, if
     that is smaller: in a scene of a thousand houses one house is not small.
     """
-    names, given, parts, inner, faces, border, areas = [], [], [], [], 0, 0, [np.empty((0, 2))]
+    names, given, parts, inner, faces, border, areas = [], [], [], [], 0, 0, [np.empty(0)]
     for number in range(count):
         piece = pieces(number)
         part, area = _parts(piece)
@@ -103,8 +103,8 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     n_parts = sum(map(len, areas))
     graph = coo_array((np.ones(len(part), np.int8), (part, part[new][np.cumsum(new) - 1])), shape=(n_parts, n_parts))
     component = connected_components(graph, directed=False)[1] if n_parts else np.empty(0, np.int64)
-    known, whole = (np.bincount(component, column).astype(np.float64) for column in np.concatenate(areas).T)
-    kept = are_large(np.minimum(known, widest), whole) if n_parts else np.ones(0, np.bool_)
+    known = np.bincount(component, np.concatenate(areas)).astype(np.float64)
+    kept = are_large(np.minimum(known, widest)) if n_parts else np.ones(0, np.bool_)
     if not kept.all():
         of_piece = np.split(kept[component], np.cumsum([len(area) for area in areas[1:-1]]))
         return weld(lambda number: _without(pieces(number), of_piece[number]), count, widest)
@@ -119,11 +119,11 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
 
 
 def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
-    """The part [n] that every vertex of a piece hangs with, and areas [p, 2]: of faces near observations, of all."""
+    """The part [n] that every vertex of a piece hangs with, and the areas [p] of faces near observations."""
     names, part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)
     area, known = face_areas(piece.vertices, piece.faces), np.isfinite(piece.error)[piece.faces].any(axis=1)
     of_face = part[piece.faces[:, 0]]
-    return part, np.column_stack([np.bincount(of_face, area * some, len(names)) for some in (known, 1.0)])
+    return part, np.bincount(of_face, area * known, len(names))
 
 
 def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:

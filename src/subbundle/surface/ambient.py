@@ -40,7 +40,7 @@ from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, all_components, components_above_noise
 from subbundle.surface import attributes as carrying
 from subbundle.surface import tuning
-from subbundle.surface.local import WeightedCloud, excess
+from subbundle.surface.local import SAMPLE, WeightedCloud, excess
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.poisson_disk import hashes, spread
@@ -106,7 +106,7 @@ def _tangential(
     if remark:  # not before it is known that there is a surface
         warnings.warn(remark, SubbundleWarning, stacklevel=5)
     apart = max(tuning.CELL_WINDOWS * width, tuning.CELL_SPACINGS * sheet.spacing)
-    chosen = spread(sheet.points, apart, np.where(sheet.drift > tuning.BORDER_DRIFT * width, sheet.drift, 0.0))
+    chosen = spread(sheet.points, apart, sheet.drift)
     corners = np.ascontiguousarray(sheet.points[chosen])
     stage(f"triangulating {len(corners)} vertices")
     faces = triangulate(corners, np.ascontiguousarray(sheet.tangents[chosen]), opening * width, n_jobs)
@@ -146,7 +146,7 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
     width = bundle.bandwidth
     ridge = ridge_project(bundle, _some(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
-    good = (ridge.status == Status.OK) & (ridge.density > tuning.AMBIENT_SUPPORT)
+    good = (ridge.status == Status.OK) & (ridge.density > tuning.SUPPORT)
     if good.sum() < 20:
         raise ValueError(
             f"points must lie around a surface; only {int(good.sum())} places with a ridge were found at bandwidth "
@@ -196,7 +196,7 @@ def flat_part(points: FloatArray) -> Components:
     rest = points - found.leave(coordinates)
     if not rest.any():
         return found
-    some = np.arange(len(points))[:: -(-len(points) // tuning.SAMPLE)]
+    some = np.arange(len(points))[:: -(-len(points) // SAMPLE)]
     near = cKDTree(coordinates).query(coordinates[some], k=2)[1][:, 1]
     any_other = (some + len(points) // 2) % len(points)
     shuffled = np.random.default_rng(0).permutation(len(points))

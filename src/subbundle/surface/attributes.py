@@ -35,7 +35,7 @@ def carry(
     """
     if not attributes:
         return {}
-    count = min(tuning.ATTRIBUTE_NEIGHBOURS, len(points))
+    count = min(tuning.NEIGHBOURS, len(points))
     far, near = cKDTree(points).query(vertices, k=count)
     far, near = far.reshape(len(vertices), count), near.reshape(len(vertices), count)
     weights = np.exp(-0.5 * (far**2 - far[:, :1] ** 2) / width**2)

@@ -28,10 +28,12 @@ from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
 from subbundle.surface.seeds import Seeds
 
+# Empty cells around the seeds: the transform is periodic, and its images must not be felt.
+_MARGIN = 10
 # Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
 MOST_CELLS = 40_000_000
 # Most cells that a seed may stand for: the disc within which it is evidence where seeds are sparse.
-_LARGEST_AREA = np.pi * (tuning.SPARSE_MOST * tuning.SEEN_CELLS / tuning.SPARSE_REACH) ** 2 / tuning.AREA_NEIGHBOURS
+_LARGEST_AREA = np.pi * (tuning.SPARSE_MOST * tuning.SEEN_CELLS / tuning.SPARSE_REACH) ** 2 / tuning.NEIGHBOURS
 # Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
 _WIDE = 8.0
 
@@ -53,10 +55,10 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
     """A grid of the given ``cell`` around ``points`` [n, 3]; of a wider one where it would have too many points."""
     low, high = bounds(points)
     while True:
-        wanted = np.ceil((high - low) / cell).astype(int) + 2 * tuning.GRID_MARGIN + 2
+        wanted = np.ceil((high - low) / cell).astype(int) + 2 * _MARGIN + 2
         shape = tuple(int(fft.next_fast_len(int(n), real=True)) for n in wanted)
         if np.prod([float(n) for n in shape]) <= MOST_CELLS:
-            return Grid(low - tuning.GRID_MARGIN * cell, cell, (shape[0], shape[1], shape[2]))
+            return Grid(low - _MARGIN * cell, cell, (shape[0], shape[1], shape[2]))
         cell *= 1.1
 
 
@@ -84,7 +86,7 @@ def solve_locally(
     """
     field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
     local_planes(
-        grid.places(seeds.points), normals, seeds.reliability, tuning.PLANE_CELLS, min(band, _WIDE), field, gauge
+        grid.places(seeds.points), normals, seeds.reliability, tuning.SMOOTH_CELLS, min(band, _WIDE), field, gauge
     )
     return field, gauge
 
@@ -101,9 +103,9 @@ def areas_of(points: FloatArray, cell: float, apart: FloatArray | None = None) -
     """The area [n] each seed stands for, in cells, from its distance ``apart`` [n] to its eighth neighbour."""
     if apart is None:
         # Beyond this reach an area is the largest, whatever lies there.
-        reach = cell * np.sqrt(_LARGEST_AREA * tuning.AREA_NEIGHBOURS / np.pi)
-        apart = cKDTree(points).query(points, k=[tuning.AREA_NEIGHBOURS + 1], distance_upper_bound=reach)[0][:, 0]
-    areas: FloatArray = np.minimum(np.pi * (apart / cell) ** 2 / tuning.AREA_NEIGHBOURS, _LARGEST_AREA)
+        reach = cell * np.sqrt(_LARGEST_AREA * tuning.NEIGHBOURS / np.pi)
+        apart = cKDTree(points).query(points, k=[tuning.NEIGHBOURS + 1], distance_upper_bound=reach)[0][:, 0]
+    areas: FloatArray = np.minimum(np.pi * (apart / cell) ** 2 / tuning.NEIGHBOURS, _LARGEST_AREA)
     return areas
 
 

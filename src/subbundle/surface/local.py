@@ -13,6 +13,10 @@ from subbundle.local.frames import beside
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
 
+# Places over which medians are taken of what is typical of a scan: noise, spacing, differences of heights, normals that
+# agree; fewer where a bandwidth is searched for. With several times as many errors change by 0.3 %.
+SAMPLE, FIRST_SAMPLE = 2000, 300
+
 
 @dataclass(frozen=True, slots=True)
 class LocalFit:

@@ -243,15 +243,15 @@ def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, wi
     """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
     tree = cKDTree(points)
     everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
-    beyond, gap = across_gap(tree, normals, everyone, tuning.LAYER_GAP * window, -tuning.SHEET_COSINE)
+    beyond, gap = across_gap(tree, normals, everyone, tuning.LAYER_GAP * window, -tuning.LAYER_COSINE)
     rows = np.flatnonzero(gap)
     if rows.size == 0:
         return everyone
     both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
     around = tree.query(points[both], k=near)[1].reshape(len(both), near)
-    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > tuning.SHEET_COSINE
+    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > tuning.LAYER_COSINE
     asked, wall = np.unique(around), np.zeros(len(points), np.bool_)
-    wall[asked] = across_gap(tree, normals, asked, -2.0 * tuning.LAYER_GAP * window, -tuning.SHEET_COSINE)[1]
+    wall[asked] = across_gap(tree, normals, asked, -tuning.LAYER_WALL * window, -tuning.LAYER_COSINE)[1]
     values = np.stack([np.log(mass), wall, gap])[:, around]
     means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
     (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)

@@ -56,7 +56,7 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
     noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / _MEDIAN
     far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.OUTLIER_FLOOR * cell)
-    rows: IntArray = np.flatnonzero(far | (aside > tuning.OUTLIER_ASIDE * cell))
+    rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))
     return rows
 
 

@@ -28,7 +28,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
 from subbundle.surface import tuning
-from subbundle.surface.local import LocalFit, WeightedCloud
+from subbundle.surface.local import FIRST_SAMPLE, SAMPLE, LocalFit, WeightedCloud
 
 # Bandwidth, as a fraction of the size of the cloud, at which the search for a surface ends.
 _WIDEST = 0.15
@@ -67,7 +67,7 @@ def bandwidth_of(noise: float, spacing: float) -> float:
 def look(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
     width = _first_width(cloud)
-    sample = cloud.sample(tuning.SAMPLE)
+    sample = cloud.sample(SAMPLE)
     near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
     width = tuning.SECOND_LOOK * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
@@ -78,24 +78,26 @@ def look(cloud: WeightedCloud) -> Pilot:
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
     """``seen`` with the noise that the residuals of robust quadrics tell, where it is lower."""
-    width = max(tuning.BANDWIDTH_SPACINGS * seen.spacing, tuning.NARROWEST_NOISES * seen.noise)
-    start = cloud.fit(sample, tuning.SECOND_LOOK * width, rounds=tuning.RIDGE_STEPS)
-    fit = cloud.quadric(start.points, start.normals, width, tuning.CUT_NOISES * seen.noise, rounds=tuning.RIDGE_STEPS)
-    known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * FREEDOM)
-    if known.sum() < 0.5 * len(sample):
-        return seen
-    variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - FREEDOM)
-    noise = min(float(np.sqrt(np.median(variances) / _KEPT)), seen.noise)
+    noise = seen.noise
+    for _ in range(tuning.CUT_ROUNDS):
+        width = max(tuning.BANDWIDTH_SPACINGS * seen.spacing, tuning.NARROWEST_NOISES * noise)
+        start = cloud.fit(sample, tuning.SECOND_LOOK * width, rounds=tuning.RIDGE_STEPS)
+        fit = cloud.quadric(start.points, start.normals, width, tuning.CUT_NOISES * noise, rounds=tuning.RIDGE_STEPS)
+        known = np.isfinite(fit.gain) & (start.mass > 0.0) & (fit.mass > 2.0 * FREEDOM)
+        if known.sum() < 0.5 * len(sample):
+            return seen
+        variances = fit.residual[known] * fit.mass[known] / (fit.mass[known] - FREEDOM)
+        noise = min(float(np.sqrt(np.median(variances) / _KEPT)), noise)
     return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 
 
 def look_for_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
     """``seen`` with the noise of each of two sheets, if it is that of both seen as one."""
-    if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.WALL_OBSERVATIONS:
+    if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.NEIGHBOURS:
         return seen
     width = tuning.SECOND_LOOK * seen.bandwidth
     fit, observations = (
-        cloud.fit(cloud.sample(tuning.FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS),
+        cloud.fit(cloud.sample(FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS),
         cloud.cloud.points,
     )
     near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), 3.0 * seen.noise)
@@ -104,7 +106,7 @@ def look_for_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
         away = observations[rows] - place
         height = away @ normal
         height = height[np.sum(away**2, axis=1) - height**2 < seen.noise**2]
-        if len(height) >= tuning.WALL_OBSERVATIONS:
+        if len(height) >= tuning.NEIGHBOURS:
             found.append(height - height.mean())
     if len(found) < 0.5 * len(near):
         return seen
@@ -125,7 +127,7 @@ def _first_width(cloud: WeightedCloud) -> float:
 
     Near a second sheet λ_3/λ_2 falls and rises again without ever being small; then its lowest value counts.
     """
-    sample = cloud.sample(tuning.FIRST_SAMPLE)
+    sample = cloud.sample(FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
     lowest, lowest_at = tuning.TROUGH_FLATNESS, 0.0
     while True:
@@ -144,7 +146,7 @@ def _first_width(cloud: WeightedCloud) -> float:
 
 def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
     """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
-    fit = cloud.fit(cloud.sample(tuning.SAMPLE), window, rounds=tuning.RIDGE_STEPS)
+    fit = cloud.fit(cloud.sample(SAMPLE), window, rounds=tuning.RIDGE_STEPS)
     effective = np.median(fit.n_effective)
     if effective < 4.0:
         raise ValueError(

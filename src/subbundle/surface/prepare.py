@@ -13,7 +13,7 @@ from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_points, as_positive
 from subbundle.surface import ambient, pilot, tuning, voxels
 from subbundle.surface.facing import Facing
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.triangles import poisson_disk
 
 LEAST_POINTS = ambient.LEAST_POINTS
@@ -107,10 +107,10 @@ def check_normals(normals: Any, rows: FloatArray) -> FloatArray | None:
     length = np.linalg.norm(given, axis=1, keepdims=True)
     known = length[:, 0] > 0.0
     unit: FloatArray = given / np.where(known[:, None], length, 1.0)
-    some = np.flatnonzero(known)[:: max(int(known.sum()) // tuning.SAMPLE, 1)]
+    some = np.flatnonzero(known)[:: max(int(known.sum()) // SAMPLE, 1)]
     if len(some) == 0:
         return None
-    near = cKDTree(rows).query(rows[some], k=min(tuning.NORMAL_NEIGHBOURS + 1, len(rows)))[1][:, 1:]
+    near = cKDTree(rows).query(rows[some], k=min(tuning.NEIGHBOURS + 1, len(rows)))[1][:, 1:]
     agree = np.einsum("nd,nkd->nk", unit[some], unit[near])
     # Across an edge normals are unrelated: the more a pair agrees or contradicts, the more it counts.
     same = float(np.maximum(agree, 0.0).sum() / max(np.abs(agree).sum(), np.finfo(float).tiny))

@@ -15,9 +15,8 @@ With s_i the standard error of vertex i and p_i where its own fit puts it,
     x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
 
 is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
-that nobody knows become a membrane. An error below a small fraction of a cell, the length of an edge, does not show in
-the mesh; and an error that is usual for the scan is what the windows chose to leave, so that smoothing further would
-round more than it gains. s₀ is the larger of the two.
+without observations become a membrane. s₀ is twice the typical error: what is usual for the scan is what the windows
+chose to leave, and smoothing further would round more than it gains.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ class Settled:
     ----------
     points : [n, 3]
     support : [n]
-        Observations per area, as a fraction of what is typical; zero where there are none, or where they lie around the
-        vertex but not near it, as they do between two walls.
+        Observations per area, as a fraction of what is typical.
     error : [n]
         Standard error of the positions along the normals; infinite where no observation speaks.
     """
@@ -76,7 +74,7 @@ def refine(
     way = np.linalg.norm(fit.points - vertices, axis=1)
     stayed = ~np.isfinite(fit.gain) | (way > tuning.FURTHEST_CELLS * cell) | unseen
     bend = fit.bend
-    for _ in range(tuning.BEND_ROUNDS):
+    for _ in range(tuning.AVERAGING_ROUNDS):
         bend = average @ bend
     # Both estimates err upwards: the pilot's where the surface bends within its window, the other, by differences of
     # heights, where the narrowest windows are hardly wider than the noise.
@@ -84,10 +82,9 @@ def refine(
     back = taken_back(noise, bend)
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
-    points = soften(points, error, average, cell)
-    between = fit.residual > (tuning.BETWEEN_CUTS * cuts) ** 2
+    points = soften(points, error, average)
     density = fit.mass / chosen.widths**2
-    support = np.where(between, 0.0, density / np.median(density[~unseen])) if not unseen.all() else density
+    support = density / np.median(density[~unseen]) if not unseen.all() else density
     return Settled(points, support, error)
 
 
@@ -114,12 +111,12 @@ def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) ->
 _FEW_ROUNDS, _BESIDE = 8, 2
 
 
-def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> FloatArray:
+def soften(points: FloatArray, error: FloatArray, average: Any) -> FloatArray:
     """``points`` [n, 3] pulled to the ``average`` of their neighbours where their standard ``error`` [n] is large."""
     trust = np.zeros(len(points))
     known = np.isfinite(error)
     if known.any():
-        sure = max(tuning.SURE_CELLS * cell, tuning.SURE_ERRORS * float(np.median(error[known])))
+        sure = tuning.SURE_ERRORS * float(np.median(error[known]))
         trust[known] = (sure / np.maximum(error[known], sure)) ** 4
     x = points
     for _ in range(_FEW_ROUNDS):

@@ -141,7 +141,7 @@ def reconstruct(
         widest = np.inf if closed else half_width
         found = skin.around(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        found = skin.without_sides(seeds, turned, grid, tuning.BAND_OPENING * half_width, clock.stage)
+        found = skin.without_sides(seeds, turned, grid, half_width, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
     levels = _levels(cloud, scan, found, across if turned.orientable else None, grid.cell)

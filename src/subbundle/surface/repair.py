@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import tuning
 from subbundle.triangles.measure import face_normals, normal_sums
 from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
 from subbundle.triangles.tuning import SMALLEST_PART
@@ -76,22 +75,19 @@ def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) ->
 def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[np.bool_]) -> IntArray:
     """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
 
-    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none, and
-    sheets between two walls hardly any; a part of which less than a quarter counts goes, unless it is the largest.
+    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none.
     """
     part = parts_of(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
     areas = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
-    area, whole = (np.bincount(part, areas * some).astype(np.float64) for some in (seen, 1.0))
-    kept: IntArray = faces[are_large(area, whole)[part]]
+    area = np.bincount(part, areas * seen)
+    kept: IntArray = faces[are_large(area)[part]]
     return kept
 
 
-def are_large(area: FloatArray, whole: FloatArray) -> NDArray[np.bool_]:
-    """Which parts stay: by the ``area`` [p] of the faces that count, and of the ``whole`` [p]."""
-    return np.asarray(
-        (area >= SMALLEST_PART * area.max()) & ((area >= tuning.SEEN_AREA * whole) | (area == area.max()))
-    )
+def are_large(area: FloatArray) -> NDArray[np.bool_]:
+    """Which connected components stay, by the ``area`` [p] of their faces that count."""
+    return np.asarray(area >= SMALLEST_PART * area.max())
 
 
 def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,8 @@ from subbundle._types import FloatArray
 from subbundle.surface import tuning
 from subbundle.surface._grid_kernels import add_refined, interpolate, laplacian, spread
 
-_MOST_ROUNDS = 40
+# Residual, relative to the first, at which rounds end: the level is known to a hundredth of a cell; and a bound.
+_RESIDUAL, _MOST_ROUNDS = 1e-2, 40
 
 Field = NDArray[np.float32]
 
@@ -65,7 +66,7 @@ def _conjugate_gradients(system: _System, right: Field, x: Field) -> Field:
     residual = right - system.apply(x)
     towards = system.precondition(residual)
     direction, square = towards.copy(), float(np.vdot(residual, towards))
-    wanted = tuning.SCREENING_RESIDUAL**2 * square
+    wanted = _RESIDUAL**2 * square
     for _ in range(_MOST_ROUNDS):
         if square <= wanted:
             break

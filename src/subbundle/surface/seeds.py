@@ -1,7 +1,7 @@
 """Seeds: points on the surface, about one per grid cell, each with a normal and a reliability.
 
 Means of the observations in voxels are carried to the second-order ridge. Where two sheets or an edge fall into one
-window, λ_3/λ_2 is large; those are tried again with a narrower one. The reliability
+window, λ_3/λ_2 is large; those are tried again with narrower windows. The reliability
 
     r = clip(1 − λ_3/(0.6 λ_2), 0, 1)²
 
@@ -54,7 +54,7 @@ def eighth_neighbour(points: FloatArray) -> FloatArray:
     """The distance [n] of each of ``points`` [n, 3] to its eighth neighbour."""
     # What is spread evenly needs no tree of medians, which takes twice as long to make and is slower to ask.
     tree = cKDTree(points, balanced_tree=False)
-    return np.asarray(tree.query(points, k=min(tuning.AREA_NEIGHBOURS + 1, len(points)))[0][:, -1])
+    return np.asarray(tree.query(points, k=min(tuning.NEIGHBOURS + 1, len(points)))[0][:, -1])
 
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
@@ -109,21 +109,23 @@ def _grow(
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
     """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
-    starts, _ = voxel_means(points, weights, tuning.SEED_CELLS * cell, origin)
+    starts, _ = voxel_means(points, weights, tuning.START_CELLS * cell, origin)
     starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=1), cell, origin)
     fit = cloud.fit(starts, bandwidth, rounds=tuning.RIDGE_STEPS)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     ratio = _flatness(fit)
-    rows = np.flatnonzero((ratio > tuning.SHEET_FLATNESS) & (mass > 0.0))
-    if rows.size:
-        again = cloud.fit(starts[rows], tuning.RETRY_WINDOW * bandwidth, rounds=tuning.RIDGE_STEPS)
+    for narrower in (tuning.RETRY_WINDOW, tuning.RETRY_WINDOW**2):
+        rows = np.flatnonzero((ratio > tuning.SHEET_FLATNESS) & (mass > 0.0))
+        if rows.size == 0:
+            break
+        again = cloud.fit(starts[rows], narrower * bandwidth, rounds=tuning.RIDGE_STEPS)
         flatter = _flatness(again)
         better = (again.mass > 0.0) & (flatter < ratio[rows])
         rows, kept = rows[better], np.flatnonzero(better)
         place[rows], normals[rows], ratio[rows] = again.points[kept], again.normals[kept], flatter[kept]
-        mass[rows] = again.mass[kept] / tuning.RETRY_WINDOW**2
+        mass[rows] = again.mass[kept] / narrower**2
     seeds = Seeds(place, normals, np.clip(1.0 - ratio / tuning.NO_PLANE, 0.0, 1.0) ** 2, mass)
-    return seeds.take(np.flatnonzero(seeds.reliability > 0.0))
+    return seeds.take(np.flatnonzero(seeds.reliability >= tuning.LEAST_RELIABILITY))
 
 
 def _flatness(fit: LocalFit) -> FloatArray:
@@ -141,21 +143,23 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     of their own, the fractions have two modes and a valley between. Where they have none, sparse sheets go over into
     dense ones, and only what is nearly empty goes.
     """
-    count = min(tuning.SURROUNDINGS, len(seeds.points))
+    # A fraction of the seeds, in no order of their places, stands for all of them.
+    some = seeds.take(np.arange(0, len(seeds.points), tuning.SEED_STRIDE))
+    count = min(tuning.SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
-    near = cKDTree(seeds.points, balanced_tree=False).query(seeds.points, k=count)[1]
-    typical = np.median(seeds.mass[near], axis=1)
+    near = cKDTree(some.points, balanced_tree=False).query(seeds.points, k=count)[1]
+    typical = np.median(some.mass[near], axis=1)
     fraction = seeds.mass / typical
-    floor = np.minimum(tuning.SEED_MASS * np.median(seeds.mass), tuning.SEED_MASS * typical)
+    floor = np.minimum(tuning.SUPPORT * np.median(seeds.mass), tuning.SUPPORT * typical)
     lowest = valley(fraction)
-    kept = seeds.mass > np.where(lowest > tuning.SEED_MASS, lowest * typical, floor)
+    kept = seeds.mass > np.where(lowest > tuning.SUPPORT, lowest * typical, floor)
     return seeds.take(np.flatnonzero(kept))
 
 
 def valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SEED_MASS` if it has none."""
-    steps = np.geomspace(tuning.SEED_MASS, tuning.HIGHEST_VALLEY, 41)
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SUPPORT` if it has none."""
+    steps = np.geomspace(tuning.SUPPORT, tuning.HIGHEST_VALLEY, 41)
     ordered = np.sort(fraction)
     inside = np.searchsorted(ordered, steps * tuning.VALLEY_BREADTH) - np.searchsorted(
         ordered, steps / tuning.VALLEY_BREADTH
@@ -163,7 +167,7 @@ def valley(fraction: FloatArray) -> float:
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
     if inside[lowest] < tuning.VALLEY_DEPTH * inside[: lowest + 1].max():
         return float(steps[lowest])
-    return tuning.SEED_MASS
+    return tuning.SUPPORT
 
 
 def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:

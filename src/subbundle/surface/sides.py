@@ -34,10 +34,10 @@ class SidedPyramid:
         self._sided: FacingPyramid | None = None
         rungs = ladder(scan.pilot)
         thickness = float(cut(scan.pilot, rungs).max()) + tuning.CUT_NOISES * scan.pilot.noise
-        thin = in_thin_walls(vertices[:: tuning.SIDED_STRIDE], normals[:: tuning.SIDED_STRIDE], thickness)
+        thin = in_thin_walls(vertices[:: tuning.VERTEX_STRIDE], normals[:: tuning.VERTEX_STRIDE], thickness)
         if not thin.any():
             return
-        self._walls = cKDTree(vertices[:: tuning.SIDED_STRIDE][thin])
+        self._walls = cKDTree(vertices[:: tuning.VERTEX_STRIDE][thin])
         near = np.isfinite(
             self._walls.query(scan.points, distance_upper_bound=tuning.SIDED_REACH * float(rungs[-1]))[0]
         )

@@ -19,6 +19,9 @@ from subbundle.surface.tunnels import Filled
 from subbundle.triangles.handles import cut_short_loops
 from subbundle.triangles.split import split_bent, split_quads
 
+# Half the width of the band around the seeds, in cells, below which it has holes.
+_LEAST_BAND = 2.5
+
 
 @dataclass(frozen=True, slots=True)
 class Skin:
@@ -92,7 +95,7 @@ def without_sides(
     seeds: Seeds, turned: Orientation, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
 ) -> Skin:
     """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""
-    band = max(half_width / grid.cell, tuning.LEAST_BAND)
+    band = max(half_width / grid.cell, _LEAST_BAND)
     field, gauge = implicit.solve_locally(seeds, seeds.normals * turned.signs[:, None], grid, band)
     stage("extracting triangles")
     vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)

@@ -73,11 +73,11 @@ def excess_near_border(
         fit, most = cloud.fit(vertices[rows], bandwidth), np.zeros(len(vertices))
         beyond[rows] = excess(np.where(fit.mass > 0.0, fit.drift, np.inf), bandwidth, noise)
         most[rows] = fit.mass
-        for _ in range(tuning.BORDER_ROUNDS):
+        for _ in range(tuning.AVERAGING_ROUNDS):
             np.maximum.at(most, faces.ravel(), np.repeat(most[faces].max(axis=1), 3))
         share = fit.mass / np.maximum(most[rows], np.finfo(float).tiny)
         beyond[rows] = np.maximum(beyond[rows], 1.0 - share / tuning.BORDER_MASS)
         average = neighbour_average(faces, len(vertices))
-        for _ in range(tuning.BORDER_ROUNDS):
+        for _ in range(tuning.AVERAGING_ROUNDS):
             beyond = average @ beyond
     return beyond

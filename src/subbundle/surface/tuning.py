@@ -11,9 +11,6 @@ import numpy as np
 
 # First look at a scan: pilot.py ----------------------------------------------------------------------------------
 
-# Places at which a bandwidth is searched for, and over which medians are taken of what is typical of a scan: noise,
-# spacing, differences of heights, normals that agree.
-FIRST_SAMPLE, SAMPLE = 300, 2000
 # Steps after which a point is on the ridge.
 RIDGE_STEPS = 3
 # Ratio of the bandwidths that are tried one after the other.
@@ -30,8 +27,8 @@ BANDWIDTH_NOISES, BANDWIDTH_SPACINGS = 1.8, 1.5
 SECOND_LOOK, SECOND_SHEET = 1.3, 1.6
 # Narrowest window of a robust quadric, in noise levels.
 NARROWEST_NOISES = 1.2
-# Residuals beyond so many noise levels have no weight in a robust quadric.
-CUT_NOISES = 4.0
+# Residuals beyond so many noise levels have no weight in a robust quadric; how often that cut follows the noise.
+CUT_NOISES, CUT_ROUNDS = 4.0, 3
 # λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.
 CURVE_RATIO, BODY_RATIO = 0.25, 0.5
 
@@ -42,32 +39,34 @@ DENSE_POINTS = 400_000
 # The window, in bandwidths of the pilot; the cells of the grid, which are the edges of the mesh, in windows and in
 # spacings; in R^d the least distance of vertices.
 WINDOW_BANDWIDTHS, CELL_WINDOWS, CELL_SPACINGS = 1.1, 0.5, 1.3
-# Neighbours whose normals are compared, and the fraction that must lie on the same side, for normals to be used.
-NORMAL_NEIGHBOURS, SAME_SIDE = 6, 0.85
+# Neighbours that surround a place on a surface: whose distance gives the area of a seed, whose normals are compared,
+# whose attributes a vertex averages; with fewer there is no distribution of heights.
+NEIGHBOURS = 8
+# Fraction of neighbours whose normals must lie on the same side for normals to be used.
+SAME_SIDE = 0.85
 
 # Walls seen as one sheet: sheets.py ------------------------------------------------------------------------------
 
-# Observations that make a neighbourhood.
-WALL_OBSERVATIONS = 8
 # Observations in the middle, as a fraction of those around ±p, below which there are two sheets: at 4 noise levels .35.
 WALL_VALLEY = 0.6
 
 # Seeds: seeds.py, facing.py --------------------------------------------------------------------------------------
 
-# The window in which seeds that see no sheet are tried again, in windows.
-RETRY_WINDOW = 0.6
-# λ_3/λ_2 at which there is no tangent plane left.
-NO_PLANE = 0.6
-# Mass below which a seed is one of outliers, as a fraction of what is typical of the seeds around, and how many these
-# are.
-SEED_MASS, SURROUNDINGS = 0.08, 16
-# Highest fraction at which outliers may end (at a straight border a sheet still has a half), the factor up and down
-# over which fractions are counted together, and how deep a valley must be, as a fraction of the lower mode.
+# Seeds that see no sheet are tried again in windows narrower by this factor, and by its square.
+RETRY_WINDOW = 0.7
+# λ_3/λ_2 at which there is no tangent plane left, and the reliability below which a seed is dropped; without it narrow
+# tunnels close.
+NO_PLANE, LEAST_RELIABILITY = 0.6, 0.01
+# Fraction of the typical density below which observations are outliers, at seeds, at vertices and on ridges in R^d;
+# at a straight border a sheet has a half.
+SUPPORT = 0.08
+# What is typical is the median over so many seeds around, of one in so many: nearer ones may be of one clump.
+SURROUNDINGS, SEED_STRIDE = 16, 4
+# Outliers may end at higher fractions where there is a valley: how high, the factor up and down over which fractions
+# are counted together, and how deep it must be, as a fraction of the lower mode. Scattered outliers need it.
 HIGHEST_VALLEY, VALLEY_BREADTH, VALLEY_DEPTH = 0.45, 1.2, 0.25
-# Neighbours whose distance gives the area of a seed.
-AREA_NEIGHBOURS = 8
-# Side of the voxels that starts are averaged in, and in which one seed is kept, in cells.
-SEED_CELLS = 0.94
+# Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in cells.
+START_CELLS, SEED_CELLS = 1.25, 0.94
 # Cosine to a direction of the cube up to which observations are in its cloud: 75 degrees.
 DIRECTION_COSINE = float(np.cos(np.deg2rad(75.0)))
 
@@ -78,33 +77,31 @@ VOTE_NEIGHBOURS, VOTE_REACH = 10, 4.0
 # |s| below which a vote counts nothing, and the square of a lean at which it has lost a factor e.
 VOTE_THRESHOLD, VOTE_LEAN = 0.3, 0.25
 # A vote is strong when the normals agree to 35 degrees and the pair lies flat; contradictions within so many cells hang
-# together, and over so many they are a seam.
+# together, and over so many they are a seam. At 45 degrees and 4 cells thin shells have seams where there are none.
 SEAM_AGREEMENT, SEAM_LINK, SEAM_LENGTH = 0.8, 2.0, 5.0
 
 # Layers: layers.py -----------------------------------------------------------------------------------------------
 
-# Widest gap, in windows, between a sheet and the layer before it; walls may be twice as thick.
-LAYER_GAP = 4.0
+# Widest gap between a sheet and the layer before it, and thickest wall, in windows.
+LAYER_GAP, LAYER_WALL = 4.0, 8.0
+# Cosine of normals from which on seeds are of one sheet, and below minus which they face each other.
+LAYER_COSINE = 0.5
 # Mass, as a fraction of that across the gap, below which a sheet is the sparser one; the fraction of the seeds around
 # that must face a sheet as well: the gap is deep.
 LAYER_MASS, LAYER_DEPTH = 0.75, 0.25
 
 # The implicit function: implicit.py, screening.py ----------------------------------------------------------------
 
-# Empty cells around the seeds: the transform is periodic, and its images should not be felt.
-GRID_MARGIN = 10
 # Standard deviation, in cells, of the Gaussian that the layer of normals is smoothed by: wide enough for normals that
-# were estimated and turned by votes, narrower where the scanner gave them, so that thin walls stay apart; and of that
-# by which planes are averaged where a surface has no sides.
-SMOOTH_CELLS, SMOOTH_CELLS_NORMALS, PLANE_CELLS = 1.5, 1.0, 1.0
+# were estimated and turned by votes, narrower where the scanner gave them, so that thin walls stay apart. Tangent
+# planes of a surface without sides are averaged as widely.
+SMOOTH_CELLS, SMOOTH_CELLS_NORMALS = 1.5, 1.0
 # How strongly seeds hold χ at zero, per area in cells. At 4 a layer of seeds pulls in about a quarter of a cell what
-# the Laplacian would let drift; results are flat from 2 to 8. The residual, relative to the first, at which it ends.
-SCREENING, SCREENING_RESIDUAL = 4.0, 1e-2
+# the Laplacian would let drift; results are flat from 2 to 8.
+SCREENING = 4.0
 
 # The zero set: skin.py, openings.py, tunnels.py ------------------------------------------------------------------
 
-# The band of a surface without sides, as a fraction of an opening, and in cells at least.
-BAND_OPENING, LEAST_BAND = 2.0 / 3.0, 2.5
 # Seeds in a connected component, below which it is a clump of outliers.
 LEAST_SEEDS = 8
 # Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
@@ -114,18 +111,18 @@ CUT_LOOP, FILLED_LOOP = 2.0 * np.pi, 5.0 * np.pi
 SPLIT_TURN = 0.25
 # Holes narrower than so many cells are defects of the triangles.
 DEFECT_CELLS = 2.0
-# Distance from a seed up to which a vertex is seen, in cells: a window or more.
+# Distance from a seed up to which a vertex is seen, in cells: a window or more. As far beside the mesh there is none.
 SEEN_CELLS = 2.0
 # Fraction of the distance to its eighth neighbour within which a seed is evidence, in usual ones at most.
 SPARSE_REACH, SPARSE_MOST = 0.8, 2.0
-# Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas.
-BALLOON, LARGEST_PATCH = 2.0, 0.2
+# Largest area of a bridged patch, in areas of a flat disc with the same rim.
+BALLOON = 2.0
 # How much of the inner half of a disc may be empty in a tunnel that is filled, so that a few outliers do not fill one;
 # distance, in windows, within which observations count, and how many there must be at the rim.
 EMPTY_DISC, DISC_RADIUS, DISC_OBSERVATIONS = 0.2, 0.75, 4
-# Along the axis of a tunnel, in windows, observations are counted in three parts, up to so far to the side (a radius of
-# one to two windows and the noise of the walls); so many make a tube.
-TUBE_PARTS, TUBE_RADII, TUBE_OBSERVATIONS = np.array([-3.0, -1.0, 1.0, 3.0]), (2.0, 2.5, 3.0), 20
+# Observations along the axis of a tunnel are counted up to so many windows to the side, a radius of one to two windows
+# and the noise of the walls, and as far along; so many make a tube.
+TUBE_RADII, TUBE_OBSERVATIONS = (2.0, 2.5, 3.0), 20
 
 # Bandwidths: widths.py, elongation.py ----------------------------------------------------------------------------
 
@@ -135,12 +132,12 @@ QUADRIC_STEPS = 2
 RUNG_RATIO, RUNGS = 1.69, 5
 # What is not quadratic in a window, as a fraction of its bandwidth, for which the cut has room.
 MODEL_ERROR = 0.1
-# One vertex in so many is tried.
-RUNG_STRIDE = 8
-# Rounds in which risks are averaged over the mesh, and then the rungs.
+# One vertex in so many is tried, for a bandwidth and for a far side of its wall: both are smooth over the mesh.
+VERTEX_STRIDE = 8
+# Rounds in which risks are averaged over the vertices that were tried, and then the rungs over the mesh.
 RISK_ROUNDS, RUNG_ROUNDS = 40, 6
-# A difference counts at most so many noise levels: one wild height must not decide for all around it.
-LARGEST_DIFFERENCE = 1.5
+# Rounds in which curvatures, and drift and mass at a border, are averaged over the mesh: a reach of about a window.
+AVERAGING_ROUNDS = 4
 # Rungs have weights exp(−so many R/min R).
 RISK_SHARPNESS = 2.0
 # Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.
@@ -150,42 +147,29 @@ TURN_ROUNDS, LEAST_TURN = 10, 0.05
 
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST_CELLS = 1.5
-# Rounds in which curvatures are averaged.
-BEND_ROUNDS = 4
-# Root mean square of the residuals, in cuts, from which on observations lie on both sides and not around.
-BETWEEN_CUTS = 0.4
-# Standard error, in cells and in typical ones, up to which a vertex stays where it is; strength and rounds.
-SURE_CELLS, SURE_ERRORS, SOFTENING, SOFTENING_ROUNDS = 0.07, 2.0, 0.15, 100
+# Standard error, in typical ones, up to which a vertex stays where it is; strength and rounds of smoothing the others.
+SURE_ERRORS, SOFTENING, SOFTENING_ROUNDS = 2.0, 0.15, 100
 # Radius that the centre of a quadric covers, and in which its quadric counts, in bandwidths.
 COVERED_RADIUS, BLENDED_RADIUS = 0.4, 0.6
-# Cosine between normals from which on two places are on one sheet; below minus that sheets face each other.
+# Cosine between the normals of a centre and a vertex from which on they are on one sheet.
 SHEET_COSINE = 0.7
 # Side of voxels whose means stand for the observations, in bandwidths, and in spacings, below which they would hold
 # single ones.
 VOXEL_SIDE, LEVEL_SPACINGS = 0.4, 1.2
-# Spread of the observations in a voxel, as a fraction of s²/12.
-VOXEL_SPREAD = 0.8
 # Ratio of the sides of one level and the next; means that are not so many times fewer are left out.
 LEVEL_RATIO = 1.8
-# How far windows are filled, in the widest bandwidths; one vertex in so many is tried, for all within so many cells.
-SIDED_REACH, SIDED_STRIDE, SIDED_CELLS = 1.5, 4, 5.0
+# How far windows are filled, in the widest bandwidths, around walls; the cells within which vertices belong to them.
+SIDED_REACH, SIDED_CELLS = 1.5, 5.0
 
 # Borders and outliers: border.py, trim.py, repair.py, outliers.py ------------------------------------------------
 
-# Edges over which masses compare and the excess is averaged; the mass that is beyond a border, as a fraction of the
-# largest around.
-BORDER_ROUNDS, BORDER_MASS = 4, 0.3
-# Fraction of the typical density from which on a vertex counts as seen by the scan.
-SUPPORT = 0.1
+# Mass that is beyond a border, as a fraction of the largest around.
+BORDER_MASS = 0.3
 # Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
 HOLE_WINDOWS = 2.0
-# Fraction of the area of a connected component that must be seen.
-SEEN_AREA = 0.25
 # Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
 # cells, and never below this fraction of a cell, by which the planes of the vertices are off.
 OUTLIER_NOISES, OUTLIER_VOXEL, OUTLIER_FLOOR = 5.0, 5.0, 0.05
-# Sideways distance from the nearest vertex, in cells, beyond which there is no surface.
-OUTLIER_ASIDE = 3.0
 # Fraction of the observations of a closed piece deeper than a window from which on it is a body: of a full ball two
 # windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
 BODY_FRACTION = 0.12
@@ -196,12 +180,6 @@ BODY_FRACTION = 0.12
 OPENING_WIDTH = 4.0 / 3.0
 # Observations projected to the ridge for one patch of the area of the kernel, 2πa²: seven for a vertex.
 PATCH_OBSERVATIONS = 100.0
-# Fraction of the typical density below which a point is one of outliers, also where the cloud is ten times thinner.
-AMBIENT_SUPPORT = 0.04
-# Drift, in bandwidths, from which on a point may lie on a border.
-BORDER_DRIFT = 0.4
 # Lower quantile of squared distances between neighbours in directions left out, over that between any two: one for
 # noise. A quarter of the neighbours suffices, since several sheets may lie over one place.
 UNRELATED_QUANTILE, UNRELATED = 0.25, 0.8
-# Observations whose attributes a vertex averages, with a Gaussian of the width of a cell.
-ATTRIBUTE_NEIGHBOURS = 8

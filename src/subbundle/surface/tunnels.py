@@ -63,13 +63,14 @@ class Filled:
         assert self._tree is not None
         axis = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
         axis /= max(float(np.linalg.norm(axis)), np.finfo(float).tiny)
-        reach = np.hypot(tuning.TUBE_PARTS[-1], np.sqrt(2.0) * tuning.TUBE_RADII[-1]) * self._window
+        reach = np.sqrt(3.0) * tuning.TUBE_RADII[-1] * self._window
         away = (self._observations[self._tree.query_ball_point(middle, reach)] - middle) / self._window
         height = away @ axis
-        inside = np.abs(height) < tuning.TUBE_PARTS[-1]
+        inside = np.abs(height) < tuning.TUBE_RADII[-1]
         aside, height = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))[inside], height[inside]
+        parts = np.linspace(-tuning.TUBE_RADII[-1], tuning.TUBE_RADII[-1], 4)
         for radius in tuning.TUBE_RADII:
-            along = np.histogram(height[aside < radius], tuning.TUBE_PARTS)[0]
+            along = np.histogram(height[aside < radius], parts)[0]
             around = np.sum(aside < np.sqrt(2.0) * radius) - along.sum()
             # A sheet has as many around as inside, an even tube a third in each part.
             if (

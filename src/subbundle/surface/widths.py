@@ -50,7 +50,7 @@ from scipy.sparse import coo_array
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import tuning
-from subbundle.surface.local import WeightedCloud
+from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
 from subbundle.triangles.topology import edges_of
@@ -96,7 +96,7 @@ def choose(
     Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] say nothing.
     """
     rungs = ladder(pilot)
-    rows = np.arange(0, len(points), tuning.RUNG_STRIDE)
+    rows = np.arange(0, len(points), tuning.VERTEX_STRIDE)
     rows = rows[usable[rows]]
     heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, along[rows])
     known = np.isfinite(gains).all(axis=0)
@@ -142,7 +142,7 @@ def noise_square(
 
     That is half a rung wider: over a whole one a detailed surface differs by more than noise.
     """
-    few = slice(None, None, max(len(points) // tuning.SAMPLE, 1))
+    few = slice(None, None, max(len(points) // SAMPLE, 1))
     rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(tuning.RUNG_RATIO)])
     part = None if along is None else along[few]
     heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, part)
@@ -163,7 +163,7 @@ def risk_terms(
     agree = np.array([height_correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance_of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
-    squares = np.minimum((heights - heights[before]) ** 2, tuning.LARGEST_DIFFERENCE**2 * noise_sq) - noise_sq * differ
+    squares = (heights - heights[before]) ** 2 - noise_sq * differ
     return squares / seen**2, noise_sq * gains
 
 

@@ -17,7 +17,7 @@ from subbundle.triangles.tuning import SAME_PLANE
 
 # Corners of a cell: points spread with a least distance have seven or eight at most.
 MOST_CORNERS = 24
-_ROOM = 2 * MOST_CORNERS
+_ROOM = MOST_CORNERS + MOST_CORNERS  # a corner that is cut off leaves two
 
 
 @kernel
