@@ -11,7 +11,7 @@ import numpy as np
 import trimesh
 
 from subbundle.surface.extract import extract
-from subbundle.triangles.split import split_quads
+from subbundle.triangles.clip import split_quads
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "nefertiti-lowres.obj"
 

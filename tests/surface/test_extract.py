@@ -5,8 +5,8 @@ import pytest
 
 from subbundle.surface.extract import extract, tables
 from subbundle.surface.repair import make_manifold, vertex_normals
+from subbundle.triangles.clip import split_quads
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.split import split_quads
 from subbundle.triangles.topology import split_umbrellas
 
 

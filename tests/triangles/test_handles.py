@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from subbundle.surface.extract import extract
+from subbundle.triangles.clip import split_quads
 from subbundle.triangles.handles import cut_short_loops, short_loops
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.split import split_quads
 
 
 def level_set(field, half, cell):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from subbundle.triangles.measure import face_areas
+from subbundle.triangles.clip import split_bent, split_edges
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.split import split_bent, split_edges
-from subbundle.triangles.topology import edges_of
+from subbundle.triangles.topology import edges_of, face_areas
 
 
 def octahedron():

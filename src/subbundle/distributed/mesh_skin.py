@@ -25,7 +25,7 @@ from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.orient import without_layers
 from subbundle.surface.tuning import HOLE_WINDOWS, SEEN_CELLS, SUPPORT
 from subbundle.triangles import clip
-from subbundle.triangles.split import split_quads
+from subbundle.triangles.clip import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
 # Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to twice that

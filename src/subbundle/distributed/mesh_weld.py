@@ -21,8 +21,7 @@ from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface.repair import are_large, compact
-from subbundle.triangles.measure import face_areas
-from subbundle.triangles.topology import parts_of
+from subbundle.triangles.topology import face_areas, parts_of
 
 _VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
 _FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])

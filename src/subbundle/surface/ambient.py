@@ -1,7 +1,7 @@
 """Surfaces in R^d, d > 3: from noisy points to a triangle mesh with its vertices in R^d.
 
     flat part   directions with nothing but noise left out; what then has three coordinates is a surface in R³
-    ridge       observations carried onto the second-order ridge, at the bandwidth of least estimated risk
+    ridge       observations projected onto the second-order ridge, at the bandwidth of least estimated risk
     spread      some of them, none nearer than half a bandwidth to another, first along the borders
     triangles   the tangential Delaunay complex, stitched to a manifold (`subbundle.triangles`)
 
@@ -10,15 +10,11 @@ their tangent planes alone, and as accurate as they are. Beyond a border the loc
 
     |P (m − p)| = √(2/π) a² / √(a² + σ²),
 
-its value on a straight one (`border`); points of the ridge with more lie outside and are left out.
+its value on a straight one (`local.excess`); points of the ridge with more lie outside and are left out.
 
-Leaving out directions in which a cloud of R^d has nothing but noise.
-
-Components below the noise floor (`selection.components`) are left out if they know nothing of the others: were they
-functions on the surface, then neighbours in the components kept would be near each other in those left out too. A
-quarter of the neighbours suffices, since several sheets may lie over one place.
-
-Points carried onto the surface that a mesh was made of.
+Principal components below the noise floor (`selection.components`) are left out if they are unrelated to the others:
+were they functions on the surface, then neighbours in the components kept would be near each other in those left out
+too. A quarter of the neighbours suffices, since several sheets may lie over one place.
 """
 
 from __future__ import annotations

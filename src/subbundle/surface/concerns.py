@@ -9,8 +9,8 @@ from subbundle._types import IntArray
 from subbundle.surface import tuning
 from subbundle.surface.prepare import warn
 from subbundle.surface.project import Settled
-from subbundle.triangles.measure import face_normals
 from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.topology import face_normals
 
 # Fraction of the area of a closed surface that may lie where nothing was seen before a warning is due.
 _INVENTED = 0.3

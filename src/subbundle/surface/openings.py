@@ -21,8 +21,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface import tuning
 from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
-from subbundle.triangles.measure import face_normals
-from subbundle.triangles.topology import border_edges, parts_of
+from subbundle.triangles.topology import border_edges, face_normals, parts_of
 
 # Seeds that are asked at most whether one looks the way of a vertex.
 _MOST_ASKED = 64

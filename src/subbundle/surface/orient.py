@@ -7,18 +7,17 @@ Neighbours i, j of the 10-nearest-neighbour graph of the seeds, u the unit vecto
 
 Clusters start as single seeds. In every round each cluster joins the cluster with which the sum of all its votes is
 largest in absolute value, turned over where the sum is negative (Borůvka's algorithm with signs). Summing over whole
-borders is what makes it robust: one wrong normal is outvoted. The last word has every seed itself, by the votes of its
-neighbours. What then still contradicts, with strong votes, is counted: on a Möbius band a whole seam does.
+borders is what makes it robust: one wrong normal is outvoted. At the end every seed
+follows the votes of its neighbours. Strong votes that still contradict are counted: on a Möbius band a whole seam.
 
 Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull. One that lies
 inside of another is the wall of a cavity and looks inward, one inside of that outward again: with areas A_i, the sum
 Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) over a component is 1 inside of it and 0 outside.
 
-Layers that a badly registered pass of the scanner left before the sheet that it belongs to.
-
-The layer makes seeds of its own, and since sheets close up, they turn to face the sheet behind across a narrow gap. But
-no scanner looks into a gap that is deeper than wide: both are images of one surface. If one of them is a side of a
-wall, whose other side was seen as well, and the other bounds nothing, that goes; and so does the sparser one.
+A badly registered pass of the scanner leaves a layer before the sheet that it belongs to. It has seeds of its own, and
+since sheets close up, they face the sheet behind across a narrow gap. But no scanner sees into a gap that is deeper
+than wide: both are images of one surface. If one of them is a side of a wall, whose other side was seen as well, and
+the other bounds nothing, that is dropped; and so is the sparser one.
 """
 
 from __future__ import annotations

@@ -1,22 +1,20 @@
 """Moving mesh vertices onto the surface, each with the bandwidth that suits its surroundings.
 
-A vertex is carried onto a robust quadric (`local.tangential`) whose bandwidth `widths` has chosen, and smoothed as far
-as its standard error asks for (`soften`). Noise moves observations sideways as well, so the middle of the cloud around
-a curved surface f is not f but f smoothed by a Gaussian of variance σ², which lies
+A vertex is projected onto a robust quadric (`local.tangential`) of the bandwidth chosen by `widths`. Noise moves
+observations sideways as well, so the middle of the cloud around a curved surface f is not f but f smoothed by a
+Gaussian of variance σ², which lies
 
     ½ σ² (II_11 + II_22)
 
 off it, towards the centres of curvature. That much is taken back, with curvatures averaged over the mesh.
 
-Smoothing a mesh in proportion to what is not known of its vertices.
-
-With s_i the standard error of vertex i and p_i where its own fit puts it,
+Then the mesh is smoothed where vertices are uncertain. With s_i the standard error of vertex i and p_i its projection,
 
     x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
 
 is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
-without observations become a membrane. s₀ is twice the typical error: what is usual for the scan is what the windows
-chose to leave, and smoothing further would round more than it gains.
+without nearby observations become a membrane. s₀ is twice the typical error: what is usual for the scan is what the
+windows chose to leave, and smoothing further would round more than it gains.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class Settled:
     support : [n]
         Observations per area, as a fraction of what is typical.
     error : [n]
-        Standard error of the positions along the normals; infinite where no observation speaks.
+        Standard error of the positions along the normals; infinite without nearby observations.
     """
 
     points: FloatArray

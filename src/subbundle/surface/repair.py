@@ -6,8 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.measure import face_normals, normal_sums
-from subbundle.triangles.topology import border_edges, edges_of, loops_of, parts_of, split_umbrellas
+from subbundle.triangles.topology import (
+    border_edges,
+    edges_of,
+    face_normals,
+    loops_of,
+    normal_sums,
+    parts_of,
+    split_umbrellas,
+)
 from subbundle.triangles.tuning import SMALLEST_PART
 
 _ROUNDS = 3

@@ -16,8 +16,8 @@ from subbundle.surface.orient import Orientation, without_layers
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
+from subbundle.triangles.clip import split_bent, split_quads
 from subbundle.triangles.handles import cut_short_loops
-from subbundle.triangles.split import split_bent, split_quads
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5

@@ -1,7 +1,7 @@
 """The bandwidth that suits the surroundings of every vertex of a mesh.
 
 At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
-variance known as below.
+variance is known.
 
 The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
 full, with far less noise than the difference to the narrowest would. The risk of a_j is
@@ -14,8 +14,6 @@ the bandwidth of least risk would follow the noise in R; instead log a is averag
 smoothed over the mesh. σ² is such that at two narrow windows, where there is hardly any bias, the typical difference is
 explained, and at most that of the pilot.
 
-How noise comes into the height of a robust quadric.
-
 With M the matrix of the normal equations, noise σ gives the height e found with bandwidth a the variance
 
     Var e = ⅝ σ² (M⁻¹)_00,
@@ -25,15 +23,11 @@ border, where a one-sided fit is far less certain. Heights at two bandwidths a, 
 
     C/√(V(a) V(b)),     C = (c² + c⁶/(a b)²)/(π (a b)²),     1/c² = 1/a² + 1/b².
 
-At two narrow windows there is hardly any bias, so what their heights differ by tells σ, however the surface bends.
-
-Windows that are longer where the surface bends to one side only.
-
-Along a crest, a groove, an edge or a tube a surface goes on as it is, and across it turns away: one width for both is
-too narrow along or too wide across. ⟨n nᵀ⟩ over a few edges around a vertex has as principal directions the normal, the
-direction in which normals turn most and that in which they turn least, with variances κ² ℓ² for curvatures κ over a
-distance ℓ. A quadric of width a misses about κ³ a⁴ of a shape that changes on the scale of its curvature: as much along
-as across if
+Windows are elongated where the surface bends in one direction only: along a crest, a groove, an edge or a tube one
+width for both directions is too narrow along or too wide across. ⟨n nᵀ⟩ over a few edges around a vertex has as
+principal directions the normal, the direction in which normals turn most and that in which they turn least, with
+variances κ² ℓ² for curvatures κ over a distance ℓ. A quadric of width a misses about κ³ a⁴ of a shape that changes on
+the scale of its curvature: as much along as across if
 
     a_along / a_across = (κ_across / κ_along)^(3/4) = ((variance + c)/(variance along + c))^(3/8),
 

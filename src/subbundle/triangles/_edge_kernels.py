@@ -1,11 +1,15 @@
-"""Numba loops over the faces of a mesh: its edges numbered, its fans parted, the normals at its vertices."""
+"""Numba loops over the faces of a mesh: its edges numbered, its fans parted, the normals at its vertices.
+
+Union–find: which of n members have been joined, directly or through others; the lowest one stands for its component.
+
+``lower`` [n] begins as ``np.arange(n)``. It leads from every member to a lower one, and from the lowest to itself.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.triangles._union_find import join, lowest
 
 
 @kernel
@@ -121,3 +125,20 @@ def sum_normals(vertices, faces, out):
             out[row, 0] += n0
             out[row, 1] += n1
             out[row, 2] += n2
+
+
+@kernel
+def lowest(lower, i):
+    """The lowest member of the component of ``i``; the way there is halved."""
+    while lower[i] != i:
+        lower[i] = lower[lower[i]]
+        i = lower[i]
+    return i
+
+
+@kernel
+def join(lower, i, j):
+    """Make the components of ``i`` and ``j`` one; return whether they were two."""
+    a, b = lowest(lower, i), lowest(lower, j)
+    lower[max(a, b)] = min(a, b)
+    return a != b

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.triangles._union_find import join
+from subbundle.triangles._edge_kernels import join
 
 
 @kernel

@@ -17,7 +17,6 @@ from subbundle.triangles.tuning import SAME_PLANE
 
 # Corners of a cell: points spread with a least distance have seven or eight at most.
 MOST_CORNERS = 24
-_ROOM = MOST_CORNERS + MOST_CORNERS  # a corner that is cut off leaves two
 
 
 @kernel
@@ -29,8 +28,8 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
     and to ``reach`` [n] the distance within which all neighbours must have been given.
     """
     dim = points.shape[1]
-    x, y, label = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64)
-    x_new, y_new, label_new = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64)
+    x, y, label = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS), np.empty(MOST_CORNERS, np.int64)
+    x_new, y_new, label_new = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS), np.empty(MOST_CORNERS, np.int64)
     for i in range(first, stop):
         size = 4
         for c in range(4):
@@ -87,10 +86,10 @@ def _clip(x, y, label, size, u, v, bound, name, x_new, y_new, label_new):
         follower = c + 1 if c + 1 < size else 0
         here = u * x[c] + v * y[c] - bound
         there = u * x[follower] + v * y[follower] - bound
-        if here <= 0.0 and kept < _ROOM:
+        if here <= 0.0 and kept < MOST_CORNERS:
             x_new[kept], y_new[kept], label_new[kept] = x[c], y[c], label[c]
             kept += 1
-        if (here <= 0.0) != (there <= 0.0) and kept < _ROOM:
+        if (here <= 0.0) != (there <= 0.0) and kept < MOST_CORNERS:
             t = here / (here - there)
             x_new[kept], y_new[kept] = x[c] + t * (x[follower] - x[c]), y[c] + t * (y[follower] - y[c])
             label_new[kept] = name if here <= 0.0 else label[c]

@@ -1,12 +1,15 @@
-"""Cutting a mesh along the zero set of a function on its vertices."""
+"""Cutting meshes: along the zero set of a function on the vertices, at middles of edges, quads into triangles."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import border_edges, parts_of
-from subbundle.triangles.tuning import RIM_ROUNDS, SNAP
+from subbundle.triangles.topology import Edges, border_edges, edges_of, parts_of
+from subbundle.triangles.tuning import EQUAL_BEND, RIM_ROUNDS, SNAP
 
 
 def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
@@ -74,3 +77,65 @@ def smoothed(vertices: FloatArray, faces: IntArray) -> FloatArray:
     vertices = vertices.copy()
     vertices[rows] = rim
     return vertices
+
+
+def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Split the ``chosen`` [e] of the ``edges`` of ``faces`` [m, 3] on ``n`` vertices.
+
+    A face with two edges to split gets its third split as well, and becomes four; one with a single edge becomes two.
+    Returns the new faces, turned as the old ones, and the ends [k, 2] of the edges in whose middles the new vertices
+    ``n``, ``n + 1``, … belong.
+    """
+    chosen = chosen.copy()
+    while True:
+        count = chosen[edges.of_face].sum(axis=1)
+        two = count == 2
+        if not two.any():
+            break
+        chosen[edges.of_face[two].ravel()] = True
+    middle = np.cumsum(chosen) - 1 + n
+    whole, half, four = faces[count == 0], np.flatnonzero(count == 1), np.flatnonzero(count == 3)
+    # The edge to be split comes first: from corner a to b, its middle m, the corner across c.
+    turn = (np.argmax(chosen[edges.of_face[half]], axis=1)[:, None] + np.arange(3)) % 3
+    a, b, c = np.take_along_axis(faces[half], turn, axis=1).T
+    m = middle[np.take_along_axis(edges.of_face[half], turn[:, :1], axis=1)[:, 0]]
+    u, v, w = faces[four].T
+    uv, vw, wu = middle[edges.of_face[four]].T
+    pieces = [(a, m, c), (m, b, c), (u, uv, wu), (uv, v, vw), (wu, vw, w), (uv, vw, wu)]
+    return np.concatenate([whole, *(np.column_stack(piece) for piece in pieces)]), edges.ends[chosen]
+
+
+def split_bent(
+    vertices: FloatArray, faces: IntArray, normals: FloatArray, free: NDArray[np.bool_], turn: float
+) -> tuple[IntArray, IntArray]:
+    """`split_edges` between ``free`` [n] vertices along which the ``normals`` [n, 3] turn by more than ``turn``.
+
+    The chord of an edge e cuts a bend by |e·Δn|/8, and those of its halves by a quarter of that.
+    """
+    edges = edges_of(faces)
+    start, end = edges.ends.T
+    along = vertices[end] - vertices[start]
+    turned = np.abs(np.sum(along * (normals[end] - normals[start]), axis=1))
+    bent = turned > turn * np.linalg.norm(along, axis=1)
+    return split_edges(faces, len(vertices), edges, bent & free[start] & free[end])
+
+
+def split_quads(vertices: FloatArray, quads: IntArray) -> IntArray:
+    """Triangles [2m, 3]: every quad cut so that its two triangles bend least; of equals, along the shorter diagonal."""
+    a, b, c, d = (vertices[quads[:, i]] for i in range(4))
+    bend_ac = _cosine(a, b, c, a, c, d)
+    bend_bd = _cosine(a, b, d, b, c, d)
+    shorter = np.linalg.norm(a - c, axis=1) <= np.linalg.norm(b - d, axis=1)
+    by_ac = np.where(np.abs(bend_ac - bend_bd) < EQUAL_BEND, shorter, bend_ac > bend_bd)[:, None]
+    first = np.where(by_ac, quads[:, [0, 1, 2]], quads[:, [0, 1, 3]])
+    second = np.where(by_ac, quads[:, [0, 2, 3]], quads[:, [1, 2, 3]])
+    return np.stack([first, second], axis=1).reshape(-1, 3)
+
+
+def _cosine(*corners: Any) -> FloatArray:
+    """Cosine of the angle between the normals of two triangles."""
+    first = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+    second = np.cross(corners[4] - corners[3], corners[5] - corners[3])
+    size = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    cosine: FloatArray = np.sum(first * second, axis=1) / np.maximum(size, 1e-300)
+    return cosine

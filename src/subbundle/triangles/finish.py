@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.measure import face_areas
-from subbundle.triangles.topology import parts_of, split_umbrellas
+from subbundle.triangles.topology import face_areas, parts_of, split_umbrellas
 from subbundle.triangles.tuning import SMALLEST_PART
 from subbundle.triangles.turning import turn_alike, turn_outward
 

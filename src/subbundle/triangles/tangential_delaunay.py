@@ -1,12 +1,9 @@
 """`triangulate`: a manifold triangle mesh with given points of a surface in R^d as its corners.
 
-Candidates for the triangles of a surface: the tangential Delaunay complex.
-
-Every point proposes the triangles of its star in the Delaunay triangulation that it sees on its own tangent plane
-(Boissonnat and Ghosh, Manifold reconstruction using tangential Delaunay complexes, 2014). Where the stars of all three
-corners agree, the triangle belongs to the mesh. They disagree where four points lie nearly on a circle.
-
-From candidates to a manifold: triangles on which stars agree first, the others where there is room, then the holes.
+Every point proposes the triangles of its star in the Delaunay triangulation on its own tangent plane (Boissonnat and
+Ghosh, Manifold reconstruction using tangential Delaunay complexes, 2014). Triangles on which the stars of all three
+corners agree come first. Stars disagree where four points lie nearly on a circle: their triangles are placed where
+there is room.
 
 The holes that are left are loops of edges with one triangle. At a vertex, a loop passes from one fan of triangles to
 the next through the free sector between them, so it is known how it goes on even where several meet in one vertex.
