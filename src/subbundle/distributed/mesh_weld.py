@@ -122,7 +122,7 @@ def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
     names, part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)
     area, known = face_areas(piece.vertices, piece.faces), np.isfinite(piece.error)[piece.faces].any(axis=1)
     of_face = part[piece.faces[:, 0]]
-    return part, np.bincount(of_face, area * known, len(names))
+    return part, np.bincount(of_face, area * known, len(names)).astype(np.float64)
 
 
 def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:

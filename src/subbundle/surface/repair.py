@@ -87,7 +87,7 @@ def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[n
     part = parts_of(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
     areas = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
-    area = np.bincount(part, areas * seen)
+    area = np.bincount(part, areas * seen).astype(np.float64)
     kept: IntArray = faces[are_large(area)[part]]
     return kept
 
