@@ -1,7 +1,7 @@
 """The site: ``pip install -e ".[docs]"``, then ``sphinx-build -W -b html docs docs/_build``. Nothing is fetched."""
 
+import os
 import sys
-import warnings
 from pathlib import Path
 
 import matplotlib
@@ -13,8 +13,6 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 matplotlib.use("agg")
 (HERE / "_scenes").mkdir(exist_ok=True)
-# An example that warns without saying so must not get into the gallery.
-warnings.filterwarnings("error", category=subbundle.SubbundleWarning)
 
 project = "subbundle"
 author = "The subbundle developers"
@@ -64,12 +62,14 @@ sphinx_gallery_conf = {
     "backreferences_dir": "reference/minigalleries",
     "doc_module": ("subbundle",),
     "image_scrapers": ("matplotlib", "scenes.scrape"),
-    "reset_modules": ("matplotlib",),
+    "reset_modules": ("matplotlib", "scenes.refuse_warnings"),
     "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"matplotlib|viewer",
     "matplotlib_animations": (True, "jshtml"),
     "remove_config_comments": True,
     "show_memory": False,
+    # Examples in as many processes as there are processors.
+    "parallel": os.cpu_count(),
     "show_signature": False,
     "min_reported_time": 1e9,
     "copyfile_regex": r".*\.rst",

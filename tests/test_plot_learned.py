@@ -46,6 +46,17 @@ def test_axes_go_in_and_come_out():
         pyplot.close()
 
 
+@pytest.mark.parametrize("unknown", [np.nan, np.inf])
+def test_faces_without_a_value_are_pale(ax, unknown):
+    square = sb.Mesh(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    for values, greys in (([0.2, unknown], 1), ([0.2, 0.8], 0)):
+        plot.mesh(square, values, ax=ax)
+        drawn = np.concatenate([each.get_facecolor() for each in ax.collections if "Poly" in type(each).__name__])
+        ax.clear()
+        # Grey has three nearly equal channels; the two colours of the scale, lit alike, have not.
+        assert np.count_nonzero(np.ptp(drawn[:, :3], axis=1) < 0.1) == greys
+
+
 def test_numbers_get_a_scale_and_words_marks_that_differ_in_grey(ax):
     flat = RNG.random((60, 2))
     plot.embedding(flat, np.linspace(0.0, 1.0, 60), label="time", ax=ax)

@@ -7,6 +7,7 @@ the style lie beside the scenes once, as plain scripts, which browsers also load
 import base64
 import json
 import re
+import warnings
 from html import escape
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 from sphinx_gallery.sorting import FileNameSortKey
 
+from subbundle import SubbundleWarning
 from subbundle.viewer import View
 from subbundle.viewer.page import library, module, style
 
@@ -50,6 +52,11 @@ _FRAME = """
     <figcaption>{title}: drag to turn, click two points for the path between them.
     <a href="../../scenes/{name}">On a page of its own</a></figcaption></figure>
 """
+
+
+def refuse_warnings(gallery_conf, name):
+    """Before every example: one that warns without catching it must not get into the gallery."""
+    warnings.filterwarnings("error", category=SubbundleWarning)
 
 
 def scrape(block, block_vars, gallery_conf):

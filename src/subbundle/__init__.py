@@ -44,8 +44,8 @@ _PUBLIC = {
     "submanifold": "subbundle.geodesics.submanifold",
     "view": "subbundle.viewer.front",
 }
-# Records that functions return: nobody calls them, so they are not listed by `dir`, but annotations and `isinstance`
-# need them.
+# Records that functions return: not called by users, so not listed by `dir`, but needed in annotations and by
+# `isinstance`.
 _RECORDS = {
     "Blended": "subbundle.atlas.atlas",
     "Carried": "subbundle.bundles.ridge",

@@ -1,6 +1,6 @@
 """`MachineCode`: where compiled kernels are kept between processes, so that none is ever older than its sources.
 
-Numba's own cache asks whether a kernel's own file has changed, not whether the kernels that it calls have: after an
+Numba's own cache checks whether a kernel's own file has changed, not whether the kernels that it calls have: after an
 upgrade in place it would go on running the old ones. Here a kernel lies in a folder named by a fingerprint of all its
 sources (`_sources`) and of the versions that translate them; a change anywhere means another folder.
 
@@ -13,7 +13,7 @@ same time therefore replace each other's files by equal ones, and a damaged file
 
 The root is the environment variable ``SUBBUNDLE_CACHE_DIR``; without it ``NUMBA_CACHE_DIR``; without that the package's
 own ``__pycache__``, or the user's cache folder where the package cannot be written to. Where nothing can be written,
-kernels are compiled in every process, and a warning says so once.
+kernels are compiled in every process, with one warning.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from numba.core.types.containers import BaseNamedTuple, BaseTuple
 from subbundle._sources import PACKAGE, digest_of
 from subbundle._types import SubbundleWarning
 
-# Code of sources that nobody has asked for in so many seconds (30 days) is thrown away.
+# Code that has not been used for so many seconds (30 days) is removed.
 _FORGOTTEN = 30 * 86400.0
-# A process that was killed while writing leaves its unfinished file; after so many seconds (an hour) nobody writes it.
+# A process that was killed while writing leaves its unfinished file; after so many seconds (an hour) it is removed.
 _ABANDONED = 3600.0
 # The layout of the files, one more with every change of it.
 _LAYOUT = 2
@@ -54,7 +54,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 class MachineCode(_Cache):  # type: ignore[misc]
-    """The translations of one kernel, on disk; what Numba asks before it compiles."""
+    """The translations of one kernel, on disk; Numba looks here before it compiles."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         path = source_of(function)
@@ -63,11 +63,11 @@ class MachineCode(_Cache):  # type: ignore[misc]
         fingerprint = sha256(f"{digest_of(path)} {_translators()}".encode()).hexdigest()[:20]
         self._folder = f"{self._module}-{fingerprint}"
         self._used = False
-        self.for_kernels = False  # whether another kernel asks, and not Python
+        self.for_kernels = False  # whether another kernel calls, and not Python
 
     @property
     def cache_path(self) -> str:
-        """The folder that is looked into first."""
+        """The folder that is searched first."""
         return str(self._folders()[0])
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -132,7 +132,7 @@ class MachineCode(_Cache):  # type: ignore[misc]
     def _mark_used(self, folder: Path) -> None:
         if not self._used:
             self._used = True
-            with suppress(OSError):  # somebody else's folder, who keeps it as long as they like
+            with suppress(OSError):  # another user's folder, which is not ours to keep
                 os.utime(folder)
 
 
@@ -147,7 +147,7 @@ def as_callee(result: CompileResult) -> CompileResult:
 
 
 class _NoEntry:
-    """Stands for the entry point where there is none; Numba knows code by it, so each has its own."""
+    """Replaces the entry point where there is none; Numba identifies code by it, so each has its own."""
 
 
 def is_callee(result: CompileResult | None) -> bool:
@@ -156,7 +156,7 @@ def is_callee(result: CompileResult | None) -> bool:
 
 
 def set_environments(result: CompileResult) -> None:
-    """Tell the machine code of ``result`` where the constants of the kernels that it took in are."""
+    """Set the addresses of the constants of the kernels that the machine code of ``result`` includes."""
     for environment in result._find_referenced_environments():
         result.codegen.set_env(environment.env_name, environment)
 
@@ -201,7 +201,7 @@ def _roots() -> list[Path]:
 
 
 def _user_folder() -> list[Path]:
-    """The user's folder for what can be made again, as a list with one entry; empty for a user without a home."""
+    """The user's cache folder, as a list with one entry; empty for a user without a home directory."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return [Path(local)] if local else []
