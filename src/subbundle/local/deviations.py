@@ -145,7 +145,10 @@ def deviations(near, count, rank, factor, fit, with_bias, cases, tile, out, bias
     solve(factor, ends)
     right, own = np.zeros((size, 1)), np.zeros(columns)
     if with_bias is not None:
-        whole = _quartic(near, count, rank, fit, tile, right, own)
+        if cases is COMMON or surface:
+            whole = _quartic3(near, count, fit, right, own)
+        else:
+            whole = _quartic(near, count, rank, fit, tile, right, own)
         for f in range(size):
             inner[f, 0] = right[f, 0]
         solve(factor, inner)
@@ -248,6 +251,29 @@ def _squares(near, count, rank, tile, ends, inner, out):
             else:
                 height += total
     out[0], out[1], out[2], out[3] = height, slopes, beyond, own
+
+
+@kernel(fastmath=FAST)
+def _quartic3(near, count, fit, right, own):
+    """`_quartic` of a surface in R³."""
+    c0, c1, c2, c3, c4, c5 = fit[0, 0], fit[1, 0], fit[2, 0], fit[3, 0], fit[4, 0], fit[5, 0]
+    s = s1 = s2 = s3 = s4 = s5 = whole = e = 0.0
+    for n in range(count):
+        u, v, z, w = near[0, n], near[1, n], near[2, n], near[3, n]
+        uu, uv, vv = u * u, u * v, v * v
+        h = (uu + vv) * (uu + vv)
+        wh = w * h
+        whole += wh * h
+        s += wh
+        s1 += wh * u
+        s2 += wh * v
+        s3 += wh * uu
+        s4 += wh * uv
+        s5 += wh * vv
+        e += wh * (z - c0 - c1 * u - c2 * v - c3 * uu - c4 * uv - c5 * vv)
+    right[0, 0], right[1, 0], right[2, 0], right[3, 0], right[4, 0], right[5, 0] = s, s1, s2, s3, s4, s5
+    own[0] = e
+    return whole
 
 
 @kernel(fastmath=FAST)
