@@ -21,9 +21,8 @@ from benchmarks._fuzz_rows import ALLOWED, OUTCOMES, RETURNED, Row, ending_of
 from benchmarks._fuzz_samples import damaged, damaged_inside, damaged_pages, write_samples
 from benchmarks._fuzz_worker import Worker, _limit_memory
 from subbundle.commands._tables import read_table
-from subbundle.distributed._table_pieces import read_rows, table_layout
 from subbundle.distributed.readers import READERS
-from subbundle.distributed.sources import open_source
+from subbundle.distributed.sources import open_source, read_rows, table_layout
 from subbundle.formats.poses import read_list
 
 _BY_PIECES = " by pieces"

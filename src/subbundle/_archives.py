@@ -63,7 +63,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def _parsed(content: bytes, name: str) -> NDArray[Any]:
-    """An array from the content of a .npy file, whose length must be what its header says."""
+    """An array from the content of a .npy file, whose length must be what its header announces."""
     stream, layout = io.BytesIO(content), cast(Any, np.lib.format)
     try:
         if layout.read_magic(stream) != (1, 0):

@@ -28,7 +28,7 @@ def require_memory(n_bytes: float, what: str, instead: str) -> None:
 
 
 def free_memory() -> float:
-    """Bytes that this process can still fill; infinite where the system does not tell."""
+    """Bytes that this process can still fill; infinite where the system does not report it."""
     return min([float("inf"), *_of_system(), *_of_group(), *_of_process()])
 
 

@@ -22,11 +22,11 @@ def row_hash(rows: Any) -> NDArray[np.uint64]:
     return np.asarray(z ^ (z >> np.uint64(31)))
 
 
-def in_share(rows: Any, share: float) -> NDArray[np.bool_]:
-    """Which ``rows`` [n] are among the ``share`` of all numbers with the smallest hashes."""
-    if share >= 1.0:
+def in_fraction(rows: Any, fraction: float) -> NDArray[np.bool_]:
+    """Which ``rows`` [n] are among the ``fraction`` of all numbers with the smallest hashes."""
+    if fraction >= 1.0:
         return np.ones(len(rows), np.bool_)
-    return np.asarray(row_hash(rows) <= np.uint64(share * (2**64 - 2**11)))
+    return np.asarray(row_hash(rows) <= np.uint64(fraction * (2**64 - 2**11)))
 
 
 def smallest(rows: IntArray, count: int) -> IntArray:
@@ -37,7 +37,7 @@ def smallest(rows: IntArray, count: int) -> IntArray:
     return np.asarray(chosen[np.argsort(rows[chosen], kind="stable")])
 
 
-def share_for(count: int, total: int) -> float:
-    """A share of ``total`` rows with the ``count`` of smallest hashes among them: six standard deviations more."""
+def fraction_for(count: int, total: int) -> float:
+    """A fraction of ``total`` rows with the ``count`` of smallest hashes among them: six standard deviations more."""
     count = min(count, total)
     return min((count + 6.0 * float(np.sqrt(count)) + 30.0) / max(total, 1), 1.0)

@@ -129,7 +129,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """What the file says of itself, checked as far as the version."""
+    """The description in the file, checked as far as the version."""
     try:
         description = json.loads(arrays[_DESCRIPTION].tobytes().decode("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -38,7 +38,7 @@ SUFFIXES = (*MESH_SUFFIXES, *_TABLES, ".pcd", ".e57", ".las", ".laz")
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Points and what the file says of each.
+    """Points and what the file holds of each.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Scan:
 
 
 def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
-    """Read a scan; the ending of ``path`` says how.
+    """Read a scan; the ending of ``path`` decides how.
 
     ``dim`` is the number of coordinates in a table, ``.npy``, ``.csv`` or ``.xyz``; columns behind them are attributes.
     None takes all columns of ``.npy``; of others those named x, y, z or x1, x2, x3, … and otherwise the first three.

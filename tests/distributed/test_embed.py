@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle._sampling import share_for
+from subbundle._sampling import fraction_for
 from subbundle.distributed import embed, embed_job
 
 arrow = pytest.importorskip("pyarrow")
@@ -110,4 +110,4 @@ def test_a_model_of_other_columns_is_refused(table, tmp_path, model):
 
 
 def test_a_sample_of_more_rows_than_there_are_takes_all():
-    assert share_for(10**400, 100) == 1.0
+    assert fraction_for(10**400, 100) == 1.0

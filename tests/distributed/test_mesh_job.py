@@ -9,7 +9,7 @@ from test_mesh_tiles import hills as hilly
 
 from subbundle import distributed
 from subbundle.cli import main
-from subbundle.distributed import mesh_job, mesh_look
+from subbundle.distributed import mesh_job, mesh_scale, mesh_tiles
 from subbundle.io import read_points, write_ply
 
 
@@ -54,24 +54,24 @@ def test_a_job_that_failed_goes_on_where_it_was(hills, tmp_path, monkeypatch):
     assert not (tmp_path / "m.ply").exists()
     with pytest.raises(FileExistsError, match="--resume"):
         distributed.reconstruct(hills, tmp_path / "m.ply", points_per_tile=3000)
-    monkeypatch.setattr(mesh_job, "piece_of", failing)  # nothing is meshed again
+    monkeypatch.setattr(mesh_tiles, "piece_of", failing)  # nothing is meshed again
     mesh = distributed.reconstruct(hills, tmp_path / "m.ply", points_per_tile=3000, resume=True)
     assert len(read_points(mesh.paths[0])) == mesh.n_vertices
 
 
 def test_a_large_scene_is_looked_at_around_a_few_places(tmp_path, monkeypatch):
     points = hilly(20_000, 0.005, 0)
-    known = mesh_look.scale_of(points)
-    for name, value in (("_ALL", 1000), ("_PLACES", 8), ("_AROUND_ONE", 1000)):
-        monkeypatch.setattr(mesh_look, name, value)
+    known = mesh_scale.scale_of(points)
+    for name, value in (("_LOOKED", 8000), ("SCENE_PLACES", 8)):
+        monkeypatch.setattr(mesh_scale, name, value)
     found = [
-        mesh_look.look_at(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
+        mesh_scale.look_at(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
         for size in (3000, 9000)
     ]
     assert found[0] == found[1]
     # Spacing is 1/√density, over an area of 8 and its slopes, seen through a few thousand windows; noise was given.
     assert found[0].noise == pytest.approx(0.005, rel=0.1)
-    for name in ("spacing", "cell", "typical_mass"):
+    for name in ("spacing", "cell", "window"):
         assert getattr(found[0], name) == pytest.approx(getattr(known, name), rel=0.1)
 
 

@@ -8,11 +8,10 @@ import pytest
 
 import subbundle as sb
 from subbundle.cloud.lattice import lattice_cloud, z_curve
-from subbundle.distributed.mesh_boxes import Territory, inside
-from subbundle.distributed.mesh_look import scale_of
-from subbundle.distributed.mesh_scale import cells_of, names_of
+from subbundle.distributed.mesh_places import Territory, cells_of, inside, names_of
+from subbundle.distributed.mesh_scale import BLOCK, scale_of
 from subbundle.distributed.mesh_seeds import seeds_of
-from subbundle.distributed.mesh_sides import BLOCK, Nodes, Winding
+from subbundle.distributed.mesh_sides import Nodes, Winding
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, turn_clusters
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
@@ -157,7 +156,7 @@ def around_sphere(n, radius, centre, seed):
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     places, areas = centre + radius * normals, np.full(n, 4.0 * np.pi * radius**2 / n)
     blocks = np.floor(places / BLOCK).astype(np.int64)
-    scene = Nodes.of(blocks, areas, areas[:, None] * places, areas[:, None] * normals)
+    scene = Nodes.of(blocks, areas[:, None] * np.column_stack([np.ones(n), places, normals]))
     return places, areas, areas[:, None] * normals, scene
 
 

@@ -167,7 +167,7 @@ def test_the_sample_depends_on_row_numbers_alone(tmp_path, monkeypatch):
     plans = [plan_tiles(points, tmp_path / str(size), points_per_tile=size) for size in (200, 3000)]
     rows = smallest(np.arange(4000), 100)
     for plan in plans:
-        found, chosen = read_sample(plan)
+        found, chosen = read_sample(plan.folder)
         assert np.array_equal(found, rows)
         assert np.array_equal(chosen, points[rows])
     # Uniform to four standard errors: hashes of 0, 1, 2, … fall into ten classes with 400 ± 19 each.

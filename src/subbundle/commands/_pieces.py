@@ -14,7 +14,7 @@ from subbundle._progress import Progress
 from subbundle._types import Status
 from subbundle.distributed import cluster, denoise, embed, reconstruct
 from subbundle.distributed.mesh_job import as_opening
-from subbundle.distributed.readers import READERS, suffix_of
+from subbundle.distributed.readers import shape_of
 
 # Bytes of memory that a command with all rows at once takes for a point of a scan, and for a number of a table.
 _BYTES_PER_POINT, _BYTES_PER_NUMBER = 700, 40
@@ -35,7 +35,7 @@ def offer_pieces(paths: Iterable[Path], command: str, *, table: bool) -> None:
     for path in paths:
         # What cannot be read is reported better by those who read all of it.
         with suppress(Exception):
-            count, dim = READERS[suffix_of(path)].shape(path)
+            count, dim = shape_of(path)
             rows += count
             needed += count * (dim * _BYTES_PER_NUMBER if table else _BYTES_PER_POINT)
     what = f"{rows} {'rows' if table else 'points'} at once"

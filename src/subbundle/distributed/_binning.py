@@ -1,137 +1,106 @@
-"""Rows sorted into cells of a coarse grid, and cells divided into tiles: what the workers do for a plan."""
+"""A box halved across its longest side again and again: tiles are its halves of halves, rows are sorted by their paths.
+
+The path of a place is a number, one bit for each halving, so that a tile is an interval of paths. Sides and corners are
+multiples of powers of two, so that borders of tiles depend on the data only through its extent.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.sources import PIECE, Piece
-from subbundle.distributed.tiles import checksum, inside, record
+from subbundle.distributed.sources import Piece
+from subbundle.distributed.tiles import checksum, record, within
 
-# Halvings of the whole that a first pass makes at most: it keeps 2^9 counts a piece.
-_MOST_HALVINGS = 9
-# Halvings of a cell below which points are copies of each other as far as tiles go.
-_DEEPEST = 60
+# Halvings below which points are copies of each other as far as tiles go.
+_HALVINGS = 60
 # Part of the extent, as a power of two, that the corners of the whole are multiples of.
 _LATTICE = 10
 
-# File, first and last record of rows in the same cell.
-Slice = tuple[str, int, int]
-# Box, count, checksum and file of a tile.
-Leaf = tuple[list[list[float]], int, int, str]
-
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """2^h cells of equal size, ``shape`` along the axes, from the corner ``low`` on; sides are powers of two."""
+class Halves:
+    """The box from the corner ``low`` [d] on, ``sides`` [d] wide, and its halves of halves."""
 
-    low: tuple[float, ...]
-    sides: tuple[float, ...]
-    shape: tuple[int, ...]
+    low: FloatArray
+    sides: FloatArray
 
-    def cells(self, points: FloatArray) -> IntArray:
-        """Number of the cell [n] of each of the ``points`` [n, d]."""
-        places = np.floor((points - self.low) / self.sides).astype(np.int64)
-        places = np.clip(places, 0, np.array(self.shape) - 1)
-        return np.asarray(np.ravel_multi_index(tuple(places.T), self.shape))
+    @staticmethod
+    def over(low: FloatArray, high: FloatArray) -> Halves:
+        """A box over all between two corners."""
+        extent = max(float((high - low).max()), float(np.abs(high).max()) * 1e-12, np.finfo(float).tiny * 1e20)
+        unit = 2.0 ** (np.ceil(np.log2(extent)) - _LATTICE)
+        corner = np.floor(low / unit) * unit
+        # One unit more than reaches the upper corner, which then lies inside.
+        return Halves(corner, unit * 2.0 ** np.ceil(np.log2(np.floor((high - corner) / unit) + 1.0)))
 
-    def box(self, cell: int) -> FloatArray:
-        """Corners [2, d]."""
-        place = np.array(np.unravel_index(cell, self.shape))
-        low = np.array(self.low) + place * self.sides
-        return np.array([low, low + self.sides])
+    def axes(self) -> list[int]:
+        """The axis of every halving: that of the longest side."""
+        sides, axes = self.sides.copy(), []
+        for _ in range(_HALVINGS):
+            axes.append(int(np.argmax(sides)))
+            sides[axes[-1]] /= 2.0
+        return axes
+
+    def paths(self, points: FloatArray) -> IntArray:
+        """The path [n] of each of the ``points`` [n, d]."""
+        axes = self.axes()
+        left = np.bincount(axes, minlength=len(self.sides))
+        places = ((points - self.low) / (self.sides / 2.0**left)).astype(np.int64)
+        path = np.zeros(len(points), np.int64)
+        for axis in axes:
+            left[axis] -= 1
+            path = path << 1 | (places[:, axis] >> left[axis] & 1)
+        return path
+
+    def box(self, path: int, depth: int) -> FloatArray:
+        """Corners [2, d] of what is left after ``depth`` halvings, from the first ``path`` in it."""
+        low, sides = self.low.copy(), self.sides.copy()
+        for number, axis in enumerate(self.axes()[:depth]):
+            sides[axis] /= 2.0
+            low[axis] += sides[axis] * (path >> (_HALVINGS - 1 - number) & 1)
+        return np.array([low, low + sides])
 
 
-def grid_over(low: FloatArray, high: FloatArray, tiles: float) -> Grid:
-    """The grid over the box from ``low`` to ``high`` for about so many ``tiles``, as many cells."""
-    extent = max(float((high - low).max()), float(np.abs(high).max()) * 1e-12, np.finfo(float).tiny * 1e20)
-    unit = 2.0 ** (np.ceil(np.log2(extent)) - _LATTICE)
-    corner = np.floor(low / unit) * unit
-    # One unit more than reaches the upper corner, which then lies inside.
-    sides = unit * 2.0 ** np.ceil(np.log2(np.floor((high - corner) / unit) + 1.0))
-    # No more: a cell with too many points is halved later, but cells are not joined, and small tiles have much halo.
-    halvings = int(np.clip(np.ceil(np.log2(max(tiles, 1.0))), 0, _MOST_HALVINGS))
-    shape = np.ones(len(low), np.int64)
-    for _ in range(halvings):
-        axis = int(np.argmax(sides))
-        shape[axis] *= 2
-        sides[axis] /= 2.0
-    return Grid(tuple(corner.tolist()), tuple(sides.tolist()), tuple(shape.tolist()))
+def leaves_of(paths: IntArray, fraction: float, cap: int) -> list[tuple[int, int]]:
+    """First path and depth of tiles of at most ``cap`` observations, of which a ``fraction`` has the given ``paths``.
+
+    Where that is not all of them, there is room for three standard deviations of what it misses.
+    """
+    paths, leaves, todo = np.sort(paths), list[tuple[int, int]](), [(0, 0)]
+    while todo:
+        first, depth = todo.pop()
+        wide = 1 << (_HALVINGS - depth)
+        count = int(np.subtract(*np.searchsorted(paths, [first + wide, first])))
+        if depth == _HALVINGS or count + 3.0 * np.sqrt(count * (1.0 - fraction)) <= cap * fraction:
+            leaves.append((first, depth))
+        else:
+            todo += [(first + wide // 2, depth + 1), (first, depth + 1)]
+    return leaves
 
 
-def within(points: FloatArray, box: FloatArray | None) -> NDArray[np.bool_]:
-    """Which of the ``points`` [n, d] are finite and in the ``box`` [2, d], if there is one."""
-    largest = np.full(points.shape[1], np.finfo(np.float64).max)
-    return inside(points, *((-largest, largest) if box is None else np.clip(box, -largest, largest)))
-
-
-def sort_piece(piece: Piece, grid: Grid, box: FloatArray | None, path: str) -> list[int]:
-    """Write the rows of a piece in the order of their cells; where each cell ends, with a zero before."""
+def sort_piece(piece: Piece, halves: Halves, first: IntArray, box: FloatArray | None, path: str) -> IntArray:
+    """Write the rows of a piece in the order of their tiles, which begin at paths ``first`` [m]; the ends [m]."""
     points = piece.read()
     good = within(points, box)
     records = np.empty(int(good.sum()), record(points.shape[1]))
     records["row"], records["x"] = piece.first + np.flatnonzero(good), points[good]
-    cells = grid.cells(records["x"])
-    _write(path, records[np.argsort(cells, kind="stable")])
-    counts = np.bincount(cells, minlength=int(np.prod(grid.shape)))
-    return [0, *np.cumsum(counts).tolist()]
+    tiles = np.searchsorted(first, halves.paths(records["x"]), side="right") - 1
+    _write(path, records[np.argsort(tiles, kind="stable")])
+    return np.cumsum(np.bincount(tiles, minlength=len(first)))
 
 
-def settle_cell(folder: str, cell: int, box: FloatArray, slices: list[Slice], cap: int) -> list[Leaf]:
-    """Write the rows of ``slices`` as tiles of at most ``cap`` observations."""
-    return list(_settled(Path(folder) / "sorted" / f"cell{cell}", box, slices, cap, _DEEPEST))
-
-
-def _settled(stem: Path, box: FloatArray, slices: list[Slice], cap: int, depth: int) -> list[Leaf]:
-    total = sum(stop - start for _, start, stop in slices)
-    if total == 0:
-        return []
-    if total <= cap or depth == 0:
-        records = np.concatenate([_read(one) for one in slices])
-        records = records[np.argsort(records["row"], kind="stable")]
-        _write(f"{stem}.npy", records)
-        return [(box.tolist(), len(records), checksum(records), f"{stem}.npy")]
-    halves = _halved(stem, box, slices)
-    leaves: list[Leaf] = []
-    for name, half, parts in halves:
-        leaves += _settled(Path(f"{stem}{name}"), half, parts, cap, depth - 1)
-        for path in {path for path, _, _ in parts}:
-            Path(path).unlink()
-    return leaves
-
-
-def _halved(stem: Path, box: FloatArray, slices: list[Slice]) -> list[tuple[str, FloatArray, list[Slice]]]:
-    """The rows on either side of the middle of the longest side, in files of their own; a piece in memory at a time."""
-    axis = int(np.argmax(box[1] - box[0]))
-    middle = 0.5 * (box[0, axis] + box[1, axis])
-    lower, upper = box.copy(), box.copy()
-    lower[1, axis] = upper[0, axis] = middle
-    parts: tuple[list[Slice], list[Slice]] = ([], [])
-    for number, one in enumerate(_short(slices)):
-        records = _read(one)
-        above = records["x"][:, axis] >= middle
-        for side in (0, 1):
-            some = records[above if side else ~above]
-            if len(some):
-                path = f"{stem}{'lu'[side]}.part{number}.npy"
-                _write(path, some)
-                parts[side].append((path, 0, len(some)))
-    return [("l", lower, parts[0]), ("u", upper, parts[1])]
-
-
-def _short(slices: list[Slice]) -> list[Slice]:
-    """The same rows in slices of at most a piece."""
-    return [(path, at, min(at + PIECE, stop)) for path, start, stop in slices for at in range(start, stop, PIECE)]
-
-
-def _read(one: Slice) -> NDArray[np.void]:
-    path, start, stop = one
-    return np.array(np.load(path, mmap_mode="r", allow_pickle=False)[start:stop])
+def gather_tile(path: str, slices: list[tuple[str, int, int]]) -> int:
+    """Write the records of ``slices`` (file, first record and past the last) to one tile's file; their checksum."""
+    found = [np.load(one, mmap_mode="r", allow_pickle=False)[start:stop] for one, start, stop in slices]
+    records = np.concatenate(found)
+    records = records[np.argsort(records["row"], kind="stable")]
+    _write(path, records)
+    return checksum(records)
 
 
 def _write(path: str, records: NDArray[np.void]) -> None:

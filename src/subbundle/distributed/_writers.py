@@ -1,12 +1,13 @@
-"""Denoised rows in the format that they came in, with all that the file says of them, in the same order.
+"""Denoised rows in the format that they came in, with all that the file has of them, in the same order.
 
-Each file is read again, piece by piece; its coordinates are replaced, and what was found is added under the names that
-``subbundle denoise`` uses.
+Tiles write what they own into one file of records, in the order of the rows. Each file is then read again, piece by
+piece; its coordinates are replaced, and what was found is added under the names that ``subbundle denoise`` uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
-from subbundle.distributed._extra import needed
-from subbundle.distributed._ply_pieces import ply_layout, ply_rows
-from subbundle.distributed.readers import coordinate_columns, parquet_rows, suffix_of
+from subbundle._sampling import in_fraction
+from subbundle._types import FloatArray, Status
+from subbundle.distributed.denoising import follow
+from subbundle.distributed.readers import coordinate_columns, parquet_rows, ply_layout, ply_rows, suffix_of
+from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import PIECE, Piece
+from subbundle.distributed.workers import needed
 
-# Found values [n] by name for rows of a piece, with the new points [n, d] and which rows of the piece are kept.
-Found = Callable[[Piece], tuple[NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
+# Bytes of the rows' file that are in memory at a time.
+_WINDOW = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class RowFile:
+    """A file of ``n_rows`` records; those that no tile has written are nil."""
+
+    path: Path
+    dim: int
+    n_rows: int
+
+    @property
+    def kind(self) -> np.dtype[np.void]:
+        """A record: whether it is written, status, position, normal, noise, outlier score."""
+        vector = ("<f8", (self.dim,))
+        return np.dtype([
+            ("done", "u1"), ("status", "i1"), ("x", *vector), ("normal", *vector), ("noise", "<f8"), ("score", "<f8"),
+        ])  # fmt: skip
+
+    def make(self) -> None:
+        """Make the file, all records nil, with its place on the disk: whether that is full is known then."""
+        with open(self.path, "wb") as stream:
+            left = self.n_rows * self.kind.itemsize
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(stream.fileno(), 0, left)
+                return
+            while left > 0:
+                left -= stream.write(bytes(min(left, _WINDOW)))
+
+    def put(self, rows: NDArray[np.int64], records: NDArray[np.void]) -> None:
+        """Write ``records`` at ``rows``, which rise; a window of the file is in memory at a time."""
+        width = max(_WINDOW // self.kind.itemsize, 1)
+        cuts = np.flatnonzero(np.diff(rows // width)) + 1
+        for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            first, last = int(rows[start]), int(rows[stop - 1])
+            window = np.memmap(self.path, self.kind, "r+", first * self.kind.itemsize, (last - first + 1,))
+            window[rows[start:stop] - first] = records[start:stop]
+            window.flush()
+
+    def read(self, start: int, stop: int) -> NDArray[np.void]:
+        """The records of rows ``start`` to ``stop``."""
+        return np.fromfile(self.path, self.kind, stop - start, offset=start * self.kind.itemsize)
+
+    def found(
+        self, piece: Piece, level: float | None, normals: bool
+    ) -> tuple[NDArray[np.bool_], FloatArray, dict[str, NDArray[Any]]]:
+        """Which rows of a piece are written and no outliers, their points, and the columns to write beside them."""
+        records = self.read(piece.first, piece.first + piece.stop - piece.start)
+        columns: dict[str, NDArray[Any]] = {}
+        if normals and self.dim == 3 and records["normal"].any():
+            columns = {f"n{axis}": records["normal"][:, i] for i, axis in enumerate("xyz")}
+        columns |= {"noise": records["noise"], "outlier_score": records["score"]}
+        columns["status"] = records["status"].astype(np.float64)
+        kept = records["done"] == 1
+        return np.asarray(kept if level is None else kept & (records["score"] <= level)), records["x"], columns
+
+
+def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], FloatArray]:
+    """Write the results of a tile to the rows' file; how many rows have each status, and the noise of some."""
+    with np.load(path, allow_pickle=False) as found:
+        records = np.zeros(len(found["rows"]), file.kind)
+        rows, records["x"], records["status"] = found["rows"], found["points"], found["status"]
+        records["noise"], records["score"], normals = found["noise"], found["scores"], found["normals"]
+    if normals.shape[1]:
+        with np.load(seeds, allow_pickle=False) as turned:
+            records["normal"] = follow(records["x"], normals, (turned["points"], turned["normals"]))
+    records["done"] = 1
+    file.put(rows, records)
+    some = in_fraction(rows, SAMPLE / file.n_rows)
+    return np.bincount(records["status"], minlength=len(Status)).tolist(), records["noise"][some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +107,16 @@ class Grain:
     high: NDArray[np.float64]
 
 
-def write_file(path: str, first: int, count: int, target: str, found: Found, n_kept: int, grain: Grain) -> int:
-    """Write the ``n_kept`` rows that ``found`` keeps of the ``count`` of ``path``, numbered from ``first`` on."""
+def write_file(
+    path: str, first: int, count: int, target: str, rows: RowFile, level: float | None, normals: bool, grain: Grain
+) -> int:
+    """Write those of the ``count`` rows of ``path``, numbered from ``first`` on, that are kept; how many these are."""
     writer = {".npy": _npy, ".ply": _ply, ".parquet": _parquet, ".las": _las, ".laz": _las}[suffix_of(path)]
+    normals = normals or suffix_of(path) in (".ply", ".las", ".laz")
     pieces = [Piece(path, start, min(start + PIECE, count), first + start) for start in range(0, count, PIECE)]
+    n_kept = sum(int(rows.found(piece, level, False)[0].sum()) for piece in pieces)
     with atomic_path(target) as temporary:
-        writer(Path(path), temporary, ((piece, *found(piece)) for piece in pieces), n_kept, grain)
+        writer(Path(path), temporary, ((piece, *rows.found(piece, level, normals)) for piece in pieces), n_kept, grain)
     return n_kept
 
 
@@ -155,7 +232,7 @@ def _as_given(columns: dict[str, NDArray[Any]], given: dict[str, NDArray[Any]]) 
 def _finer(header: Any, grain: Grain) -> Any:
     """The ``header`` with scales as fine as asked for, where 32 bits have room for the extent.
 
-    The extent is the measured one: what the header says of it need not be true.
+    The extent is the measured one: that of the header need not be true.
     """
     made = deepcopy(header)
     made.vlrs = type(made.vlrs)(record for record in made.vlrs if record.user_id != "copc")  # its index is no more

@@ -2,7 +2,7 @@
 
 Five stages, each of them done by workers and skipped where it is done: tiles (`plan`), dimension, bandwidth and typical
 mass from a sample (`choosing`), rows projected to the ridge tile by tile (`denoising`), normals turned to one side
-(`sides`), and the files written again with what was found (`_writers`).
+(`denoising.turned`), and the files written again with what was found (`_writers`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subbundle._progress import Progress
-from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_positive
-from subbundle.distributed._rows import RowFile, scattered_tile
-from subbundle.distributed._writers import Grain, target_of, write_file
+from subbundle.distributed._writers import Grain, RowFile, scattered_tile, target_of, write_file
 from subbundle.distributed.choosing import Chosen, choose
-from subbundle.distributed.denoising import denoised_tile
+from subbundle.distributed.denoising import cell_for, denoised_tile, turned
+from subbundle.distributed.plan import chosen_once, planned, prepared
 from subbundle.distributed.runner import Call, Results, run, run_all
 from subbundle.distributed.sample import read_sample
-from subbundle.distributed.sides import cell_for, turned
-from subbundle.distributed.sources import PIECE, Piece, Source, open_source
+from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
-from subbundle.distributed.work import chosen_once, planned
 
-WORK = ".subbundle"
 # Parts of the bandwidth that coordinates are kept to, at least, by formats that round them.
 _FINE = 1e-3
 # Bandwidths that a point moves at most: 20 steps of one, and those of the continuation.
@@ -145,18 +140,6 @@ def denoise(
     return _summary(plan, source, targets, chosen, counted, written, [*chosen.notes, *torn])
 
 
-def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
-    """The folder of a job's work, empty unless it resumes another; made when there is something to keep in it."""
-    # A folder of its own: at the end it is removed with all that it holds.
-    folder = (out if work is None else Path(work).absolute()) / WORK
-    if folder.exists() and any(folder.iterdir()) and not resume:
-        raise FileExistsError(
-            f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
-            "(resume=True) to finish it, or remove the folder to begin anew."
-        )
-    return folder
-
-
 def _targets(source: Source, out: Path) -> list[Path]:
     targets = [target_of(path, out) for path in source.paths]
     if len(set(targets)) < len(targets):
@@ -178,7 +161,7 @@ def _settings(
 
     chosen = Chosen(*chosen_once(plan, "chosen", [rank, bandwidth], make, progress, "choosing a bandwidth"))
     surface = (plan.dim, chosen.rank) == (3, 2)
-    cell = cell_for(read_sample(plan)[1], chosen.bandwidth) if surface else 0.0
+    cell = cell_for(read_sample(plan.folder)[1], chosen.bandwidth) if surface else 0.0
     return chosen, {
         "rank": chosen.rank, "bandwidth": chosen.bandwidth, "typical_mass": chosen.typical_mass, "order": order,
         "cell": cell,
@@ -205,22 +188,7 @@ def _written(
         arguments = (path, first, count, str(target), rows, level, normals, grain)
         calls.append(Call(Path(path).name, arguments, count))
         first += count
-    return run_all(client, _write_one, calls, "writing files", progress)
-
-
-def _write_one(
-    path: str, first: int, count: int, target: str, rows: RowFile, level: float | None, normals: bool, grain: Grain
-) -> int:
-    with_normals = normals or Path(path).suffix.lower() in (".ply", ".las", ".laz")
-
-    def found(piece: Piece) -> tuple[NDArray[np.bool_], FloatArray, dict[str, NDArray[Any]]]:
-        return rows.found(piece.first, piece.first + piece.stop - piece.start, level, with_normals)
-
-    n_kept = sum(
-        int(rows.kept(first + start, first + min(start + PIECE, count), level).sum())
-        for start in range(0, count, PIECE)
-    )
-    return write_file(path, first, count, target, found, n_kept, grain)
+    return run_all(client, write_file, calls, "writing files", progress)
 
 
 def _summary(

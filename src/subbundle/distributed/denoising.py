@@ -1,54 +1,63 @@
 """What a worker does to denoise a tile: each observation projected to the ridge of the whole cloud, exactly.
 
 A row of a walk reads observations no further from its start than `Ridge.looked`: the reach of the kernel, R a, around
-all places that it passes. A halo of (R + `_DISPLACEMENT`) a is enough for rows that move by less; where a row near the
-border of the tile looked further than the tile and its halo are known, it is done again with all that lies around it,
-twice as far, until it looked no further than that. Steps are at most a bandwidth long and at most 20, and wider windows
-of the continuation end at 3.8 a, so this ends.
+all places that it passes. A halo of (R + 1) a is enough for rows that move by less than a bandwidth; where a row near
+the border of the tile looked further than the tile and its halo are known, it is done again with all that lies around
+it, twice as far, until it looked no further than that. Steps are at most a bandwidth long and at most 20, and wider
+windows of the continuation end at 3.8 a, so this ends.
 
 Sums over neighbours are in the order of the search tree, which depends on the points that a tile holds: results of two
 divisions differ by rounding. The tree is built from coordinates relative to the middle of the tile, so that this is
 rounding relative to the tile, not to the whole.
+
+On which side normals are is decided once, by few rows of the scene, the same for every division. In each voxel, by
+*input* position, the row with the smallest hash among those that have a normal is a seed. Voxels are as fine as on one
+machine (0.7 bandwidths) where the scene has few of them, and wider by powers of two where it has many, so that one
+process can hold all seeds. `surface.orient` votes on their signs; every other row follows the seed next to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
-from subbundle._sampling import smallest
+from subbundle._sampling import row_hash, smallest
 from subbundle._types import FloatArray, IntArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
-from subbundle.distributed.places import around
-from subbundle.distributed.sample import read_sample
-from subbundle.distributed.sides import seeds_of
+from subbundle.distributed.mesh_places import best_of, names_of
+from subbundle.distributed.sample import around, read_sample
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.kernels import reach_of
 from subbundle.local.frames import completed
+from subbundle.surface.orient import orient
+from subbundle.surface.seeds import Seeds
 
-# Bandwidths that rows move before they look further than the halo: 1 in 1000 does on clouds of moderate noise.
-_DISPLACEMENT = 1.0
 # Rows at a time: what is known of a row takes a kilobyte while it is worked on.
 _BATCH = 50_000
 # Rows of the sample that stand for the rest of the cloud where a tile has next to nothing around it.
 _OTHERS = 64
 # Rows that are done again at a time, with their own surroundings.
 _AGAIN = 5_000
+# Seeds that one process votes on: 400 MB.
+_MOST_SEEDS = 200_000
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def halo_of(rank: int, dim: int, bandwidth: float) -> float:
-    """(R + `_DISPLACEMENT`) a: the width of the halo of a tile."""
-    return float((np.sqrt(reach_of("compact", rank, dim)) + _DISPLACEMENT) * bandwidth)
+    """(R + 1) a: the width of the halo of a tile. Of clouds of moderate noise one row in 1000 looks further."""
+    return float((np.sqrt(reach_of("compact", rank, dim)) + 1.0) * bandwidth)
 
 
 def denoised_tile(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
     """The rows that ``tile`` owns on the ridge: ``rows``, ``points``, ``normals``, ``noise``, ``scores``, ``status``;
-    and the seeds among them that decide on which side normals are (`sides.seeds_of`)."""
+    and the seeds among them that decide on which side normals are (`_seeds_of`)."""
     halo = halo_of(settings["rank"], plan.dim, settings["bandwidth"])
     found = plan.tile(tile, halo)
     start, rows = found.points[found.owned], found.rows[found.owned]
@@ -64,7 +73,7 @@ def denoised_tile(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays
                 out[name][some] = values
         known[unsure] = radius
         radius *= 2.0
-    seeds = seeds_of(plan, rows, start, out, settings["cell"]) if out["normals"].shape[1] else {}
+    seeds = _seeds_of(plan, rows, start, out, settings["cell"]) if out["normals"].shape[1] else {}
     return {"rows": rows, **out, **seeds}
 
 
@@ -97,7 +106,7 @@ def _enough(plan: TilePlan, rows: IntArray, points: FloatArray, rank: int) -> Fl
     """``points``; where they are too few for a bundle, with other rows of the cloud, which are out of their reach."""
     if len(points) >= 8 * (rank + 1) and (points != points[0]).any():
         return points
-    others, there = read_sample(plan)
+    others, there = read_sample(plan.folder)
     some = np.union1d(smallest(others, _OTHERS), [there[:, 0].argmin(), there[:, 0].argmax()])
     some = some[~np.isin(others[some], rows)]
     return np.concatenate([points, there[some]])
@@ -108,3 +117,55 @@ def _upward(normals: FloatArray) -> FloatArray:
     known = np.nan_to_num(normals)
     leading = np.where(known[:, 2] != 0.0, known[:, 2], np.where(known[:, 1] != 0.0, known[:, 1], known[:, 0]))
     return np.where(leading[:, None] < 0.0, -known, known)
+
+
+def cell_for(sample: FloatArray, bandwidth: float) -> float:
+    """Side of the voxels: at most `_MOST_SEEDS` of them should be occupied, as far as the ``sample`` [n, 3] shows."""
+    side = SIGN_VOXEL * bandwidth
+    while len(np.unique(_keys(sample, sample.min(axis=0), side))) > _MOST_SEEDS:
+        side *= 2.0
+    return side
+
+
+def _seeds_of(plan: TilePlan, rows: IntArray, start: FloatArray, found: Arrays, cell: float) -> Arrays:
+    """The seeds among ``rows`` of a tile, whose input positions are ``start``: keys, rows, points and normals."""
+    good = np.flatnonzero(found["normals"].any(axis=1))
+    keys = _keys(start[good], plan.boxes[:, 0].min(axis=0), cell)
+    first = _first_of(keys, rows[good])
+    chosen = good[first]
+    return {
+        "seed_keys": keys[first], "seed_rows": rows[chosen], "seed_points": found["points"][chosen],
+        "seed_normals": found["normals"][chosen],
+    }  # fmt: skip
+
+
+def turned(parts: Sequence[Arrays], cell: float) -> tuple[FloatArray, FloatArray, bool]:
+    """Points [m, 3] and normals [m, 3] of all seeds, turned to one side, outward; and whether they could agree."""
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    chosen = _first_of(whole["seed_keys"], whole["seed_rows"])
+    chosen = chosen[np.argsort(whole["seed_rows"][chosen])]
+    points, normals = whole["seed_points"][chosen], whole["seed_normals"][chosen]
+    if len(points) < 2:
+        return points, normals, True
+    ones = np.ones(len(points))
+    found = orient(Seeds(points, normals, ones, ones), cell)
+    return points, normals * found.signs[:, None], found.orientable
+
+
+def follow(points: FloatArray, normals: FloatArray, seeds: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """``normals`` [n, 3] on the side of those of the seed next to each of the ``points`` [n, 3]."""
+    if len(seeds[0]) == 0:
+        return normals
+    nearest = cKDTree(seeds[0]).query(points)[1]
+    flip = np.einsum("ni,ni->n", normals, seeds[1][nearest]) < 0.0
+    return np.where(flip[:, None], -normals, normals)
+
+
+def _keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:
+    """One integer per row: its voxel."""
+    return names_of(np.floor((points - origin) / side).astype(np.int64))
+
+
+def _first_of(keys: IntArray, rows: IntArray) -> IntArray:
+    """For each key, the place of the row with the smallest hash."""
+    return best_of(keys, row_hash(rows))

@@ -22,15 +22,22 @@ from numpy.typing import NDArray
 from subbundle import __version__, saving
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
-from subbundle._sampling import FITTED, share_for, smallest
+from subbundle._sampling import FITTED, fraction_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
-from subbundle.distributed._extra import needed
-from subbundle.distributed._table_pieces import TableLayout, read_rows, sample_rows, table_layout
-from subbundle.distributed.denoise_job import prepared
+from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sources import Piece, Source, open_source
+from subbundle.distributed.sources import (
+    Piece,
+    Source,
+    TableLayout,
+    open_source,
+    read_rows,
+    sample_rows,
+    table_layout,
+)
+from subbundle.distributed.workers import needed
 from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
 
 # Rows of a piece: a few seconds of work, and little memory.
@@ -89,7 +96,7 @@ def embed(
     n_sampled : int
         Rows, at most, that a model which is not fitted learns from: those whose numbers have the smallest hashes.
     drop, label : names of columns
-        Left out; carried to the output but not learned from.
+        Left out; copied to the output but not learned from.
     missing : {"refuse", "drop", "local"}
         What to do with rows that lack numbers: raise, give them NaN, or place them by what they have (which an
         `AtlasEmbedding` with ``missing="local"`` can).
@@ -142,9 +149,9 @@ def _fitted(
     if not isinstance(model, AtlasEmbedding | PrincipalSubmanifold):
         raise TypeError(f"model must be an AtlasEmbedding or a PrincipalSubmanifold; got {type(model).__name__}.")
     if not hasattr(model, "embedding_"):
-        share = share_for(n_sampled, source.n_rows)
+        fraction = fraction_for(n_sampled, source.n_rows)
         calls = [
-            Call(Path(piece.path).name, (piece, layout, share), piece.stop - piece.start)
+            Call(Path(piece.path).name, (piece, layout, fraction), piece.stop - piece.start)
             for piece in source.pieces(_PIECE)
         ]
         parts = run_all(client, sample_rows, calls, f"sampling {source.n_rows} rows", progress)
@@ -163,7 +170,7 @@ def _fitted(
 
 
 def _check_job(work: Path, made_of: list[Any]) -> None:
-    """Raise where ``work`` holds parts of another job; otherwise note which one it is."""
+    """Raise where ``work`` holds the work of another job; otherwise note which one it is."""
     kept, mark = work / "job", hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
     if kept.exists() and kept.read_text() != mark:
         raise ValueError(
@@ -204,7 +211,7 @@ def _place_piece(piece: Piece, layout: TableLayout, model: str, missing: str, pa
 
 def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:
     """What ``subbundle embed`` writes of rows."""
-    # Estimators refuse a table without rows; one row tells the columns.
+    # Estimators refuse a table without rows; one row shows the columns.
     rows = values if len(values) else model.mean_[None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SubbundleWarning)

@@ -4,10 +4,9 @@ The indicator at a grid point is l − w: the winding number of `mesh_sides` and
 within some ten cells. The level follows what w drifts by where the surface is open or its areas are wrong, as the
 screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
 next sheet, if that looks the same way: then its level is higher or lower by one. Grid points within the reach of a seed
-are known. Where seeds cover half of a sheet or more, their planes tell the sign from a cell and two standard deviations
-of their heights on, at the latest from two cells; only nearer w is asked for. Dual marching cubes finds the zero set in
-bricks of 32 cells that do not depend on the tiles; a vertex is named by its cell and the loop there, a quad belongs to
-the grid point where its edge begins.
+are known. Where seeds cover half of a sheet or more, their planes determine the sign from two cells on; only nearer w
+is computed. Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles; a vertex is
+named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed._mesh_kernels import blend
-from subbundle.distributed.mesh_average import averaged
-from subbundle.distributed.mesh_scale import Scale, names_of
+from subbundle.distributed.mesh_places import averaged, changes, names_of, summed
+from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.distributed.mesh_sides import FINE, Nodes, Winding
+from subbundle.distributed.mesh_sides import Nodes, Winding
+from subbundle.distributed.tuning import AWAY, FINE, LEVEL_REACH, SHEET_COVERED
 from subbundle.surface import extract
 
-# Cells of a brick, and within which blocks of seeds tell the level.
-BRICK, LEVEL_REACH = 32, 12.0
-# Part of a full sheet that seeds must cover, and cells from which on their planes tell the side however much they
-# differ. Levels that differ by that part of what w jumps by through a sheet are those of two.
-_HALF, _AWAY = 0.5, 2.0
+# Cells of a brick.
+_BRICK = 32
+# The winding number jumps by 1 through a sheet.
+_HALF = 0.5
 
 
 def zero_set(
@@ -39,45 +38,39 @@ def zero_set(
     of the vertices, sorted, their places [v, 3], and quads [q, 4] of their rows, sorted.
     """
     ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
-    low, high = ends // BRICK
     places = (seeds.points - scale.corner) / scale.cell
     sides = Winding(places, areas, areas[:, None] * seeds.normals, scene)
     wide = 2.0 * LEVEL_REACH
     near = np.flatnonzero(((places > ends[0] - wide) & (places < ends[1] + wide)).all(axis=1))
     places, normals, areas = places[near], seeds.normals[near], areas[near]
     levels = _levels(places, areas, sides.at(places))
-    names, points, quads = [], [], []
-    for brick, rows in _bricks(places, low, high, scale.reach + 1.0):
-        base = brick * BRICK - 1
-        sums = np.zeros((*(BRICK + 2,) * 3, 4))
-        blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, sums)
-        field = _field(sums, sides, base, ends, scale.reach)
-        found, corners, cells = extract.extract_with_cells(field)
+    names, points, quads = [np.empty(0, np.int64)], [np.empty((0, 3))], [np.empty((0, 4), np.int64)]
+    for brick, rows in _bricks(places, ends // _BRICK, scale.reach + 1.0):
+        base = brick * _BRICK - 1
+        sums = np.zeros((*(_BRICK + 2,) * 3, 3))
+        _blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, sums)
+        found, corners, cells = extract.extract_with_cells(_field(sums, sides, base, ends, scale.reach))
         # Vertices of the brick's own cells; others that its quads need are those of the brick before.
         own = (cells[:, :3] > 0).all(axis=1)
         label = names_of(cells[:, :3] + base, cells[:, 3])
         names.append(label[own])
         points.append(scale.corner + scale.cell * (found[own] + base))
         quads.append(label[corners])
-    if not names:
-        return np.empty(0, np.int64), np.empty((0, 3)), np.empty((0, 4), np.int64)
-    label, place = np.concatenate(names), np.concatenate(points)
+    label, named = np.concatenate(names), np.concatenate(quads)
     order = np.argsort(label, kind="stable")
-    label, place = label[order], place[order]
-    named = np.concatenate(quads)
+    label = label[order]
     rows = np.minimum(np.searchsorted(label, named), max(len(label) - 1, 0))
-    whole = (label[rows] == named).all(axis=1) if len(label) else np.zeros(len(named), np.bool_)
-    rows = rows[whole]
-    return label, place, rows[np.lexsort(rows.T[::-1])]
+    rows = rows[(label[rows] == named).all(axis=1)] if len(label) else rows[:0]
+    return label, np.concatenate(points)[order], rows[np.lexsort(rows.T[::-1])]
 
 
 def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
     """The mean [n] of the ``values`` [n] of w around every seed, on its own sheet."""
     # Two sheets that look the same way may share a block.
     sheet = np.floor(values).astype(np.int64) & 15
-    group = np.unique(names_of(np.floor(places / FINE).astype(np.int64), sheet), return_inverse=True)[1]
-    total: FloatArray = np.bincount(group, areas).astype(np.float64)
-    means = np.column_stack([np.bincount(group, areas * column) / total for column in (*places.T, values)])
+    names, group = np.unique(names_of(np.floor(places / FINE).astype(np.int64), sheet), return_inverse=True)
+    sums = summed(group, areas[:, None] * np.column_stack([np.ones(len(areas)), places, values]), len(names))
+    total, means = sums[:, 0], sums[:, 1:] / sums[:, :1]
     middles, level = np.ascontiguousarray(means[:, :3]), means[:, 3]
     smooth: FloatArray = averaged(
         middles, middles, LEVEL_REACH, level[:, None], weights=total,
@@ -94,36 +87,61 @@ def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, rea
         grid = base[axis] + np.arange(known.shape[axis])
         np.moveaxis(known, axis, 0)[(grid < ends[0, axis]) | (grid > ends[1, axis])] = False
     where = np.nonzero(known)
-    weight, height, square, level = sums[where].T
-    height, square, level = height / weight, square / weight, level / weight
+    weight, height, level = sums[where].T
+    height, level = height / weight, level / weight
     fade = np.maximum(1.0 - (height / reach) ** 2, 0.0)
     # Squares are products; other powers may round otherwise when there are other rows.
     sheet = np.pi * reach**2 / 5.0 * fade * (fade**2) ** 2
-    spread = np.sqrt(np.maximum(square - height**2, 0.0))
-    told = (weight > _HALF * sheet) & (np.abs(height) > np.minimum(1.0 + 2.0 * spread, _AWAY))
-    value = np.clip(height * (_HALF / _AWAY), -_HALF, _HALF)
-    asked = np.flatnonzero(~told)
-    value[asked] = level[asked] - sides.at((np.column_stack(where)[asked] + base).astype(np.float64))
+    value = np.clip(height * (_HALF / AWAY), -_HALF, _HALF)
+    near = np.flatnonzero((weight < SHEET_COVERED * sheet) | (np.abs(height) < AWAY))
+    value[near] = level[near] - sides.at((np.column_stack(where)[near] + base).astype(np.float64))
     field[where] = value
     return field
 
 
-def _bricks(places: FloatArray, low: IntArray, high: IntArray, reach: float) -> list[tuple[IntArray, IntArray]]:
-    """Bricks from ``low`` to ``high`` [3] with the rows of the seeds that reach them, ascending."""
-    found: list[IntArray] = []
-    rows: list[IntArray] = []
-    first = np.floor((places - reach) / BRICK).astype(np.int64)
-    last = np.floor((places + reach) / BRICK).astype(np.int64)
+def _bricks(places: FloatArray, ends: IntArray, reach: float) -> list[tuple[IntArray, IntArray]]:
+    """Bricks between ``ends`` [2, 3] with the rows of the seeds that reach them, ascending."""
+    first, last = (np.floor((places + way) / _BRICK).astype(np.int64) for way in (-reach, reach))
+    found, rows = [np.empty((0, 3), np.int64)], [np.empty(0, np.int64)]
     for corner in np.ndindex(2, 2, 2):
         brick = np.where(np.array(corner) == 1, last, first)
         # A corner in the same brick as a former one would count the seed twice.
-        fresh = ((np.array(corner) == 0) | (last > first)).all(axis=1) & ((brick >= low) & (brick <= high)).all(axis=1)
-        found.append(brick[fresh])
-        rows.append(np.flatnonzero(fresh))
+        fresh = ((np.array(corner) == 0) | (last > first)) & (brick >= ends[0]) & (brick <= ends[1])
+        rows.append(np.flatnonzero(fresh.all(axis=1)))
+        found.append(brick[rows[-1]])
     bricks, seeds = np.concatenate(found), np.concatenate(rows)
-    if len(bricks) == 0:
-        return []
     order = np.lexsort((seeds, bricks[:, 2], bricks[:, 1], bricks[:, 0]))
     bricks, seeds = bricks[order], seeds[order]
-    begin = np.flatnonzero(np.concatenate([[True], np.any(bricks[1:] != bricks[:-1], axis=1)]))
-    return list(zip(bricks[begin], np.split(seeds, begin[1:]), strict=True))
+    begin = changes(bricks)
+    return list(zip(bricks[begin[:-1]], np.split(seeds, begin[1:-1]), strict=True)) if len(bricks) else []
+
+
+@kernel
+def _blend(
+    places: FloatArray, normals: FloatArray, areas: FloatArray, levels: FloatArray, reach: float, sums: FloatArray
+) -> None:
+    """``sums`` [X, Y, Z, 3] over the seeds within ``reach`` R of every grid point of a brick: of A, A h and A l.
+
+    ``places`` [n, 3] are in cells of the brick, and may lie outside of it; A are ``areas`` [n], l ``levels`` [n] and h
+    heights over the planes of the seeds, weighted by (1 − r²/R²)⁴. Sums follow the order of the seeds alone.
+    """
+    nx, ny, nz, _ = sums.shape
+    scale = 1.0 / (reach * reach)
+    for n in range(places.shape[0]):
+        p0, p1, p2 = places[n, 0], places[n, 1], places[n, 2]
+        for a in range(max(int(np.ceil(p0 - reach)), 0), min(int(np.floor(p0 + reach)) + 1, nx)):
+            x = a - p0
+            for b in range(max(int(np.ceil(p1 - reach)), 0), min(int(np.floor(p1 + reach)) + 1, ny)):
+                y = b - p1
+                far = 1.0 - (x * x + y * y) * scale
+                if far <= 0.0:
+                    continue
+                over = normals[n, 0] * x + normals[n, 1] * y
+                for c in range(max(int(np.ceil(p2 - reach)), 0), min(int(np.floor(p2 + reach)) + 1, nz)):
+                    z = c - p2
+                    q = far - z * z * scale
+                    if q > 0.0:
+                        q = areas[n] * (q * q) * (q * q)
+                        sums[a, b, c, 0] += q
+                        sums[a, b, c, 1] += q * (over + normals[n, 2] * z)
+                        sums[a, b, c, 2] += q * levels[n]

@@ -1,6 +1,6 @@
 """`reconstruct`: the surface of a scene larger than memory, tile by tile, to one mesh without seams.
 
-Six stages: tiles (`plan`), a first look (`mesh_look`), seeds per tile, clusters per tile and their signs
+Six stages: tiles (`plan`), a first look (`mesh_scale`), seeds per tile, clusters per tile and their signs
 (`mesh_signs`), the mesh of every tile (`mesh_tiles`), and these written as one (`mesh_weld`) or tile by tile.
 """
 
@@ -8,41 +8,31 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._validation import as_positive
-from subbundle.distributed.denoise_job import prepared
-from subbundle.distributed.mesh_boxes import Territory
-from subbundle.distributed.mesh_look import look_at
-from subbundle.distributed.mesh_scale import Scale
-from subbundle.distributed.mesh_seeds import TileSeeds, seeds_of
-from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Clusters, Members, Turned, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_scale import Scale, look_at
+from subbundle.distributed.mesh_signs import Clusters, turn_clusters
 from subbundle.distributed.mesh_skin import Piece
-from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
+from subbundle.distributed.mesh_tiles import arrays_of, tile_clusters, tile_piece, tile_seeds
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
-from subbundle.distributed.plan import most_points
+from subbundle.distributed.plan import chosen_once, most_points, planned, prepared
 from subbundle.distributed.runner import Results, run
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import open_source
 from subbundle.distributed.tiles import TilePlan
-from subbundle.distributed.work import chosen_once, planned
 from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included.
 _BYTES_PER_POINT = 2000.0
-# Widest half-width of a gap, in bandwidths, that is looked at.
+# Widest half-width of a gap, in bandwidths, that is looked at: halos grow with it.
 _WIDEST_OPENING = 8.0
-# Cells by which seeds may lie outside of the box of their tile.
-_OUTSIDE = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,7 @@ class TiledMesh:
 
 
 def as_opening(opening: float) -> float:
-    """``opening``, which tiles can tell."""
+    """``opening``, if tiles see so far."""
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     if opening > _WIDEST_OPENING:
         raise ValueError(
@@ -142,11 +132,11 @@ def reconstruct(
         plan, "scale", [bandwidth, opening], lambda: asdict(look_at(plan, bandwidth, opening, client=client)), progress,
         "looking at noise and density",
     )  # fmt: skip
-    scale = _as_scale({"scale": found})
+    scale = Scale(**found)
     pieces = _pieces(plan, scale, client, workplace / "results", progress)
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
-    # Clouds of a million points are what the share of the largest component that counts was found on.
+    # Clouds of a million points are what the fraction of the largest component that counts was found on.
     pieces, seams = weld(pieces, len(plan), SAMPLE * scale.spacing**2)
     (target.parent if one else target).mkdir(parents=True, exist_ok=True)
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
@@ -163,57 +153,11 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     clusters = run(plan, tile_clusters, settings, what="orienting", **job)
     known = [part.name for part in fields(Clusters)]
     turned = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
-    settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{Path(clusters.paths[0]).stem}.npz")
+    settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{clusters.paths[0].name}")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, names=turned.names, signs=turned.signs, **dict[str, Any](_arrays(turned.nodes)))
+        np.savez(stream, names=turned.names, signs=turned.signs, **dict[str, Any](arrays_of(turned.nodes)))
     results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
     return lambda tile: Piece(**results.load(tile))
-
-
-def tile_seeds(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
-    """Task: the seeds of a tile."""
-    scale = _as_scale(settings)
-    return _arrays(seeds_of(plan.tile(tile, scale.halo).points, _territory(plan, tile, scale), scale))
-
-
-def tile_clusters(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
-    """Task: the clusters of a tile, from the seeds of it and its neighbours."""
-    scale = _as_scale(settings)
-    here = _territory(plan, tile, scale)
-    members, clusters = cluster_tile(_seeds_around(plan, tile, SIGN_MARGIN, here, scale, settings), here, scale)
-    return _arrays(members) | _arrays(clusters)
-
-
-def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Mapping[str, NDArray[Any]]:
-    """Task: the mesh of a tile, from its observations and the oriented seeds around."""
-    scale = _as_scale(settings)
-    here = _territory(plan, tile, scale)
-    margin = seed_margin(scale)
-    seeds = _seeds_around(plan, tile, margin, here, scale, settings)
-    # Blocks, by which clusters are shared out, reach further than tiles.
-    near = [tile, *plan.neighbours(tile, (margin + SIGN_MARGIN) * scale.cell)]
-    members = [_load(Members, settings["clusters"], other) for other in near]
-    with np.load(settings["signs"], allow_pickle=False) as file:
-        signs = Turned(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
-    return _arrays(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
-
-
-def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
-    """The box of a tile among all that may be nearer to a place near it."""
-    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + _OUTSIDE) * scale.cell)])
-    return Territory(plan.boxes[near], near.index(tile))
-
-
-def _seeds_around(
-    plan: TilePlan, tile: int, margin: float, here: Territory, scale: Scale, settings: dict[str, Any]
-) -> TileSeeds:
-    near = [tile, *plan.neighbours(tile, (margin + _OUTSIDE) * scale.cell)]
-    return around([_load(TileSeeds, settings["seeds"], other) for other in near], here, margin, scale)
-
-
-def _as_scale(settings: Mapping[str, Any]) -> Scale:
-    values = dict(settings["scale"])
-    return Scale(**values | {"origin": tuple(values["origin"])})
 
 
 def _pattern(results: Results) -> str:
@@ -222,16 +166,7 @@ def _pattern(results: Results) -> str:
     return str(first.with_name(first.name.replace(f"-{0:06d}-", "-{:06d}-")))
 
 
-def _load(record: Any, pattern: str, tile: int) -> Any:
-    """The ``record`` that a tile wrote."""
-    return record(**Results((Path(pattern.format(tile)),)).load(0, [part.name for part in fields(record)]))
-
-
-def _arrays(record: Any) -> dict[str, NDArray[Any]]:
-    return {part.name: np.asarray(getattr(record, part.name)) for part in fields(record)}
-
-
-def _written(folder: Path, pieces: Callable[[int], Piece], plan: TilePlan) -> tuple[Path, ...]:
+def _written(folder: Path, pieces: Pieces, plan: TilePlan) -> tuple[Path, ...]:
     """Write every tile that has a face, and the list of them."""
     listed, paths = [], []
     for tile in range(len(plan)):

@@ -5,144 +5,181 @@
 the solid angle under which x sees the seeds, their areas A_i turned by their normals: 1 inside of a closed surface, 0
 outside, and the solution of the Poisson equation that `surface.implicit` solves. Seeds in blocks of four cells around
 x are summed one by one. Further away blocks stand for theirs, by the sum of A_i n_i and the mean place, and the wider
-the further: 4 and 8 cells from the seeds around a tile, from 16 cells on from those of the whole scene, a table of
-seven numbers for every block near the surface. Which blocks these are depends on the block of x alone, so that w has
-the same bits in every tile.
+the further: at each level of doubling those in the parent's neighbours that are no neighbours themselves. Blocks of 4
+and 8 cells are made from the seeds around a tile, those from 16 cells on from the whole scene, a table of seven numbers
+for every block near the surface. Which blocks count depends on the block of x alone, so that w has the same bits in
+every tile.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
 from subbundle.cloud.lattice import z_curve
-from subbundle.distributed._mesh_kernels import far_nodes, sum_sources
-from subbundle.distributed.mesh_scale import NAME_BITS, cells_of, names_of
+from subbundle.distributed.mesh_places import NAME_BITS, OF_CELL, cells_of, changes, names_of, summed
+from subbundle.distributed.mesh_scale import BLOCK
+from subbundle.distributed.tuning import FINE
 from subbundle.surface.tuning import SMOOTH_CELLS
 
-# Cells of the blocks whose seeds count one by one, and of those of the scene: two levels wider.
-FINE, BLOCK = 4, 16
+# Levels of blocks that a tile makes itself: up to those of the scene.
+_LEVELS = (BLOCK // FINE).bit_length() - 1
 # ε in cells: w then rises through a plane by 0.70/ε a cell, as the ordinary solution does with its Gaussian.
 _SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH_CELLS
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Blocks of a scene, halved in number from level to level.
+    """Blocks that stand for their seeds, level after level, each twice as wide as the one before.
 
     Attributes
     ----------
     keys : [n] of int
-        Cell and level of each, as `names_of` writes them; sorted.
+        Cell of each, as `names_of` writes it; sorted within a level.
     sources : [n, 6]
         Mean place, in cells of the grid, and sum of areas times normals.
-    top : int
-        Level at which all blocks are neighbours.
+    first : [levels + 1]
+        The first row of every level, and n.
     """
 
     keys: IntArray
     sources: FloatArray
-    top: IntArray
+    first: IntArray
 
     @staticmethod
-    def of(blocks: IntArray, areas: FloatArray, places: FloatArray, moments: FloatArray) -> Nodes:
-        """From clusters in ``blocks`` [c, 3]: areas [c], and sums over areas of places and of normals [c, 3] each."""
-        columns, keys, sources, level = np.column_stack([areas, places, moments]), [], [], 0
-        while True:
-            names, group = np.unique(names_of(blocks, level), return_inverse=True)
-            columns = np.column_stack([np.bincount(group, column, minlength=len(names)) for column in columns.T])
-            blocks = cells_of(names)
+    def of(blocks: IntArray, columns: FloatArray, levels: int | None = None) -> Nodes:
+        """From what lies in ``blocks`` [c, 3]: ``columns`` [c, 7] are areas, and sums over areas of places and normals.
+
+        Without a number of ``levels``, as many as it takes until whatever is near them has all as neighbours.
+        """
+        keys, sources, apart = list[IntArray](), list[FloatArray](), 2
+        while len(keys) != levels and (levels is not None or apart > 1 or len(keys) < 2):
+            apart = int(np.ptp(blocks, axis=0).max()) if len(blocks) else 0
+            names, group = np.unique(names_of(blocks), return_inverse=True)
+            columns = summed(group, columns, len(names))
+            blocks = cells_of(names) >> 1
             keys.append(names)
             sources.append(np.column_stack([columns[:, 1:4] / np.maximum(columns[:, :1], 1e-300), columns[:, 4:]]))
-            if len(names) == 0 or np.ptp(blocks, axis=0).max() <= 1:
-                break
-            blocks, level = blocks >> 1, level + 1
-        key = np.concatenate(keys)
-        order = np.argsort(key)
-        return Nodes(key[order], np.concatenate(sources)[order], np.array(level))
+        return Nodes(np.concatenate(keys), np.concatenate(sources), np.cumsum([0, *map(len, keys)]))
+
+    def below(self, coarser: Nodes) -> Nodes:
+        """These levels and then the ``coarser`` ones."""
+        first = np.append(self.first[:-1], self.first[-1] + coarser.first)
+        return Nodes(np.append(self.keys, coarser.keys), np.concatenate([self.sources, coarser.sources]), first)
 
 
 class Winding:
     """Winding numbers around oriented seeds at ``places`` [n, 3] (in cells of the grid), sorted by name.
 
-    ``moments`` [n, 3] are areas, in cells, times normals; ``scene`` has all that is further away.
+    ``areas`` [n] are in cells, ``moments`` [n, 3] areas times normals; ``scene`` has all that is further away.
     """
 
     def __init__(self, places: FloatArray, areas: FloatArray, moments: FloatArray, scene: Nodes) -> None:
-        self._scene, self._far = scene, dict[tuple[int, ...], FloatArray]()
         cells = np.floor(places / FINE).astype(np.int64)
-        curve = z_curve(cells)
-        order = np.argsort(curve, kind="stable")
-        self._seeds = np.concatenate([places, moments], axis=1)[order]
-        columns = np.column_stack([areas, areas[:, None] * places, moments])[order]
-        # Along the curve the seeds of a block of any level follow each other.
-        self._fine = _summed(columns, curve[order], cells[order], 0)
-        self._coarse = _summed(columns, curve[order], cells[order], 1)
+        keys = names_of(cells)
+        order = np.argsort(keys, kind="stable")
+        self._seeds, self._ends = np.concatenate([places, moments], axis=1)[order], changes(keys[order])
+        columns = np.column_stack([areas, areas[:, None] * places, moments])
+        self._nodes = Nodes.of(cells[order], columns[order], _LEVELS).below(scene)
 
     def at(self, places: FloatArray) -> FloatArray:
         """w [t] at ``places`` [t, 3], in cells; all seeds within two blocks of them must be known."""
         cells = np.floor(places / FINE).astype(np.int64)
+        # Along the curve wide blocks change rarely.
         order = np.argsort(z_curve(cells), kind="stable")
-        cells, targets = cells[order], np.ascontiguousarray(places[order].T)
-        begins = _changes(cells)
-        cells = cells[begins[:-1]]
-        blocks = cells // (BLOCK // FINE)
-        found, ends = np.zeros(len(places)), _changes(blocks)
-        # Of all blocks at once: the 27 around each.
-        nearby = blocks[ends[:-1], None] + np.array(list(np.ndindex(3, 3, 3))) - 1
-        around = (z_curve(nearby.reshape(-1, 3) * (BLOCK // FINE)) >> 6).reshape(-1, 27)
-        fine, coarse = self._fine.within(around), self._coarse.within(around)
-        for k, (i, j) in enumerate(pairwise(ends)):
-            part = slice(begins[i], begins[j])
-            sum_sources(
-                targets[:, part], begins[i : j + 1] - begins[i], cells[i:j], self._seeds, self._fine.sources,
-                self._fine.cells, self._fine.ends, fine[k], self._coarse.sources, self._coarse.cells, coarse[k],
-                self._beyond(blocks[i]), _SOFT**6, float(FINE), found[part],
-            )  # fmt: skip
-        out = np.empty(len(places))
+        cells, begins, out = cells[order], changes(cells[order]), np.empty(len(places))
+        nodes, targets = self._nodes, np.ascontiguousarray(places[order].T)
+        found = np.zeros(len(places))
+        _sum_sources(
+            targets, begins, cells[begins[:-1]], self._seeds, self._ends, nodes.keys, nodes.sources, nodes.first,
+            _SOFT**6, found,
+        )  # fmt: skip
         out[order] = found / (4.0 * np.pi)
         return out
 
-    def _beyond(self, block: IntArray) -> FloatArray:
-        """Sources [f, 6] of the scene for targets in a ``block`` [3]."""
-        kept = self._far.get(tuple(block))
-        if kept is None:
-            rows = np.empty(189 * max(int(self._scene.top), 1), np.int64)
-            count = far_nodes(self._scene.keys, block, int(self._scene.top), NAME_BITS, rows)
-            kept = self._far[tuple(block)] = self._scene.sources[rows[:count]]
-        return kept
+
+@kernel
+def _sum_sources(
+    targets: FloatArray, begins: IntArray, cells: IntArray, seeds: FloatArray, ends: IntArray, keys: IntArray,
+    sources: FloatArray, first: IntArray, soft: float, out: FloatArray,
+) -> None:  # fmt: skip
+    """4π w at ``targets`` [3, t], in groups between ``begins`` [g + 1], each in one of the finest ``cells`` [g, 3].
+
+    Sources [n, 6] are places and moments: single ``seeds``, those of the finest blocks between their ``ends``, and the
+    blocks of `Nodes`. The sums of a target follow the order of the sources; they are in single precision from the
+    middle of the cell, where twice as many fit into a register and roots take half as long.
+    """
+    levels, small, widest = first.shape[0] - 2, np.float32(soft), 0
+    rows, counts = np.empty((levels, 189), np.int64), np.zeros(levels, np.int64)
+    near, chosen, middle = np.empty(27, np.int64), np.empty((1, 6), np.float32), np.empty(3)
+    for g in range(cells.shape[0]):
+        widest = max(widest, begins[g + 1] - begins[g])
+    local, sums = np.empty((3, widest), np.float32), np.empty(widest, np.float32)
+    for g in range(cells.shape[0]):
+        start, size, most = begins[g], begins[g + 1] - begins[g], 0
+        for k in range(3):
+            middle[k] = FINE * (cells[g, k] + 0.5)
+            for t in range(size):
+                local[k, t] = targets[k, start + t] - middle[k]
+        for level in range(levels):
+            c0, c1, c2 = cells[g, 0] >> level, cells[g, 1] >> level, cells[g, 2] >> level
+            b0, b1, b2 = cells[g - 1, 0] >> level, cells[g - 1, 1] >> level, cells[g - 1, 2] >> level
+            if g == 0 or c0 != b0 or c1 != b1 or c2 != b2:
+                counts[level] = _blocks_of(keys, first[level], first[level + 1], c0, c1, c2, True, rows[level])
+            most += counts[level]
+        neighbours = _blocks_of(keys, first[0], first[1], cells[g, 0], cells[g, 1], cells[g, 2], False, near)
+        for i in range(neighbours):
+            most += ends[near[i] + 1] - ends[near[i]]
+        if most > chosen.shape[0]:
+            chosen = np.empty((2 * most, 6), np.float32)
+        count = 0
+        for i in range(neighbours):
+            for n in range(ends[near[i]], ends[near[i] + 1]):
+                _put(seeds, n, middle, chosen, count)
+                count += 1
+        for level in range(levels):
+            for i in range(counts[level]):
+                _put(sources, rows[level, i], middle, chosen, count)
+                count += 1
+        for t in range(size):
+            sums[t] = 0.0
+        for n in range(count):
+            s0, s1, s2 = chosen[n, 0], chosen[n, 1], chosen[n, 2]
+            m0, m1, m2 = chosen[n, 3], chosen[n, 4], chosen[n, 5]
+            for t in range(size):
+                x, y, z = s0 - local[0, t], s1 - local[1, t], s2 - local[2, t]
+                q = x * x + y * y + z * z
+                sums[t] += (x * m0 + y * m1 + z * m2) / np.sqrt(q * q * q + small)
+        for t in range(size):
+            out[start + t] = sums[t]
 
 
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """Blocks of seeds along the curve: numbers of the scene's blocks, cells, sources, first seed and past the last."""
-
-    curve: IntArray
-    cells: IntArray
-    sources: FloatArray
-    ends: IntArray
-
-    def within(self, around: IntArray) -> IntArray:
-        """The first row and past the last [b, r, 2] of the blocks in each of those of the scene ``around`` [b, r]."""
-        ends = [np.searchsorted(self.curve, around, side=side) for side in ("left", "right")]
-        return np.stack(ends, axis=2)
-
-
-def _summed(columns: FloatArray, curve: IntArray, cells: IntArray, level: int) -> _Blocks:
-    """Blocks of the seeds in the rows of ``columns`` [n, 7], which follow the ``curve`` [n] of the finest blocks."""
-    key = curve >> (3 * level)
-    ends = _changes(key[:, None])
-    begin = ends[:-1]
-    group = np.repeat(np.arange(len(begin)), np.diff(ends))
-    total = np.column_stack([np.bincount(group, column, minlength=len(begin)) for column in columns.T])
-    sources = np.column_stack([total[:, 1:4] / np.maximum(total[:, :1], 1e-300), total[:, 4:]])
-    return _Blocks(key[begin] >> (6 - 3 * level), cells[begin] >> level, sources, np.column_stack([begin, ends[1:]]))
+@kernel
+def _blocks_of(keys: IntArray, begin: int, end: int, c0: int, c1: int, c2: int, far: bool, rows: IntArray) -> int:
+    """Rows from ``begin`` to ``end`` of a cell's neighbours, or of the ``far`` children of its parent's neighbours."""
+    count, half = 0, 1 << (NAME_BITS - 1)
+    l0, l1, l2, wide = c0 - 1, c1 - 1, c2 - 1, 3
+    if far:
+        l0, l1, l2, wide = 2 * (c0 >> 1) - 2, 2 * (c1 >> 1) - 2, 2 * (c2 >> 1) - 2, 6
+    for i in range(l0, l0 + wide):
+        for j in range(l1, l1 + wide):
+            # Along the last axis cells follow each other.
+            line = ((i + half) << (2 * NAME_BITS)) | ((j + half) << NAME_BITS)
+            row = begin + np.searchsorted(keys[begin:end], (line | (l2 + half)) << OF_CELL)
+            while row < end and keys[row] < (line | (l2 + wide + half)) << OF_CELL:
+                k = ((keys[row] >> OF_CELL) & ((1 << NAME_BITS) - 1)) - half
+                if not far or max(abs(i - c0), abs(j - c1), abs(k - c2)) > 1:
+                    rows[count] = row
+                    count += 1
+                row += 1
+    return count
 
 
-def _changes(rows: IntArray) -> IntArray:
-    """Where ``rows`` [n, m] differ from the ones before, and n."""
-    new = np.any(rows[1:] != rows[:-1], axis=1)
-    return np.concatenate([np.arange(min(len(rows), 1)), np.flatnonzero(new) + 1, [len(rows)]]).astype(np.int64)
+@kernel
+def _put(sources: FloatArray, n: int, middle: FloatArray, chosen: FloatArray, at: int) -> None:
+    for k in range(3):
+        chosen[at, k] = sources[n, k] - middle[k]
+        chosen[at, k + 3] = sources[n, k + 3]

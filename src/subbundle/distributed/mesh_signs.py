@@ -20,21 +20,19 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_boxes import Territory
-from subbundle.distributed.mesh_scale import Scale, names_of
-from subbundle.distributed.mesh_seeds import AROUND, TileSeeds, mass_fraction
-from subbundle.distributed.mesh_sides import BLOCK, Nodes
+from subbundle.distributed.mesh_places import Territory, changes, names_of, summed
+from subbundle.distributed.mesh_scale import BLOCK, Scale, mass_fraction
+from subbundle.distributed.mesh_seeds import TileSeeds
+from subbundle.distributed.mesh_sides import Nodes
+from subbundle.distributed.tuning import STRONG_VOTE, UPWARD
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
 from subbundle.surface.orient import merge_votes, neighbour_votes, polished, towards_cavity
 from subbundle.triangles.tuning import SMALLEST_PART
 
-# Votes of at most 0.49 from which on seeds of one block are joined at once.
-_STRONG = 0.2
-# Cells around a tile in which seeds must be known for its blocks: neighbours' neighbours and their surroundings.
-SIGN_MARGIN = 1.5 * BLOCK + 2.0 * 4.0 + AROUND
-# Height of the mean normal from which on a component is a height field.
-_UPWARD = 0.6
+# Cells around a tile in which seeds must be known for its blocks: neighbours, four cells away at most, and their
+# neighbours, and the surroundings that their masses are compared with.
+SIGN_MARGIN = 1.5 * BLOCK + 2.0 * 4.0 + BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,65 +83,67 @@ class Turned:
 
 def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Members, Clusters]:
     """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
-    seeds, pairs, votes = _graph(around, tile, scale)
+    near = tile.near(around.points, (SIGN_MARGIN - BLOCK) * scale.cell)
+    # Only what is small beside the largest of all can be small beside its surroundings.
+    small = np.flatnonzero(near & (around.mass < scale.least_mass * around.mass.max(initial=0.0)))
+    near[small] = mass_fraction(around.points, around.mass, around.names, scale, small) > scale.least_mass
+    seeds = around.take(np.flatnonzero(near if near.sum() > 1 else near & False))
+    pairs, votes = np.empty((0, 2), np.int64), np.empty(0)
+    if len(seeds.names):
+        pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)
     blocks = scale.cells(seeds.points, BLOCK)
     block, own = names_of(blocks), tile.owns(scale.corner + BLOCK * scale.cell * (blocks + 0.5))
-    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > _STRONG)
+    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > STRONG_VOTE)
     signs, roots = merge_votes(len(block), pairs[together], votes[together])
     rows = np.flatnonzero(own)
     names, first, place = np.unique(seeds.names[roots[rows]], return_index=True, return_inverse=True)
     normals = seeds.normals[rows] * signs[rows, None]
     areas = areas_of(seeds.points, scale.cell)[rows] if len(rows) else np.empty(0)
     columns = np.column_stack([np.ones(len(rows)), (seeds.points[rows] - scale.corner) / scale.cell, normals])
-    columns *= areas[:, None]
-    sums: FloatArray = np.column_stack(
-        [np.bincount(place, column, minlength=len(names)).astype(np.float64) for column in columns.T]
-    )
+    sums = summed(place, areas[:, None] * columns, len(names))
     furthest, facing = _extremes(seeds.points[rows], normals, place, len(names))
     across = (roots[pairs[:, 0]] != roots[pairs[:, 1]]) & own[pairs[:, 0]]
-    ends, summed = _between(
-        seeds.names[roots[pairs[across]]], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
-    )
+    pairs, votes = pairs[across], votes[across] * signs[pairs[across, 0]] * signs[pairs[across, 1]]
+    ends = seeds.names[roots[pairs]]
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    begin = changes(ends[order])
+    total = np.bincount(np.repeat(np.arange(len(begin) - 1), np.diff(begin)), votes[order], len(begin) - 1)
     members = Members(seeds.names[rows], signs[rows], areas, seeds.names[roots[rows]])
-    return members, Clusters(names, blocks[rows[first]], sums, furthest, facing, ends, summed)
+    ends = ends[order[begin[:-1]]]
+    return members, Clusters(names, blocks[rows[first]], sums, furthest, facing, ends, total.astype(np.float64))
 
 
 def turn_clusters(parts: list[Clusters]) -> Turned:
     """The clusters of the scene, from those of all tiles."""
     columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)}
     order = np.argsort(columns["names"], kind="stable")
-    names = columns["names"][order]
+    names, sums, blocks = (columns[name][order] for name in ("names", "sums", "blocks"))
     n = len(names)
-    sums, blocks = columns["sums"][order], columns["blocks"][order]
     if n == 0:
-        return Turned(names, np.empty(0), Nodes.of(blocks, sums[:, 0], sums[:, 1:4], sums[:, 4:]))
-    pairs, votes = columns["pairs"], columns["votes"]
-    ranked = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    pairs, votes = np.searchsorted(names, pairs[ranked]), votes[ranked]
-    signs, _ = merge_votes(n, pairs, votes)
-    signs = polished(signs, pairs, votes)
+        return Turned(names, np.empty(0), Nodes.of(blocks, sums))
+    ranked = np.lexsort(columns["pairs"].T[::-1])
+    pairs, votes = np.searchsorted(names, columns["pairs"][ranked]), columns["votes"][ranked]
+    signs = polished(merge_votes(n, pairs, votes)[0], pairs, votes)
     joined = np.abs(votes) > 0.0
     graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
-    part = connected_components(graph, directed=False)[1]
-    count = int(part.max()) + 1
-    upward = np.bincount(part, sums[:, 6] * signs, minlength=count)
-    mean = upward / np.bincount(part, sums[:, 0], minlength=count)
-    outward, upright = np.zeros(count), np.abs(mean) > _UPWARD
+    count, part = connected_components(graph, directed=False)
+    area, upward = np.bincount(part, sums[:, 0]), np.bincount(part, sums[:, 6] * signs)
+    height, outward = upward / area, np.zeros(count)
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
     hulls = np.empty((count, furthest.shape[1]), np.int64)
-    for direction in range(furthest.shape[1]):
-        last = np.lexsort((furthest[:, direction], part))
-        last = last[np.flatnonzero(np.diff(np.append(part[last], count)))]
-        outward += facing[last, direction]
-        hulls[:, direction] = last
-    turned = np.where(np.where(upright, mean, outward) < 0.0, -1.0, 1.0)
+    for direction, far in enumerate(furthest.T):
+        last = np.lexsort((far, part))
+        hulls[:, direction] = last[changes(part[last])[1:] - 1]
+        outward += facing[hulls[:, direction], direction]
+    upright = np.abs(height) > UPWARD
+    turned = np.where(np.where(upright, height, outward) < 0.0, -1.0, 1.0)
     places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * turned[part])[:, None]
-    share = np.bincount(part, sums[:, 0]) / sums[:, 0].sum()
-    bodies = np.flatnonzero((share >= SMALLEST_PART) & ~upright).tolist()
+    bodies = np.flatnonzero((area >= SMALLEST_PART * sums[:, 0].sum()) & ~upright).tolist()
     members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
     turned *= towards_cavity([places[hull] for hull in hulls], places, moments, members, bodies)
     signs = signs * turned[part]
-    return Turned(names, signs, Nodes.of(blocks, sums[:, 0], sums[:, 1:4], sums[:, 4:] * signs[:, None]))
+    sums[:, 4:] *= signs[:, None]
+    return Turned(names, signs, Nodes.of(blocks, sums))
 
 
 def oriented(around: TileSeeds, members: list[Members], turned: Turned) -> tuple[TileSeeds, FloatArray]:
@@ -151,27 +151,13 @@ def oriented(around: TileSeeds, members: list[Members], turned: Turned) -> tuple
 
     ``members`` are those of the tile and its neighbours.
     """
-    known = np.concatenate([part.seeds for part in members])
-    signs, areas = (np.concatenate([getattr(part, name) for part in members]) for name in ("signs", "areas"))
-    signs = signs * turned.signs[np.searchsorted(turned.names, np.concatenate([part.cluster for part in members]))]
+    known, signs, areas, cluster = (
+        np.concatenate([getattr(part, f.name) for part in members]) for f in fields(Members)
+    )
+    signs = signs * turned.signs[np.searchsorted(turned.names, cluster)]
     _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
     seeds = around.take(rows)
     return replace(seeds, normals=seeds.normals * signs[places, None]), areas[places]
-
-
-def _graph(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[TileSeeds, IntArray, FloatArray]:
-    """The seeds near a tile that are no outliers, pairs of neighbours, and the votes of these."""
-    if len(around.names) < 2:
-        return around.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
-    near = tile.near(around.points, (SIGN_MARGIN - AROUND) * scale.cell)
-    # Only what is small beside the largest of all can be small beside its surroundings.
-    asked = np.flatnonzero(near & (around.mass < scale.least_mass * around.mass.max()))
-    near[asked] = mass_fraction(around.seeds(), around.names, scale, asked) > scale.least_mass
-    seeds = around.take(np.flatnonzero(near))
-    if len(seeds.names) < 2:
-        return seeds.take(np.empty(0, np.int64)), np.empty((0, 2), np.int64), np.empty(0)
-    pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)
-    return seeds, pairs, votes
 
 
 def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
@@ -179,24 +165,11 @@ def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) 
     directions = cube_directions(1, 2, 3)
     order = np.argsort(place, kind="stable")
     points, normals, place = points[order], normals[order], place[order]
-    first = np.searchsorted(place, np.arange(n))
     furthest, facing = np.empty((n, len(directions))), np.empty((n, len(directions)))
-    for k, (x, y, z) in enumerate(directions):
+    for k, (x, y, z) in enumerate(directions if n else ()):
         # Written out: a product of matrices may round otherwise when there are other rows.
         along = points[:, 0] * x + points[:, 1] * y + points[:, 2] * z
-        if n:
-            furthest[:, k] = np.maximum.reduceat(along, first)
+        furthest[:, k] = np.maximum.reduceat(along, changes(place)[:-1])
         last = np.flatnonzero(along == furthest[place, k])
         facing[place[last], k] = normals[last, 0] * x + normals[last, 1] * y + normals[last, 2] * z
     return furthest, facing
-
-
-def _between(ends: IntArray, votes: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Pairs [e, 2] among ``ends`` [m, 2] and the sums [e] of their ``votes`` [m]."""
-    if len(ends) == 0:
-        return ends, votes
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    ends, votes = ends[order], votes[order]
-    new = np.any(ends[1:] != ends[:-1], axis=1)
-    group = np.concatenate([[0], np.cumsum(new)])
-    return ends[np.concatenate([[True], new])], np.bincount(group, votes).astype(np.float64)

@@ -12,25 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_boxes import Territory
 from subbundle.distributed.mesh_grid import zero_set
-from subbundle.distributed.mesh_scale import RINGS, Scale, cells_of
+from subbundle.distributed.mesh_places import Territory, cells_of
+from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
+from subbundle.distributed.tuning import CRUMB
 from subbundle.surface import openings, repair
-from subbundle.surface.local import WeightedCloud, excess
+from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import without_layers
-from subbundle.surface.tuning import HOLE_WINDOWS, SEEN_CELLS, SUPPORT
+from subbundle.surface.trim import RINGS, excess_near_border
+from subbundle.surface.tuning import HOLE_WINDOWS, SEEN_CELLS
 from subbundle.triangles import clip
 from subbundle.triangles.clip import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
 
-# Connected parts no wider than so many cells are clumps of outliers, or scraps beyond a border; those up to twice that
-# are, where observations are fewer than outliers of the scene may have.
-_CRUMB = 8.0
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
 _MIDDLE, _PLAIN = range(-2, 0)
@@ -47,7 +45,7 @@ class Piece:
     vertices, normals : [n, 3]
         To the bit the same in every tile, too; the normals are of unit length.
     error : [n]
-        Standard errors across the surface; infinite where no observation speaks.
+        Standard errors across the surface; infinite without nearby observations.
     faces : [m, 3]
         Rows of the vertices; each face is in one tile only.
     seam : [n] of bool
@@ -78,18 +76,18 @@ def skin_of(
     pairs = np.column_stack([names, np.full(len(names), _PLAIN)])
     faces = _opened(points, faces, seeds, scale)
     if len(faces):
-        pairs, points, faces = _trimmed(pairs, points, faces, seeds, cloud, tile, scale)
+        pairs, points, faces = _trimmed(pairs, points, faces, cloud, scale)
     normals = repair.vertex_normals(points, faces) if len(faces) else points
     lowest = cells_of(pairs[:, 0])[faces].min(axis=1)
     own = tile.owns(scale.corner + scale.cell * (lowest + 0.5))
     edges = edges_of(faces)
     alone = np.repeat(np.flatnonzero(own), (edges.counts[edges.of_face[own]] == 1).sum(axis=1))
-    border = faces[alone, 0]
+    ends = faces[alone, 0]
     others = np.zeros(len(pairs), np.bool_)
     others[faces[~own].ravel()] = True
     faces, old = repair.compact(faces[own], len(pairs))
     unknown = np.full(len(old), np.inf)
-    return Piece(pairs[old], points[old], normals[old], unknown, faces, others[old], np.searchsorted(old, border))
+    return Piece(pairs[old], points[old], normals[old], unknown, faces, others[old], np.searchsorted(old, ends))
 
 
 def _manifold(
@@ -110,7 +108,7 @@ def _manifold(
 
 
 def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
-    """The ``faces`` without patches that no seed speaks for and that are wider than the opening.
+    """The ``faces`` without patches that are wider than the opening and have no seed nearby.
 
     As `surface.openings.sort_out`, as far as a tile can see: what is further from the seeds than the opening is half
     wide goes, and what is that far along the mesh, in rings of edges, from all vertices that are seen, like a sheet
@@ -118,8 +116,7 @@ def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale)
     """
     if len(faces) == 0:
         return faces
-    near = SEEN_CELLS * scale.cell
-    sight = openings.Sight(seeds.points, seeds.normals, near)
+    sight = openings.Sight(seeds.points, seeds.normals, SEEN_CELLS * scale.cell)
     far, seen, _ = sight.of(points, repair.vertex_normals(points, faces))
     edges, reached = edges_of(faces).ends, seen.copy()
     for _ in range(scale.rings):
@@ -133,19 +130,22 @@ def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale)
 
 
 def _trimmed(
-    names: IntArray, points: FloatArray, faces: IntArray, seeds: TileSeeds, cloud: WeightedCloud, tile: Territory,
-    scale: Scale,
-) -> tuple[IntArray, FloatArray, IntArray]:  # fmt: skip
+    names: IntArray, points: FloatArray, faces: IntArray, cloud: WeightedCloud, scale: Scale
+) -> tuple[IntArray, FloatArray, IntArray]:
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
-    ends = border_edges(faces).ravel()
-    # Where the surroundings of the tile end, there is no border.
-    ends = ends[tile.near(points[ends], (scale.margin - 2) * scale.cell)]
-    beyond, outer = _beyond(points, faces, ends, seeds, cloud, scale)
-    faces, edges, t = clip.cut(faces, np.where((beyond > 0.0) & ~outer, -1e-12, beyond))
+    beyond = excess_near_border(cloud, points, faces, scale.window, scale.noise)
+    # As `clip.outer_region`, as far as a tile can see: positive all the way from the border.
+    positive, outer, pairs = beyond > 0.0, np.zeros(len(points), np.bool_), edges_of(faces).ends
+    outer[border_edges(faces).ravel()] = True
+    outer &= positive
+    pairs = pairs[positive[pairs].all(axis=1)]
+    for _ in range(RINGS):
+        outer[pairs[outer[pairs].any(axis=1)].ravel()] = True
+    faces, edges, t = clip.cut(faces, np.where(positive & ~outer, -1e-12, beyond))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
     names = np.concatenate([names, names[edges, 0]])
-    faces = _without_crumbs(points, faces, seeds, scale)
+    faces = _without_crumbs(points, faces, scale)
     known = len(points)
     points, faces = repair.fill_holes(points, faces, HOLE_WINDOWS * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
@@ -155,48 +155,10 @@ def _trimmed(
     return names, clip.smoothed(points, faces), faces
 
 
-def _without_crumbs(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
-    """The ``faces`` without components that are too narrow, or narrow and sparse; a tile sees these as a whole."""
-    if len(faces) == 0:
-        return faces
-    label = parts_of(faces, len(points))
-    used = np.unique(faces)
-    used = used[np.argsort(label[used], kind="stable")]
-    names, first = np.unique(label[used], return_index=True)
-    high, low = (end.reduceat(points[used], first) for end in (np.maximum, np.minimum))
-    width = (high - low).max(axis=1) / scale.cell
-    count, part = len(names), np.searchsorted(names, label[faces[:, 0]])
-    kept = width > _CRUMB
-    asked = np.flatnonzero((kept & (width < 2.0 * _CRUMB))[part])
-    if asked.size:
-        nearest = cKDTree(seeds.points).query(points[faces[asked, 0]])[1]
-        sparse = seeds.mass[nearest] < scale.least_mass * scale.typical_mass
-        few = np.bincount(part[asked], sparse, minlength=count) > 0.5 * np.bincount(part[asked], minlength=count)
-        kept &= ~(few & (width < 2.0 * _CRUMB))
-    left: IntArray = faces[kept[part]]
+def _without_crumbs(points: FloatArray, faces: IntArray, scale: Scale) -> IntArray:
+    """The ``faces`` without narrow components, which a tile sees as a whole."""
+    label, ends = parts_of(faces, len(points)), np.full((2, len(points), 3), -np.inf)
+    for way, end in zip((1.0, -1.0), ends, strict=True):
+        np.maximum.at(end, label[faces].ravel(), way * points[faces.ravel()])
+    left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > CRUMB * scale.cell]
     return left
-
-
-def _beyond(
-    points: FloatArray, faces: IntArray, ends: IntArray, seeds: TileSeeds, cloud: WeightedCloud, scale: Scale
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """`local.excess` [n], −1 far from the border vertices ``ends``, and where it is positive all the way from them."""
-    near = np.zeros(len(points), np.bool_)
-    near[ends] = True
-    for _ in range(RINGS if len(ends) else 0):
-        near[faces[near[faces].any(axis=1)].ravel()] = True
-    rows = np.flatnonzero(near)
-    beyond = np.full(len(points), -1.0)
-    if rows.size:
-        fit = cloud.fit(points[rows], scale.window)
-        # Further out windows see the edge of the cloud as a line, whose normal may point anywhere. A window beyond a
-        # straight border the mass is a sixth.
-        there = fit.mass > SUPPORT * seeds.mass[cKDTree(seeds.points).query(points[rows])[1]]
-        beyond[rows] = excess(np.where(there, fit.drift, np.inf), scale.window, scale.noise)
-    outer = np.zeros(len(points), np.bool_)
-    outer[ends] = beyond[ends] > 0.0
-    pairs = edges_of(faces).ends
-    pairs = pairs[(beyond[pairs] > 0.0).all(axis=1)]
-    for _ in range(RINGS):
-        outer[pairs[outer[pairs].any(axis=1)].ravel()] = True
-    return beyond, outer

@@ -1,4 +1,4 @@
-"""A mesh tile by tile: the three passes over a scene, as functions of arrays.
+"""A mesh tile by tile: the three passes over a scene, as functions of arrays and as tasks.
 
     seeds      per tile, from its observations and their halo                         `mesh_seeds`
     clusters   per tile, from the seeds of it and its neighbours; then the scene      `mesh_signs`
@@ -9,22 +9,32 @@ A tile reads what its neighbours found before, and nothing else of the scene but
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
-from subbundle.distributed.mesh_boxes import Territory, inside
-from subbundle.distributed.mesh_grid import LEVEL_REACH
-from subbundle.distributed.mesh_project import PROJECT_MARGIN, projected
-from subbundle.distributed.mesh_scale import Scale
-from subbundle.distributed.mesh_seeds import TileSeeds, levels_of
-from subbundle.distributed.mesh_sides import BLOCK
-from subbundle.distributed.mesh_signs import Members, Turned, oriented
+from subbundle.distributed.mesh_places import Territory, inside
+from subbundle.distributed.mesh_project import project_margin, projected
+from subbundle.distributed.mesh_scale import BLOCK, Scale
+from subbundle.distributed.mesh_seeds import TileSeeds, observed, seeds_of
+from subbundle.distributed.mesh_sides import Nodes
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, cluster_tile, oriented
 from subbundle.distributed.mesh_skin import Piece, skin_of
+from subbundle.distributed.runner import Results
+from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.tuning import LEVEL_REACH
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 def seed_margin(scale: Scale) -> float:
-    """Cells around a tile in which seeds must be known for its mesh: those around others that tell its level."""
-    return max(PROJECT_MARGIN, scale.margin + 2.0 * (LEVEL_REACH + BLOCK) + 4.0)
+    """Cells around a tile in which seeds must be known for its mesh: those around others that determine its level."""
+    return max(project_margin(scale), scale.margin + 2.0 * (LEVEL_REACH + BLOCK) + 4.0)
 
 
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:
@@ -34,18 +44,65 @@ def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale)
 
 
 def piece_of(
-    points: FloatArray, seeds: TileSeeds, members: list[Members], signs: Turned, tile: Territory, scale: Scale,
-    n_jobs: int = 1,
-) -> Piece:  # fmt: skip
+    points: FloatArray, seeds: TileSeeds, members: list[Members], signs: Turned, tile: Territory, scale: Scale
+) -> Piece:
     """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `seed_margin` cells.
 
     ``members`` are those of all tiles around, ``signs`` the clusters of the scene.
     """
     turned, areas = oriented(seeds, members, signs)
-    levels = levels_of(points, tile, scale, n_jobs)
-    if levels is None or len(turned.names) == 0:
-        return Piece(
-            np.empty((0, 2), np.int64), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty((0, 3), np.int64),
-            np.empty(0, np.bool_), np.empty(0, np.int64),
-        )  # fmt: skip
-    return projected(skin_of(turned, areas, signs.nodes, levels[1], tile, scale), turned, levels[0], tile, scale)
+    scan = observed(points, tile, scale)
+    if scan is None or len(turned.names) == 0:
+        names, three = np.empty((0, 2), np.int64), np.empty((0, 3))
+        return Piece(names, three, three, three[:, 0], three.astype(np.int64), three[:, 0] > 0.0, names[:, 0])
+    return projected(skin_of(turned, areas, signs.nodes, scan.cloud, tile, scale), turned, scan.levels, tile, scale)
+
+
+def tile_seeds(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
+    """Task: the seeds of a tile."""
+    scale = Scale(**settings["scale"])
+    return arrays_of(seeds_of(plan.tile(tile, scale.halo).points, _territory(plan, tile, scale), scale))
+
+
+def tile_clusters(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
+    """Task: the clusters of a tile, from the seeds of it and its neighbours."""
+    scale = Scale(**settings["scale"])
+    here = _territory(plan, tile, scale)
+    members, clusters = cluster_tile(_seeds_around(plan, tile, SIGN_MARGIN, here, scale, settings), here, scale)
+    return arrays_of(members) | arrays_of(clusters)
+
+
+def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
+    """Task: the mesh of a tile, from its observations and the oriented seeds around."""
+    scale = Scale(**settings["scale"])
+    here, margin = _territory(plan, tile, scale), seed_margin(scale)
+    seeds = _seeds_around(plan, tile, margin, here, scale, settings)
+    # Blocks, by which clusters are dealt out, reach further than tiles.
+    near = [tile, *plan.neighbours(tile, (margin + SIGN_MARGIN) * scale.cell)]
+    members = [_load(Members, settings["clusters"], other) for other in near]
+    with np.load(settings["signs"], allow_pickle=False) as file:
+        signs = Turned(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
+    return arrays_of(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
+
+
+def arrays_of(record: Any) -> dict[str, NDArray[Any]]:
+    """The fields of a ``record``, by name."""
+    return {part.name: np.asarray(getattr(record, part.name)) for part in fields(record)}
+
+
+def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
+    """The box of a tile among all that may be nearer to a place near it."""
+    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + scale.wander) * scale.cell)])
+    return Territory(plan.boxes[near], near.index(tile))
+
+
+def _seeds_around(
+    plan: TilePlan, tile: int, margin: float, here: Territory, scale: Scale, settings: dict[str, Any]
+) -> TileSeeds:
+    near = [tile, *plan.neighbours(tile, (margin + scale.wander) * scale.cell)]
+    return around([_load(TileSeeds, settings["seeds"], other) for other in near], here, margin, scale)
+
+
+def _load(record: Any, pattern: str, tile: int) -> Any:
+    """The ``record`` that a tile wrote."""
+    return record(**Results((Path(pattern.format(tile)),)).load(0, [part.name for part in fields(record)]))

@@ -40,15 +40,14 @@ class Weld:
     ----------
     offsets : [k + 1]
         Number of the first vertex that each piece gives, and how many there are.
-    seams : [s, 2] of int, [s]
-        Names on seams, sorted, and the number of each.
+    seams : k arrays of int
+        The numbers of the vertices on seams, of every piece.
     n_faces, n_border_edges, n_components : int
         Of the whole mesh.
     """
 
     offsets: IntArray
-    names: IntArray
-    numbers: IntArray
+    seams: list[IntArray]
     n_faces: int
     n_border_edges: int
     n_components: int
@@ -65,15 +64,12 @@ class Weld:
 
     def of(self, number: int, piece: Piece) -> tuple[IntArray, NDArray[np.bool_]]:
         """The number [n] that every vertex of a piece has in the whole mesh, and whether the piece gives it."""
-        numbers = np.full(len(piece.names), -1, np.int64)
-        on_seam = np.flatnonzero(piece.seam)
-        numbers[on_seam] = self.numbers[_find(self.names, piece.names[on_seam])]
         first, last = self.offsets[number : number + 2]
-        gives = ~piece.seam | ((numbers >= first) & (numbers < last))
+        numbers, inner = np.empty(len(piece.names), np.int64), int((~piece.seam).sum())
+        numbers[piece.seam] = self.seams[number]
         # Vertices of a seam come first among those that a piece gives.
-        inner = np.flatnonzero(~piece.seam)
-        numbers[inner] = last - len(inner) + np.arange(len(inner))
-        return numbers, gives
+        numbers[~piece.seam] = last - inner + np.arange(inner)
+        return numbers, (numbers >= first) & (numbers < last)
 
 
 def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, Weld]:
@@ -82,43 +78,37 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     Components are small beside the largest, as `surface.repair.are_large` has it, or beside the area ``widest``, if
     that is smaller: in a scene of a thousand houses one house is not small.
     """
-    names, given, parts, inner, faces, border, areas = [], [], [], [], 0, 0, [np.empty(0)]
+    names, parts, areas, inner, faces, border, n_parts = [], [], [], [], 0, 0, 0
     for number in range(count):
         piece = pieces(number)
         part, area = _parts(piece)
         names.append(piece.names[piece.seam])
-        parts.append(part[piece.seam] + sum(map(len, areas)))
+        parts.append(part[piece.seam] + n_parts)
         areas.append(area)
-        given.append(np.full(len(names[-1]), number))
         inner.append(int((~piece.seam).sum()))
-        faces += len(piece.faces)
-        border += len(piece.border)
-    every, owner, part = np.concatenate(names), np.concatenate(given), np.concatenate(parts)
-    order = np.lexsort((owner, every[:, 1], every[:, 0]))
-    every, owner, part = every[order], owner[order], part[order]
-    new = np.ones(len(every), np.bool_)
-    new[1:] = (every[1:] != every[:-1]).any(axis=1)
-    # Parts of two pieces that share a vertex are one.
-    n_parts = sum(map(len, areas))
-    graph = coo_array((np.ones(len(part), np.int8), (part, part[new][np.cumsum(new) - 1])), shape=(n_parts, n_parts))
+        faces, border, n_parts = faces + len(piece.faces), border + len(piece.border), n_parts + len(area)
+    lengths, part = [len(one) for one in names], np.concatenate(parts)
+    _, first, group = np.unique(np.concatenate(names), axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()
+    # Components of two pieces with a vertex in common are one.
+    graph = coo_array((np.ones(len(part), np.int8), (part, part[first][group])), shape=(n_parts, n_parts))
     component = connected_components(graph, directed=False)[1] if n_parts else np.empty(0, np.int64)
     known = np.bincount(component, np.concatenate(areas)).astype(np.float64)
     kept = are_large(np.minimum(known, widest)) if n_parts else np.ones(0, np.bool_)
     if not kept.all():
-        of_piece = np.split(kept[component], np.cumsum([len(area) for area in areas[1:-1]]))
+        of_piece = np.split(kept[component], np.cumsum([len(area) for area in areas[:-1]]))
         return weld(lambda number: _without(pieces(number), of_piece[number]), count, widest)
-    first = owner[new]
-    gives = np.bincount(first, minlength=count) + np.array(inner, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(gives)]).astype(np.int64)
-    numbers = np.empty(len(first), np.int64)
-    by_owner = np.argsort(first, kind="stable")
-    begin = np.searchsorted(first[by_owner], first[by_owner])
-    numbers[by_owner] = offsets[first[by_owner]] + np.arange(len(first)) - begin
-    return pieces, Weld(offsets, every[new], numbers, faces, border, len(kept))
+    # A vertex is given by the first piece that has it.
+    owner = np.repeat(np.arange(count), lengths)[first]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count) + inner)]).astype(np.int64)
+    order, numbers = np.argsort(owner, kind="stable"), np.empty(len(owner), np.int64)
+    owner = owner[order]
+    numbers[order] = offsets[owner] + np.arange(len(owner)) - np.searchsorted(owner, owner)
+    return pieces, Weld(offsets, np.split(numbers[group], np.cumsum(lengths)[:-1]), faces, border, len(kept))
 
 
 def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
-    """The part [n] that every vertex of a piece hangs with, and the areas [p] of faces near observations."""
+    """Connected component [n] of every vertex of a piece, and the areas [p] of faces near observations."""
     names, part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)
     area, known = face_areas(piece.vertices, piece.faces), np.isfinite(piece.error)[piece.faces].any(axis=1)
     of_face = part[piece.faces[:, 0]]
@@ -126,7 +116,7 @@ def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
 
 
 def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
-    """A piece with those of its parts that are ``kept`` [p]."""
+    """A piece with those of its components that are ``kept`` [p]."""
     stays = kept[_parts(piece)[0]]
     faces, rows = compact(piece.faces[stays[piece.faces[:, 0]]], len(stays))
     border = np.searchsorted(rows, piece.border[stays[piece.border]])
@@ -151,8 +141,7 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
         for number in range(count):
             piece = pieces(number)
             numbers, gives = seams.of(number, piece)
-            rows = np.flatnonzero(gives)
-            rows = rows[np.argsort(numbers[rows], kind="stable")]
+            rows = np.flatnonzero(gives)[np.argsort(numbers[gives])]
             columns = np.column_stack([piece.vertices[rows], piece.normals[rows], piece.error[rows]])
             stream.write(columns.astype("<f8").tobytes())
         for number in range(count):
@@ -161,13 +150,3 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
             triangles["count"], triangles["corners"] = 3, seams.of(number, piece)[0][piece.faces]
             stream.write(triangles.tobytes())
     return path
-
-
-def _find(names: IntArray, wanted: IntArray) -> IntArray:
-    """Rows of the ``wanted`` [n, 2] in the sorted ``names`` [s, 2], which has them all."""
-    both = np.concatenate([names, wanted])
-    order = np.lexsort((np.arange(len(both)), both[:, 1], both[:, 0]))
-    known = order < len(names)
-    rows = np.empty(len(both), np.int64)
-    rows[order] = np.cumsum(known) - 1
-    return rows[len(names) :]

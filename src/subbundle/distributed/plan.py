@@ -1,8 +1,9 @@
 """`plan_tiles`: two passes over a source, and the tiles of a cloud lie on disk, none larger than a worker can hold.
 
-The first pass measures: extent, rows that are finite, and a sample (`sample`). The second sorts the rows of every piece
-into the cells of a coarse grid. Cells with too many rows are halved, across their longest side, until they have few
-enough: nine tenths of a cloud in one clump make many small tiles there. No process holds more than a piece or a tile.
+The first pass measures: extent, rows that are finite, and a sample (`sample`), by which the extent is halved until no
+tile has too many rows: nine tenths of a cloud in one clump make many small tiles there. The second sorts the rows of
+every piece into these tiles. No process holds more than a piece or a tile.
+What jobs on points have in common is here, too: their folder of work, and choices that are made once.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
-from subbundle._sampling import share_for
+from subbundle._sampling import fraction_for
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_real
-from subbundle.distributed._binning import Grid, grid_over, settle_cell, sort_piece
+from subbundle.distributed._binning import Halves, gather_tile, leaves_of, sort_piece
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sample import SAMPLE, keep_sample, survey_piece
+from subbundle.distributed.sample import SAMPLE, keep_sample, read_sample, survey_piece
 from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.workers import per_worker
@@ -31,6 +34,8 @@ from subbundle.distributed.workers import per_worker
 BYTES_PER_POINT = 700.0
 # Larger tiles have less halo, and worse balance between workers.
 _LARGEST, _SMALLEST = 4_000_000, 1_000
+# Folder of a job's work.
+WORK = ".subbundle"
 
 
 def plan_tiles(
@@ -72,18 +77,14 @@ def plan_tiles(
     made_of = hashlib.sha256(json.dumps(options).encode()).hexdigest()
     if TilePlan.exists(folder, made_of):
         return TilePlan.open(folder)
-    grid, n_points = _measured(source, folder, cap, box, client, progress)
+    halves, n_points = _measured(source, folder, box, client, progress)
     for old in ("tiles", "sorted"):
         shutil.rmtree(folder / old, ignore_errors=True)
         (folder / old).mkdir()
-    leaves = _divided(source, folder, grid, n_points, cap, box, client, progress)
-    for number, leaf in enumerate(leaves):
-        Path(leaf[3]).rename(folder / "tiles" / f"{number:06d}.npy")
+    boxes, counts, checksums = _divided(source, folder, halves, n_points, cap, box, client, progress)
     shutil.rmtree(folder / "sorted")
-    plan = TilePlan(
-        str(folder), np.array([leaf[0] for leaf in leaves]), tuple(leaf[1] for leaf in leaves),
-        tuple(leaf[2] for leaf in leaves), source.n_rows, source.n_rows - n_points, made_of,
-    )  # fmt: skip
+    left_out = source.n_rows - n_points
+    plan = TilePlan(str(folder), boxes, counts, checksums, source.n_rows, left_out, made_of)
     plan.save()
     return plan
 
@@ -94,12 +95,11 @@ def most_points(memory: float | str | None, workers: int, each: float = BYTES_PE
 
 
 def _measured(
-    source: Source, folder: Path, cap: int, box: FloatArray | None, client: Any, progress: Progress | None
-) -> tuple[Grid, int]:
-    """The coarse grid over all points, and how many there are; the sample is written to ``folder``."""
-    pieces = list(source.pieces())
-    share = share_for(SAMPLE, source.n_rows)
-    calls = [Call(_name(piece), (piece, share, box), piece.stop - piece.start) for piece in pieces]
+    source: Source, folder: Path, box: FloatArray | None, client: Any, progress: Progress | None
+) -> tuple[Halves, int]:
+    """A box over all points, and how many there are; the sample is written to ``folder``."""
+    fraction = fraction_for(SAMPLE, source.n_rows)
+    calls = [Call(_name(piece), (piece, fraction, box), piece.stop - piece.start) for piece in source.pieces()]
     found = run_all(client, survey_piece, calls, f"measuring {source.n_rows} points", progress)
     n_points = sum(one.count for one in found)
     if n_points == 0:
@@ -109,29 +109,69 @@ def _measured(
     keep_sample(folder, found)
     low = np.min([one.low for one in found if one.count], axis=0)
     high = np.max([one.high for one in found if one.count], axis=0)
-    return grid_over(low, high, n_points / cap), n_points
+    return Halves.over(low, high), n_points
 
 
 def _divided(
-    source: Source, folder: Path, grid: Grid, n_points: int, cap: int, box: FloatArray | None, client: Any,
+    source: Source, folder: Path, halves: Halves, n_points: int, cap: int, box: FloatArray | None, client: Any,
     progress: Progress | None,
-) -> list[tuple[list[list[float]], int, int, str]]:  # fmt: skip
-    """Box, count, checksum and file of every tile."""
-    pieces = list(source.pieces())
-    calls = [
-        Call(_name(piece), (piece, grid, box, str(folder / "sorted" / f"{number:08d}.npy")), piece.stop - piece.start)
-        for number, piece in enumerate(pieces)
-    ]
+) -> tuple[FloatArray, tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+    """Boxes, counts and checksums of the tiles, whose files are written."""
+    sample = halves.paths(read_sample(folder)[1])
+    leaves = leaves_of(sample, len(sample) / n_points, cap)
+    first = np.array([path for path, _ in leaves])
+    calls = []
+    for number, piece in enumerate(source.pieces()):
+        path = str(folder / "sorted" / f"{number:08d}.npy")
+        calls.append(Call(_name(piece), (piece, halves, first, box, path), piece.stop - piece.start))
     ends = np.array(run_all(client, sort_piece, calls, f"sorting {n_points} points into tiles", progress))
+    ends = np.column_stack([np.zeros(len(ends), np.int64), ends])
     counts = np.diff(ends, axis=1)
-    cells = []
-    for cell in map(int, np.flatnonzero(counts.sum(axis=0))):
-        holding = np.flatnonzero(counts[:, cell])
-        slices = [(calls[i].arguments[3], int(ends[i, cell]), int(ends[i, cell + 1])) for i in holding]
-        arguments = (str(folder), cell, grid.box(cell), slices, cap)
-        cells.append(Call(f"cell {cell}", arguments, int(counts[:, cell].sum())))
-    return [leaf for leaves in run_all(client, settle_cell, cells, "writing tiles", progress) for leaf in leaves]
+    kept, tiles = np.flatnonzero(counts.sum(axis=0)), []
+    for number, leaf in enumerate(kept):
+        slices = [(calls[i].arguments[4], *ends[i, leaf : leaf + 2].tolist()) for i in np.flatnonzero(counts[:, leaf])]
+        path = str(folder / "tiles" / f"{number:06d}.npy")
+        tiles.append(Call(f"tile {number}", (path, slices), int(counts[:, leaf].sum())))
+    checksums = run_all(client, gather_tile, tiles, "writing tiles", progress)
+    boxes = np.array([halves.box(*leaves[leaf]) for leaf in kept])
+    return boxes, tuple(call.rows for call in tiles), tuple(checksums)
 
 
 def _name(piece: Any) -> str:
     return f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}"
+
+
+def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
+    """The folder of a job's work, empty unless it resumes another; made when there is something to keep in it."""
+    # A folder of its own: at the end it is removed with all that it holds.
+    folder = (out if work is None else Path(work).absolute()) / WORK
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise FileExistsError(
+            f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
+            "(resume=True) to finish it, or remove the folder to begin anew."
+        )
+    return folder
+
+
+def planned(source: Source, folder: Path, dims: tuple[int, ...], doing: str, **options: Any) -> TilePlan:
+    """`plan_tiles` of a source whose points have one of ``dims`` coordinates, in the ``folder`` of a job's work."""
+    if source.dim not in dims:
+        wanted = " or ".join(map(str, dims))
+        raise ValueError(f"points must have {wanted} coordinates to be {doing} in tiles; they have {source.dim}.")
+    return plan_tiles(source, folder, **options)
+
+
+def chosen_once(
+    plan: TilePlan, name: str, asked: list[Any], make: Callable[[], Any], progress: Progress | None, what: str
+) -> Any:
+    """What ``make()`` returns, numbers, strings and lists; kept for a job that resumes and asks the same."""
+    kept = Path(plan.folder) / f"{name}.json"
+    asked = [plan.made_of, *asked]
+    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
+        return found["chosen"]
+    if progress is not None:
+        progress.stage(f"{what} of {plan.n_points} points")
+    text = json.dumps({"asked": asked, "chosen": make()})
+    with atomic_path(kept) as temporary:
+        temporary.write_text(text)
+    return json.loads(text)["chosen"]

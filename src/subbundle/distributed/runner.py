@@ -22,8 +22,8 @@ from subbundle import __version__
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._types import SubbundleError
-from subbundle.distributed._extra import needed
 from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.workers import needed
 
 Arrays = Mapping[str, NDArray[Any]]
 Task = Callable[[TilePlan, int, dict[str, Any]], Arrays]
@@ -138,7 +138,7 @@ def _reason(error: BaseException) -> str:
     if type(error).__name__ == "FutureCancelledError":
         return "the scheduler was lost"
     if isinstance(error, OSError) and error.errno is None and "requested and" in str(error):
-        return f"the disk is full, or files may not be as large: {error}"  # NumPy does not say why
+        return f"the disk is full, or files may not be as large: {error}"  # NumPy gives no reason
     said = " ".join(str(error).split()) or type(error).__name__
     expected = isinstance(error, ValueError | OSError | ImportError)
     return said.rstrip(".") if expected else f"{type(error).__name__}: {said}"
@@ -170,7 +170,7 @@ def run(
     task : function of a module
         Pure; returns named arrays of a tile.
     settings : mapping
-        Numbers, words and lists: what JSON can hold.
+        Numbers, strings and lists: what JSON can hold.
     client : distributed.Client or None
         None: in this process.
     out : folder or None

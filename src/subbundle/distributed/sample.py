@@ -1,25 +1,30 @@
-"""A sample of the rows that is the same for every division into pieces and tiles: those with the smallest hash.
+"""A sample of the rows, the same for every division into pieces and tiles, and what lies around some places.
 
-The hash of a row is one of its number alone (`subbundle._sampling`). Of up to `SAMPLE` rows
-all are taken, and what is chosen from the sample is what one machine would choose.
+The sample has the rows with the smallest hash, one of the row's number alone (`subbundle._sampling`). Of up to `SAMPLE`
+rows all are taken, and what is chosen from the sample is what one machine would choose.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from subbundle._atomic import atomic_path
-from subbundle._sampling import in_share, smallest
+from subbundle._sampling import in_fraction, smallest
 from subbundle._types import FloatArray, IntArray
+from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Piece
-from subbundle.distributed.tiles import TilePlan
+from subbundle.distributed.tiles import TilePlan, inside, within
 
 # Rows of a sample: as many as one machine chooses a bandwidth from in seconds.
 SAMPLE = 1_000_000
 _FILE = "sample.npz"
+# Trees leave out what is as far as the bound; rows on it belong to those within.
+_NEARLY = 1.0 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +38,14 @@ class Survey:
     points: FloatArray
 
 
-def survey_piece(piece: Piece, share: float, box: FloatArray | None) -> Survey:
-    """Measure a piece; ``share`` of all rows, at least, are the sample."""
-    from subbundle.distributed._binning import within
-
+def survey_piece(piece: Piece, fraction: float, box: FloatArray | None) -> Survey:
+    """Measure a piece; ``fraction`` of all rows, at least, are the sample."""
     points = piece.read()
     good = within(points, box)
     rows, points = piece.first + np.flatnonzero(good), points[good]
     empty = np.full(points.shape[1], np.nan)
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (empty, empty)
-    taken = in_share(rows, share)
+    taken = in_fraction(rows, fraction)
     return Survey(len(rows), low, high, rows[taken], points[taken])
 
 
@@ -55,7 +58,42 @@ def keep_sample(folder: Path, surveys: list[Survey]) -> None:
         np.savez(stream, rows=rows[kept], points=points[kept])
 
 
-def read_sample(plan: TilePlan) -> tuple[IntArray, FloatArray]:
-    """Rows [n] and points [n, d] of the sample, in the order of the rows."""
-    with np.load(Path(plan.folder) / _FILE, allow_pickle=False) as file:
+def read_sample(folder: str | Path) -> tuple[IntArray, FloatArray]:
+    """Rows [n] and points [n, d] of the sample in the ``folder`` of a plan, in the order of the rows."""
+    with np.load(Path(folder) / _FILE, allow_pickle=False) as file:
         return file["rows"], file["points"]
+
+
+def around(
+    plan: TilePlan, places: FloatArray, radius: float, *, fraction: float = 1.0, client: Any = None
+) -> tuple[IntArray, FloatArray]:
+    """Rows [n] and points [n, d] within ``radius`` of any of the ``places`` [m, d] along every axis, in their order.
+
+    Of these only the ``fraction`` with the smallest hashes is taken.
+    """
+    calls = []
+    for tile in range(len(plan)):
+        low, high = plan.boxes[tile]
+        here = ((places >= low - radius) & (places <= high + radius)).all(axis=1)
+        if here.any():
+            calls.append(Call(plan.describe(tile), (plan.folder, tile, places[here], radius, fraction)))
+    found = run_all(client, _around_in, calls, "gathering points around places")
+    rows = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
+    points = np.concatenate([np.empty((0, plan.dim)), *(one[1] for one in found)])
+    order = np.argsort(rows, kind="stable")
+    return rows[order], points[order]
+
+
+def _around_in(
+    folder: str, tile: int, places: FloatArray, radius: float, fraction: float
+) -> tuple[IntArray, FloatArray]:
+    found = TilePlan.open(folder).tile(tile)
+    rows, points = found.rows, found.points
+    if fraction < 1.0:
+        kept = in_fraction(rows, fraction)
+        rows, points = rows[kept], points[kept]
+    low, high = places.min(axis=0) - radius, places.max(axis=0) + radius
+    near = np.flatnonzero(inside(points, low, high))
+    apart = cKDTree(places).query(points[near], distance_upper_bound=radius * _NEARLY, p=np.inf)[0]
+    near = near[np.isfinite(apart)]
+    return rows[near], points[near]

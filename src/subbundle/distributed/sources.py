@@ -1,9 +1,8 @@
 """Where points larger than memory come from: files read a piece at a time, each row with a number of its own.
 
-``.npy`` is mapped into memory, ``.las``, ``.laz`` and ``.copc.laz`` are sought and decoded chunk by chunk, ``.ply``
-(binary) is read by offset, ``.parquet`` by its row groups. Several files, folders and patterns are one source; rows are
-numbered through, in the order of the files' names as they are given. Dask arrays and data frames are put down as
-``.npy`` files first, one partition at a time.
+Several files, folders and patterns are one source; rows are numbered through, in the order of the files' names as they
+are given. Dask arrays and data frames are put down as ``.npy`` files first, one partition at a time. Of a table,
+columns of numbers are learned from.
 """
 
 from __future__ import annotations
@@ -16,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from subbundle._types import FloatArray
+from subbundle._sampling import in_fraction
+from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_real
-from subbundle.distributed.readers import READERS, reader_of, suffix_of
+from subbundle.distributed.readers import READERS, naming, parquet_rows, points_of, shape_of, suffix_of
+from subbundle.distributed.workers import needed
 
 # Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
 PIECE = 1_000_000
@@ -36,7 +38,7 @@ class Piece:
 
     def read(self) -> FloatArray:
         """The points [stop − start, d] as they are in the file; they need not be finite."""
-        return reader_of(self.path).points(Path(self.path), self.start, self.stop)
+        return points_of(self.path, self.start, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def _of_files(paths: Sequence[str]) -> Source:
     counts: list[int] = []
     dims: dict[int, str] = {}
     for path in paths:
-        count, dim = reader_of(path).shape(Path(path))
+        count, dim = shape_of(path)
         counts.append(count)
         dims.setdefault(dim, path)
     if len(dims) > 1:
@@ -157,3 +159,65 @@ def _blocks(data: Any) -> Iterator[Any]:
         return
     whole = data.rechunk({1: -1})
     yield from (whole.blocks[i].compute() for i in range(whole.numblocks[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """Columns of a table: ``names`` of those that are learned from, and the ``label`` that is copied, if any."""
+
+    names: tuple[str, ...]
+    label: str | None = None
+
+
+def table_layout(source: Source, drop: Sequence[str] = (), label: str | None = None) -> TableLayout:
+    """The columns of numbers of all files, which must have the same."""
+    if not isinstance(drop, list | tuple) or not all(isinstance(name, str) for name in drop):
+        raise TypeError(f"drop must be a list of names of columns; got {type(drop).__name__}.")
+    endings = {suffix_of(path) for path in source.paths}
+    if len(endings) > 1 or not endings <= {".parquet", ".npy"}:
+        raise ValueError(f"a table must be .parquet or .npy files, all of one kind; got {', '.join(sorted(endings))}.")
+    if endings == {".npy"}:
+        if drop or label is not None:
+            raise ValueError("--drop and --label need the names of columns; .npy files have none. Write .parquet.")
+        return TableLayout(tuple(f"column {i + 1}" for i in range(source.dim)))
+    layouts = {_parquet_layout(path, drop, label) for path in source.paths}
+    if len(layouts) > 1:
+        raise ValueError("all files of a table must have the same columns of numbers; these differ.")
+    return layouts.pop()
+
+
+def _parquet_layout(path: str, drop: Sequence[str], label: str | None) -> TableLayout:
+    types = needed("pyarrow").types
+    schema = needed("pyarrow.parquet").ParquetFile(path).schema_arrow
+    for name in [*drop, *([label] if label else [])]:
+        if name not in schema.names:
+            raise ValueError(
+                f"columns must be those of {Path(path).name}; got {name!r}. It has: {', '.join(schema.names)}."
+            )
+    is_number = {
+        f.name: types.is_integer(f.type) or types.is_floating(f.type) or types.is_boolean(f.type) for f in schema
+    }
+    names = tuple(name for name in schema.names if is_number[name] and name not in drop and name != label)
+    if not names:
+        raise ValueError(f"{path} must hold columns of numbers; it holds none of its {len(schema.names)} as numbers.")
+    return TableLayout(names, label)
+
+
+def read_rows(piece: Piece, layout: TableLayout) -> tuple[FloatArray, dict[str, NDArray[Any]]]:
+    """Rows [n, d] of a piece, NaN where numbers are missing, and its labels."""
+    if suffix_of(piece.path) == ".npy":
+        return piece.read(), {}
+    file = needed("pyarrow.parquet").ParquetFile(piece.path)
+    wanted = [*layout.names, *([layout.label] if layout.label else [])]
+    with naming(Path(piece.path)):
+        table = parquet_rows(file, piece.start, piece.stop, wanted)
+        values = np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in layout.names])
+    return values, {layout.label: table[layout.label].to_numpy()} if layout.label else {}
+
+
+def sample_rows(piece: Piece, layout: TableLayout, fraction: float) -> tuple[IntArray, FloatArray]:
+    """Numbers [m] and values [m, d] of the complete rows of a piece among the ``fraction`` with the smallest hashes."""
+    values, _ = read_rows(piece, layout)
+    rows = np.arange(piece.first, piece.first + len(values))
+    taken = in_fraction(rows, fraction) & np.isfinite(values).all(axis=1)
+    return rows[taken], values[taken]

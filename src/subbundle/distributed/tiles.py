@@ -187,6 +187,12 @@ def inside(points: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.
     return found
 
 
+def within(points: FloatArray, box: FloatArray | None) -> NDArray[np.bool_]:
+    """Which of the ``points`` [n, d] are finite and in the ``box`` [2, d], if there is one."""
+    largest = np.full(points.shape[1], np.finfo(np.float64).max)
+    return inside(points, *((-largest, largest) if box is None else np.clip(box, -largest, largest)))
+
+
 def checksum(records: NDArray[np.void]) -> int:
     """CRC-32 of the content."""
     return zlib.crc32(np.ascontiguousarray(records).view(np.uint8).data)

@@ -1,16 +1,16 @@
-"""Who does the work: a Dask scheduler that is there, or worker processes of this machine that end with the job."""
+"""Dask, and who does the work: a scheduler that is there, or processes of this machine that end with the job."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from subbundle._memory import free_memory
 from subbundle._parallel import resolve_jobs
 from subbundle._validation import as_integer
-from subbundle.distributed._extra import needed
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 # Bytes of the process that only hands out work, with the interpreter and the sample that bandwidths are chosen from.
@@ -20,6 +20,15 @@ _PART = 0.6
 
 # Tasks take seconds: nobody need look a hundred times in each what they are at. It saves a twentieth of the time.
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+
+
+def needed(module: str, extra: str = "dask") -> Any:
+    """The ``module``, or an error that names the extra of this package that has it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ImportError(f'{name} is needed and not installed. Write: pip install "subbundle[{extra}]"') from error
 
 
 def as_bytes(memory: float | str | None) -> float:
@@ -36,13 +45,13 @@ def as_bytes(memory: float | str | None) -> float:
 
 def per_worker(memory: float | str | None, workers: int) -> float:
     """Bytes for each of the ``workers``, when all processes together may have ``memory``."""
-    share = (as_bytes(memory) - _OWN) / as_integer(workers, "workers", low=1)
-    if share < _OWN:
+    each = (as_bytes(memory) - _OWN) / as_integer(workers, "workers", low=1)
+    if each < _OWN:
         raise ValueError(
             f"memory must leave at least {_OWN / 1e6:.0f} MB for each of {workers} workers and as much for the process "
             f"that directs them, {(workers + 1) * _OWN / 1e9:.1f} GB; got {memory}. Give more, or fewer workers."
         )
-    return share
+    return each
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._parallel import one_thread
-from subbundle._sampling import FITTED, in_share, share_for, smallest
+from subbundle._sampling import FITTED, fraction_for, in_fraction, smallest
 from subbundle._types import FloatArray, SubbundleWarning
 
 
@@ -79,10 +79,10 @@ def sampled(X: Any, n_rows: int = FITTED, *, sample_weight: Any = None) -> Any:
         raise ValueError("sample_weight must be None for Dask collections, of which a sample is learned from.")
     lengths = _lengths(X)
     total = sum(lengths)
-    share, first, parts, numbers = share_for(n_rows, total), 0, [], []
+    share, first, parts, numbers = fraction_for(n_rows, total), 0, [], []
     for part, length in enumerate(lengths):
         rows = np.arange(first, first + length)
-        chosen = np.flatnonzero(in_share(rows, share))
+        chosen = np.flatnonzero(in_fraction(rows, share))
         first += length
         if chosen.size:
             numbers.append(rows[chosen])

@@ -1,4 +1,4 @@
-"""What a file says of its points: coordinates, normals, colours, and the other columns by their names."""
+"""What a file holds of its points: coordinates, normals, colours, and the other columns by their names."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle.formats.tuning import UNIT_FRACTION, UNIT_TOLERANCE
+
 _COLOURS = (
     ("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"),
     ("colorred", "colorgreen", "colorblue"),
 )  # fmt: skip
 _NORMALS = (("nx", "ny", "nz"), ("normal_x", "normal_y", "normal_z"), ("normalx", "normaly", "normalz"))
 _INTENSITIES = ("intensity", "i", "reflectance", "reflectivity")
-# Columns without names are normals if so many rows have a length that differs from 1 by at most so much (files often
-# hold three digits), and colours if they are whole numbers up to 255.
-_MOST, _NEARLY_ONE = 0.98, 0.02
 # The header of a file of points ends within so many bytes, or the file is something else.
 LONGEST_HEADER = 1 << 20
 
@@ -97,7 +96,7 @@ def _meaning(values: NDArray[Any]) -> tuple[str, ...]:
     if values.shape[1] < 3 or not np.isfinite(values).all():
         return ()
     length = np.linalg.norm(values, axis=1)
-    if np.mean((np.abs(length - 1.0) < _NEARLY_ONE) | (length == 0.0)) > _MOST and length.any():
+    if np.mean((np.abs(length - 1.0) < UNIT_TOLERANCE) | (length == 0.0)) > UNIT_FRACTION and length.any():
         return _NORMALS[0]
     return _COLOURS[0] if are_bytes(values) and values.max() > 1.0 else ()
 

@@ -1,6 +1,6 @@
 """Decoding a file in a process of its own, which hands the columns over.
 
-Decoders written in other languages trust what a file says of itself: a damaged one makes them ask for memory that is
+Decoders written in other languages trust what a file announces: a damaged one makes them ask for memory that is
 not there, or ends the whole process. Here that is the process of the decoder, and this one reports it.
 """
 

@@ -31,7 +31,7 @@ _PACKED = 8
 
 
 def read_e57(path: Path) -> Content:
-    """All scans of the file in their common frame, in metres; ``scan`` says which, if there are several."""
+    """All scans of the file in their common frame, in metres; ``scan`` is the number of each, if there are several."""
     if find_spec("pye57") is None:
         raise ImportError('.e57 files need pye57, which is not installed. Write: pip install "subbundle[e57]"')
     with open(path, "rb") as stream:

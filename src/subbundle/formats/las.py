@@ -1,6 +1,6 @@
 """Reading ``.las`` and ``.laz``: the header is checked against the file before anything is allocated.
 
-The decoder of LAZ trusts what a file says of itself and ends the whole process when it asks for memory that is not
+The decoder of LAZ trusts what a file announces and ends the whole process when it asks for memory that is not
 there, so what survives the checks is decoded by a process of its own (`decoder`).
 """
 

@@ -20,7 +20,7 @@ _SILENT = logging.NullHandler()
 
 
 def read_mesh(path: Path) -> Content:
-    """The vertices of a .ply, .obj, .stl or .off file, each corner once, with what the file says of them."""
+    """The vertices of a .ply, .obj, .stl or .off file, each corner once, with what the file holds of them."""
     suffix = path.suffix.lower()
     if suffix in (".obj", ".off"):
         return read_obj(path) if suffix == ".obj" else read_off(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from subbundle._types import FloatArray
 
@@ -58,15 +59,9 @@ def check_matrix(matrix: FloatArray, name: str) -> FloatArray:
 def rotation_of(quaternion: Any) -> FloatArray:
     """The matrix [3, 3] of a quaternion (w, x, y, z), of any length but zero."""
     given = np.asarray(quaternion, dtype=np.float64)
-    length = np.linalg.norm(given)
-    if not 0.0 < length < np.inf:
+    if not 0.0 < np.linalg.norm(given) < np.inf:
         raise ValueError(f"a quaternion must have a finite length above zero; got {_shown(given)}")
-    w, x, y, z = given / length
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
+    return np.asarray(Rotation.from_quat(np.roll(given, -1)).as_matrix())
 
 
 def read_list(path: Path) -> list[tuple[Path, FloatArray]]:

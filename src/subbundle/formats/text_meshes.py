@@ -17,7 +17,7 @@ _OFF_KEY = re.compile(r"([CN]*)OFF\b(?![ \t]*BINARY)", re.I)
 
 
 def read_obj(path: Path) -> Content:
-    """Lines ``v x y z`` (perhaps with red, green, blue behind) and ``vn``: one per vertex, or as the faces say."""
+    """Lines ``v x y z`` (perhaps with red, green, blue behind) and ``vn``: one per vertex, or as faces name them."""
     text = path.read_bytes()
     vertices = _lines(text, b"v")
     if not vertices:

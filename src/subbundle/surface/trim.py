@@ -54,17 +54,17 @@ def trim(
 
 
 # Edges from the border of the mesh within which the cloud may end: the mesh reaches beyond it by about two.
-_RINGS = 12
+RINGS = 12
 
 
 def excess_near_border(
     cloud: WeightedCloud, vertices: FloatArray, faces: IntArray, bandwidth: float, noise: float
 ) -> FloatArray:
-    """`excess`, or that of what is sparse, [n] at ``vertices`` [n, 3] of a mesh; −1 `_RINGS` edges from its border."""
+    """`excess`, or that of what is sparse, [n] at ``vertices`` [n, 3] of a mesh; −1 `RINGS` edges from its border."""
     beyond = np.full(len(vertices), -1.0)
     near = np.zeros(len(vertices), np.bool_)
     near[border_edges(faces).ravel()] = True
-    for _ in range(_RINGS if near.any() else 0):
+    for _ in range(RINGS if near.any() else 0):
         near[faces[near[faces].any(axis=1)].ravel()] = True
     rows = np.flatnonzero(near)
     if rows.size:
