@@ -13,8 +13,8 @@ Then the mesh is smoothed where vertices are uncertain. With s_i the standard er
     x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
 
 is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
-without nearby observations become a membrane. s₀ is twice the typical error: what is usual for the scan is what the
-windows chose to leave, and smoothing further would round more than it gains.
+without nearby observations become a membrane. s₀ is twice the typical error, which is what the windows chose to leave:
+smoothing further would round more than it gains. Nor does an error of a small fraction of a cell show in the mesh.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def refine(
     back = taken_back(noise, bend)
     points = np.where(stayed[:, None], vertices, fit.points - back[:, None] * fit.normals)
     error = _standard_error(fit, stayed)
-    points = soften(points, error, average)
+    points = soften(points, error, average, cell)
     density = fit.mass / chosen.widths**2
     support = density / np.median(density[~unseen]) if not unseen.all() else density
     return Settled(points, support, error)
@@ -109,12 +109,12 @@ def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) ->
 _FEW_ROUNDS, _BESIDE = 8, 2
 
 
-def soften(points: FloatArray, error: FloatArray, average: Any) -> FloatArray:
+def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> FloatArray:
     """``points`` [n, 3] pulled to the ``average`` of their neighbours where their standard ``error`` [n] is large."""
     trust = np.zeros(len(points))
     known = np.isfinite(error)
     if known.any():
-        sure = tuning.SURE_ERRORS * float(np.median(error[known]))
+        sure = max(tuning.SURE_CELLS * cell, tuning.SURE_ERRORS * float(np.median(error[known])))
         trust[known] = (sure / np.maximum(error[known], sure)) ** 4
     x = points
     for _ in range(_FEW_ROUNDS):
