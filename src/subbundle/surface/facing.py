@@ -18,6 +18,9 @@ from subbundle.surface import tuning
 from subbundle.surface.local import QuadricFit, WeightedCloud
 from subbundle.surface.pyramid import Pyramid, dealt
 
+# Observations below which a direction has no cloud: they determine no quadric.
+_FEWEST = 20
+
 
 def cube_directions(*axes: int) -> FloatArray:
     """Directions [k, 3] from the middle of a cube to its faces (1), edges (2) and corners (3)."""
@@ -37,7 +40,7 @@ class Facing:
         self.points, self.normals, self.weights = points, normals, weights
         self.clouds = [
             WeightedCloud(points[rows], None if weights is None else weights[rows], n_jobs=n_jobs)
-            if len(rows)
+            if len(rows) >= _FEWEST
             else None
             for rows in self.rows
         ]
