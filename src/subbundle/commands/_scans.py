@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
-from subbundle.commands.tuning import VOTING_VOXEL
+from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
 from subbundle.io import read_points, write_ply
@@ -184,7 +184,7 @@ def turned(
         good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
         if len(good) == 0:
             return normals, False
-        side = VOTING_VOXEL * bandwidth
+        side = SIGN_VOXEL * bandwidth
         some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
         ones = np.ones(len(some))
         found = orient(Seeds(points[some], normals[some], ones, ones), side)

@@ -1,4 +1,4 @@
-"""The tuned numbers of the commands: which notes are printed, and how finely normals vote on their signs."""
+"""The tuned numbers of the commands: which notes are printed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,3 @@ from __future__ import annotations
 DOMINANT_VARIANCE = 0.9
 # Fraction of rows that repeat others exactly above which they are reported: fewer are ordinary in rounded data.
 REPEATED_ROWS = 0.01
-
-# _scans.py: signs of the normals of denoised points.
-
-# Side, in bandwidths, of the voxels in which one point votes for all: fine enough that sheets a bandwidth apart keep
-# votes of their own.
-VOTING_VOXEL = 0.7

@@ -46,9 +46,10 @@ class LocalPolynomials:
 
 
 def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
-    """Weights [b, m] of neighbours at rising ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a
-    row add up to one."""
-    reach = RIM * distances[:, -1:] + 1e-300
+    """Weights [b, m] of neighbours at ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a row
+    add up to one."""
+    # Neighbours along a curve are not sorted by distance.
+    reach = RIM * distances.max(axis=1, keepdims=True) + 1e-300
     weights = masses * (1.0 - (distances / reach) ** 2)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
