@@ -20,7 +20,7 @@ LAYERS = (
     ("_parallel", "io"),
     ("triangles",),
     ("kernels", "_jacobi", "_closest", "_scene", "_head"),
-    ("cloud",),
+    ("cloud", "bins"),
     ("spaces",),
     ("local",),
     ("graph",),

@@ -53,7 +53,7 @@ def test_a_stretched_window_is_a_window_on_a_stretched_cloud():
     start[:, :2] = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 2))
     tangents = np.tile(np.eye(3)[:, :2], (20, 1, 1))
     long = np.array([factor, 1.0, 1.0])
-    options = {"robust": 0.3, "tangents": tangents, "errors": "noise"}
+    options = {"robust": 0.3, "tangents": tangents, "errors": "height"}
     plain = fit_local(sb.Cloud(points), start, 0.1, 2, **options)
     stretched = fit_local(sb.Cloud(points * long), start * long, 0.1, 2, stretch=factor, **options)
     # Coordinates and sums have single precision, 6e-8 of a bandwidth of 0.1; a few hundred of them are added.

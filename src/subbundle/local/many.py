@@ -178,7 +178,7 @@ class ManyDimensions:
 
     def _deviate(self, numbers: FloatArray, seen: Seen, fit: Fit, bend: FloatArray, own_width: float) -> None:
         """Write what standard errors need; ``bend`` [d] is the correction for curvature."""
-        if self._plan.errors == 0:
+        if self._plan.errors < 1:
             return
         k, a = self._plan.rank, seen.width
         bias, sums = fit.deviate(seen)

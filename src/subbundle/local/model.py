@@ -28,8 +28,8 @@ from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import LEFT_OUT
 from subbundle.local.walk import walk_rows
 
-# How much of the standard errors is worked out.
-ERRORS = ("none", "noise", "full")
+# How much of the standard errors is worked out, see `Plan`.
+ERRORS = ("none", "height", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +174,8 @@ def fit_local(
         themselves.
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
-    errors : {"full", "noise", "none"}
-        Standard errors from noise and bias, from noise only, or none. They take about as long as two steps, the noise
-        alone a third of one.
+    errors : {"full", "height", "none"}
+        Noise and standard errors (as long as two steps), ``height_gain`` alone (a third of one), or neither: NaN.
 
     Examples
     --------
@@ -196,7 +195,7 @@ def fit_local(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
         reach=limit if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
         tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
-        errors=ERRORS.index(errors),
+        errors=ERRORS.index(errors) or -1,
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:

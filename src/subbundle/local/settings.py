@@ -173,7 +173,7 @@ class Plan:
     noise : float or None
         Known standard deviation of the observations.
     errors : int
-        0: no standard errors; 1: those of noise; 2: with the bias.
+        −1: neither noise nor standard errors; 0: the noise; 1: the variance of the height alone; 2: all.
     """
 
     kernel: int

@@ -32,6 +32,9 @@ TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
 def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
     """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
+    if plan.errors in (-1, 1):
+        names = ("noise", "gain", "bias", "position_error", "tangent_error")
+        return {"height_gain": columns[of.HEIGHT]} | dict.fromkeys(names, np.full(columns.shape[1], np.nan))
     m, k, area, effective = plan.codimension, plan.rank, columns[of.WIDTH] ** 2, columns[of.EFFECTIVE]
     variances, allowed, told = _variances(columns, plan)
     if cuts is not None:

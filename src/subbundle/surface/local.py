@@ -170,7 +170,7 @@ class WeightedCloud:
             tangents = np.stack([first, np.cross(normals, first)], axis=2)
         model = fit_local(
             self.cloud, points, bandwidth / np.sqrt(stretch), 2, robust=cut, tangents=tangents, stretch=stretch,
-            steps=rounds, errors="noise", n_jobs=self.n_jobs,
+            steps=rounds, errors="height", n_jobs=self.n_jobs,
         )  # fmt: skip
         solved = model.status == 0
         across = model.normals[:, :, 0]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
+from subbundle.surface.repair import dots
 from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles.topology import border_edges, face_normals, parts_of
@@ -45,22 +46,22 @@ class Sight:
     """
 
     def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
-        self._tree, self._normals, self._near = cKDTree(seeds, balanced_tree=False), normals, near
-        apart = eighth_neighbour(seeds) if apart is None else apart
+        self._bins, self._normals, self._near = Bins(seeds, 0.5 * near), normals, near
+        apart = eighth_neighbour(seeds, 0.5 * near) if apart is None else apart
         self._scales = near / np.clip(tuning.SPARSE_REACH * apart, near, tuning.SPARSE_MOST * near)
 
     def of(self, vertices: FloatArray, normals: FloatArray) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
         """Distance [n] of ``vertices`` [n, 3] from the nearest seed, whether they are seen [n], and the scale there."""
         near, n_seeds = self._near, len(self._normals)
-        far, nearest = self._tree.query(vertices)
+        far, nearest = (found[:, 0] for found in self._bins.query(vertices))
         scale = self._scales[nearest]
         distance = far * scale
-        alike = np.sum(self._normals[nearest] * normals, axis=1) > 0.0
+        alike = dots(self._normals[nearest], normals) > 0.0
         seen = alike & (distance < near)
         rows, count = np.flatnonzero(~alike & (distance < near)), 8
         while rows.size:
             asked = min(count, n_seeds)
-            far, found = self._tree.query(vertices[rows], k=[*range(1, asked + 1)])
+            far, found = self._bins.query(vertices[rows], asked)
             turned = np.einsum("nkd,nd->nk", self._normals[found], normals[rows]) > 0.0
             seen[rows] = (turned & (far * self._scales[found] < near)).any(axis=1)
             if asked >= min(_MOST_ASKED, n_seeds):

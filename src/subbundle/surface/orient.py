@@ -33,8 +33,10 @@ from scipy.spatial import cKDTree
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import cube_directions
+from subbundle.surface.repair import dots
 from subbundle.surface.seeds import Seeds
 from subbundle.triangles.tuning import SMALLEST_PART
 
@@ -81,11 +83,9 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     """Pairs [m, 2] of neighbours, each once, and their votes [m]."""
     count = min(tuning.VOTE_NEIGHBOURS + 1, len(seeds.points))
-    far, near = cKDTree(seeds.points, balanced_tree=False).query(
-        seeds.points, k=count, distance_upper_bound=tuning.VOTE_REACH * cell
-    )
+    far, near = Bins(seeds.points, cell).query(seeds.points, count)
     rows = np.repeat(np.arange(len(near)), count - 1)
-    pairs = np.column_stack([rows, near[:, 1:].ravel()])[np.isfinite(far[:, 1:]).ravel()]
+    pairs = np.column_stack([rows, near[:, 1:].ravel()])[far[:, 1:].ravel() < tuning.VOTE_REACH * cell]
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys = np.sort((low * len(near) + high)[low != high])
     keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
@@ -175,9 +175,9 @@ def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
 def _angles(seeds: Seeds, pairs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """n_i·u, n_j·u and n_i·n_j [m] of ``pairs`` [m, 2] of seeds."""
     across = seeds.points[pairs[:, 1]] - seeds.points[pairs[:, 0]]
-    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+    across /= np.maximum(np.sqrt(dots(across, across)), 1e-300)[:, None]
     first, second = seeds.normals[pairs[:, 0]], seeds.normals[pairs[:, 1]]
-    return np.sum(first * across, axis=1), np.sum(second * across, axis=1), np.sum(first * second, axis=1)
+    return dots(first, across), dots(second, across), dots(first, second)
 
 
 def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
@@ -226,31 +226,31 @@ def towards_cavity(
 
 
 def across_gap(
-    tree: cKDTree, normals: FloatArray, rows: IntArray, gap: float, facing: float
+    bins: Bins, normals: FloatArray, rows: IntArray, gap: float, facing: float
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """The sheet across gaps before some ``rows`` [r] of the points in ``tree`` [n, 3] with ``normals`` [n, 3].
+    """The sheet across gaps before some ``rows`` [r] of the points in ``bins`` [n, 3] with ``normals`` [n, 3].
 
     Returns the row of a point on it [r], and whether there is one [r]. Half a ``gap`` along the normal another sheet
     within ``gap`` is nearer than the own one. It is one if the cosine of the normals is below ``facing``. A negative
     gap is a wall behind the points.
     """
-    nearest: IntArray = tree.query(tree.data[rows] + 0.5 * gap * normals[rows])[1]
-    return nearest, np.sum(normals[rows] * normals[nearest], axis=1) < facing
+    nearest: IntArray = bins.query(bins.points[rows] + 0.5 * gap * normals[rows])[1][:, 0]
+    return nearest, dots(normals[rows], normals[nearest]) < facing
 
 
 def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, window: float) -> IntArray:
     """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
-    tree = cKDTree(points)
+    bins = Bins(points, tuning.LAYER_GAP * window / 6.0)
     everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
-    beyond, gap = across_gap(tree, normals, everyone, tuning.LAYER_GAP * window, -tuning.LAYER_COSINE)
+    beyond, gap = across_gap(bins, normals, everyone, tuning.LAYER_GAP * window, -tuning.LAYER_COSINE)
     rows = np.flatnonzero(gap)
     if rows.size == 0:
         return everyone
     both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
-    around = tree.query(points[both], k=near)[1].reshape(len(both), near)
+    around = bins.query(points[both], near)[1]
     same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > tuning.LAYER_COSINE
     asked, wall = np.unique(around), np.zeros(len(points), np.bool_)
-    wall[asked] = across_gap(tree, normals, asked, -tuning.LAYER_WALL * window, -tuning.LAYER_COSINE)[1]
+    wall[asked] = across_gap(bins, normals, asked, -tuning.LAYER_WALL * window, -tuning.LAYER_COSINE)[1]
     values = np.stack([np.log(mass), wall, gap])[:, around]
     means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
     (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)

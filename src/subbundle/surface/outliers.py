@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, bounds
+from subbundle._types import FloatArray, IntArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.repair import vertex_normals
 from subbundle.surface.voxels import voxel_keys
@@ -22,8 +22,6 @@ from subbundle.triangles.topology import border_edges, parts_of
 
 # The median of |z| of Gaussian noise, in standard deviations.
 _MEDIAN = 0.6745
-# Voxels along the longest side of the cloud in which neighbours are asked for together.
-_ASKED = 64
 
 
 def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, window: float) -> IntArray:
@@ -36,7 +34,7 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
         return faces
     doubtful[piece[border_edges(faces).ravel()]] = False
     used = np.unique(faces)
-    nearest = used[_nearest(vertices[used], points)]
+    nearest = used[Bins(vertices[used], 0.5 * window).query(points)[1][:, 0]]
     # A piece inside of another is turned inward, so the side does not count.
     depth = np.abs(np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1))
     beside = np.bincount(piece[nearest], minlength=len(count))
@@ -49,7 +47,7 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
 
     The noise of a place is that of the observations within a ``window`` of the surface: beside a clump most are not.
     """
-    nearest = _nearest(vertices, points)
+    nearest = Bins(vertices, cell).query(points)[1][:, 0]
     away = points - vertices[nearest]
     height = np.abs(np.einsum("nd,nd->n", away, normals[nearest]))
     aside = np.sqrt(np.maximum(np.einsum("nd,nd->n", away, away) - height**2, 0.0))
@@ -58,18 +56,6 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.OUTLIER_FLOOR * cell)
     rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))
     return rows
-
-
-def _nearest(vertices: FloatArray, points: FloatArray) -> IntArray:
-    """The row [n] of ``vertices`` [m, 3] nearest to each of ``points`` [n, 3], asked for in the order of their places.
-
-    Neighbours find the same branches of the tree in the processor's cache: half the time.
-    """
-    low, high = bounds(points)
-    order = np.argsort(voxel_keys(points, low, float((high - low).max()) / _ASKED))
-    nearest = np.empty(len(points), np.int64)
-    nearest[order] = cKDTree(vertices, balanced_tree=False).query(points[order])[1]
-    return nearest
 
 
 def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bool_], side: float) -> FloatArray:

@@ -61,6 +61,11 @@ def fill_holes(
     return np.concatenate([vertices, np.array(middles)]), np.concatenate([faces, *fans])
 
 
+def dots(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Inner products [n] of rows [n, 3]: along so short an axis NumPy's sums take several times as long."""
+    return np.asarray(first[:, 0] * second[:, 0] + first[:, 1] * second[:, 1] + first[:, 2] * second[:, 2])
+
+
 def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
     """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
 
@@ -74,7 +79,7 @@ def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) ->
         np.add.at(sums, faces.ravel(), np.repeat(np.einsum("mi,mj->mij", across, across), 3, axis=0))
         axes = np.linalg.eigh(sums)[1][:, :, 2]
         normals = np.where(np.sum(axes * normals, axis=1, keepdims=True) < 0.0, -axes, axes)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    length = np.sqrt(dots(normals, normals))[:, None]
     unit: FloatArray = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
     return unit
 
@@ -86,7 +91,8 @@ def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[n
     """
     part = parts_of(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
-    areas = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
+    across = face_normals(vertices, faces)
+    areas = 0.5 * np.sqrt(dots(across, across))
     area = np.bincount(part, areas * seen).astype(np.float64)
     kept: IntArray = faces[are_large(area)[part]]
     return kept

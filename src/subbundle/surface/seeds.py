@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import Facing
 from subbundle.surface.local import LocalFit, WeightedCloud
@@ -50,16 +50,14 @@ class Seeds:
         return Seeds(self.points[rows], self.normals[rows], self.reliability[rows], self.mass[rows])
 
 
-def eighth_neighbour(points: FloatArray) -> FloatArray:
-    """The distance [n] of each of ``points`` [n, 3] to its eighth neighbour."""
-    # What is spread evenly needs no tree of medians, which takes twice as long to make and is slower to ask.
-    tree = cKDTree(points, balanced_tree=False)
-    return np.asarray(tree.query(points, k=min(tuning.NEIGHBOURS + 1, len(points)))[0][:, -1])
+def eighth_neighbour(points: FloatArray, spacing: float) -> FloatArray:
+    """The distance [n] of each of ``points`` [n, 3], about a ``spacing`` apart, to its eighth neighbour."""
+    return Bins(points, spacing).query(points, min(tuning.NEIGHBOURS + 1, len(points)))[0][:, -1]
 
 
 def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
-    return _of_a_sheet(sprout(cloud, points, weights, bandwidth, cell))
+    return _of_a_sheet(sprout(cloud, points, weights, bandwidth, cell), cell)
 
 
 def sprout(
@@ -88,7 +86,7 @@ def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
             _one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), tuning.SEED_CELLS * cell)
         )
     fields = ("points", "normals", "reliability", "mass")
-    return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)))
+    return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)), cell)
 
 
 def plant_both(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float) -> Seeds:
@@ -135,7 +133,7 @@ def _flatness(fit: LocalFit) -> FloatArray:
     return np.asarray(np.where(known, ratio, np.inf))
 
 
-def _of_a_sheet(seeds: Seeds) -> Seeds:
+def _of_a_sheet(seeds: Seeds, cell: float) -> Seeds:
     """Without seeds that stand for far fewer observations than those around them.
 
     Seeds cover every sheet evenly, however dense it is, so the typical mass around a seed is that of the sheets there,
@@ -148,7 +146,7 @@ def _of_a_sheet(seeds: Seeds) -> Seeds:
     count = min(tuning.SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
-    near = cKDTree(some.points, balanced_tree=False).query(seeds.points, k=count)[1]
+    near = Bins(some.points, 2.0 * cell).query(seeds.points, count)[1]
     typical = np.median(some.mass[near], axis=1)
     fraction = seeds.mass / typical
     floor = np.minimum(tuning.SUPPORT * np.median(seeds.mass), tuning.SUPPORT * typical)

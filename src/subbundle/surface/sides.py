@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import Facing, FacingPyramid
 from subbundle.surface.local import QuadricFit
@@ -41,7 +42,7 @@ class SidedPyramid:
         near = np.isfinite(
             self._walls.query(scan.points, distance_upper_bound=tuning.SIDED_REACH * float(rungs[-1]))[0]
         )
-        side = normals[cKDTree(vertices).query(scan.points[near])[1]]
+        side = normals[Bins(vertices, cell).query(scan.points[near])[1][:, 0]]
         weights = None if scan.weights is None else scan.weights[near]
         facing = Facing(scan.points[near], side, weights, levels.n_jobs)
         self._sided = FacingPyramid(facing, side=scan.side, spacing=scan.pilot.spacing, widest=float(rungs[-1]))
@@ -63,7 +64,7 @@ def in_thin_walls(points: FloatArray, normals: FloatArray, thickness: float) -> 
 
     Behind them, of a wall, or before them, of a gap.
     """
-    tree = cKDTree(points)
+    bins = Bins(points, thickness / 6.0)
     everyone = np.arange(len(points))
-    before, behind = (across_gap(tree, normals, everyone, way * thickness, 0.0)[1] for way in (1.0, -1.0))
+    before, behind = (across_gap(bins, normals, everyone, way * thickness, 0.0)[1] for way in (1.0, -1.0))
     return before | behind

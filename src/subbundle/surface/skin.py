@@ -57,7 +57,7 @@ def around(
     big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
     points, normals = seeds.points[big], outward[big]
     smooth = tuning.SMOOTH_CELLS if scan.facing is None else tuning.SMOOTH_CELLS_NORMALS
-    apart = eighth_neighbour(points)
+    apart = eighth_neighbour(points, grid.cell)
     field = implicit.solve(points, normals, grid, smooth, n_jobs, apart)
     stage("extracting triangles")
     vertices, faces = _triangles(field, None, grid, tuning.DEFECT_CELLS * grid.cell)

@@ -47,6 +47,7 @@ from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
 from subbundle.surface.pyramid import Levels
+from subbundle.surface.repair import dots
 from subbundle.triangles.topology import edges_of
 
 # Fraction of the largest risk below which a risk is rounding.
@@ -119,13 +120,11 @@ def heights_at(
     along: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Heights over the points and their variances for noise 1, [rungs, n] each."""
-    heights, gains = np.empty((len(rungs), len(points))), np.empty((len(rungs), len(points)))
-    for j, width in enumerate(rungs):
-        widths = np.full(len(points), width)
-        fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=tuning.QUADRIC_STEPS, along=along)
-        heights[j] = np.sum((fit.points - points) * normals, axis=1)
-        gains[j] = variance_of_height(fit.gain)
-    return heights, gains
+    shape, widths = (len(rungs), len(points)), np.repeat(rungs, len(points))
+    points, normals = np.tile(points, (len(rungs), 1)), np.tile(normals, (len(rungs), 1))
+    along = None if along is None else np.tile(along, (len(rungs), 1))
+    fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=tuning.QUADRIC_STEPS, along=along)
+    return dots(fit.points - points, normals).reshape(shape), variance_of_height(fit.gain).reshape(shape)
 
 
 def noise_square(

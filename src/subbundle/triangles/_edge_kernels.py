@@ -25,36 +25,30 @@ def number_edges(faces, n, of_face, ends, counts):
             first[min(faces[f, i], faces[f, (i + 1) % 3]) + 1] += 1
     for v in range(n):
         first[v + 1] += first[v]
-    place, half = first[:n].copy(), np.empty(3 * faces.shape[0], np.int64)
+    size = 3 * faces.shape[0]
+    place, half, higher = first[:n].copy(), np.empty(size, np.int64), np.empty(size, np.int64)
     for f in range(faces.shape[0]):
         for i in range(3):
-            low = min(faces[f, i], faces[f, (i + 1) % 3])
-            half[place[low]] = 3 * f + i
+            a, b = faces[f, i], faces[f, (i + 1) % 3]
+            low = min(a, b)
+            half[place[low]], higher[place[low]] = 3 * f + i, max(a, b)
             place[low] += 1
-    count = 0
+    count, slots = 0, of_face.reshape(-1)
     for low in range(n):
         # Insertion sort by the other end.
         for k in range(first[low] + 1, first[low + 1]):
-            h, key = half[k], _higher(faces, half[k])
-            j = k - 1
-            while j >= first[low] and _higher(faces, half[j]) > key:
-                half[j + 1] = half[j]
+            h, high, j = half[k], higher[k], k
+            while j > first[low] and higher[j - 1] > high:
+                half[j], higher[j] = half[j - 1], higher[j - 1]
                 j -= 1
-            half[j + 1] = h
+            half[j], higher[j] = h, high
         for k in range(first[low], first[low + 1]):
-            high = _higher(faces, half[k])
-            if k == first[low] or high != ends[count - 1, 1]:
-                ends[count, 0], ends[count, 1] = low, high
+            if k == first[low] or higher[k] != higher[k - 1]:
+                ends[count, 0], ends[count, 1] = low, higher[k]
                 count += 1
             counts[count - 1] += 1
-            of_face[half[k] // 3, half[k] % 3] = count - 1
+            slots[half[k]] = count - 1
     return count
-
-
-@kernel
-def _higher(faces, half):
-    f, i = half // 3, half % 3
-    return max(faces[f, i], faces[f, (i + 1) % 3])
 
 
 @kernel

@@ -46,9 +46,8 @@ def edges_of(faces: IntArray) -> Edges:
 def border_edges(faces: IntArray, edges: Edges | None = None) -> IntArray:
     """Edges [b, 2] that belong to one face only, directed as in that face; ``edges`` if they are known already."""
     edges = edges_of(faces) if edges is None else edges
-    alone = edges.counts[edges.of_face] == 1
-    directed: IntArray = faces[:, [[0, 1], [1, 2], [2, 0]]][alone]
-    return directed
+    face, side = np.nonzero(edges.counts[edges.of_face] == 1)
+    return np.column_stack([faces[face, side], faces[face, (side + 1) % 3]])
 
 
 def parts_of(faces: IntArray, n: int) -> IntArray:
@@ -94,9 +93,8 @@ def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Normals [m, 3] of the faces, as long as twice their area."""
-    corners = vertices[faces]
-    across: FloatArray = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(np.float64)
-    return across
+    a, b, c = (vertices[corner] for corner in faces.T)
+    return np.asarray(np.cross(b - a, c - a), dtype=np.float64)
 
 
 def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
