@@ -19,8 +19,9 @@ from scipy.optimize import minimize
 
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.geodesics.shooting import Shots
-from subbundle.geodesics.tuning import TRUST
 
+# Longest step relative to the current |v|, a safeguard: exp is far from linear beyond it.
+_TRUST = 0.5
 # Damping above which steps are too short to help, and the search ends.
 _MOST_DAMPING = 1e8
 # Relative decrease of the objective below which a search has converged.
@@ -146,7 +147,7 @@ def _step(
     normal[:, index, index] += weight + damping[:, None] * np.maximum(diagonal, floor) + 1e-14 * floor
     step = -np.linalg.solve(normal, gradient[:, :, None])[:, :, 0]
     size = np.sqrt(np.einsum("nm,nm->n", step, step))
-    bound = np.maximum(TRUST * np.sqrt(np.einsum("nm,nm->n", unknowns, unknowns)), 2.0 * scale)
+    bound = np.maximum(_TRUST * np.sqrt(np.einsum("nm,nm->n", unknowns, unknowns)), 2.0 * scale)
     limited: FloatArray = step * np.minimum(1.0, bound / np.maximum(size, 1e-300))[:, None]
     return limited
 

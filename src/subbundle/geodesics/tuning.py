@@ -34,15 +34,10 @@ BOX_DIM = 4
 # Tolerance of geodesics, relative to the bandwidth, where noise and curvature leave more undecided: a sampled
 # submanifold, and a search that is still under way. It costs half the evaluations of the default.
 COARSE_TOL = 1e-4
-# Longest step relative to the current |v|: exp is far from linear beyond it.
-TRUST = 0.5
 # Residual, in length scales, above which a search has ended in a local minimum.
 DOUBTFUL = 0.3
 # Fraction by which a geodesic may be longer than the shortest path; beyond, it is another geodesic than the shortest.
 LONGER = 0.05
-# Nodes of a fan, the nearest to a target, from which the search for it may start. One may lie on another
-# sheet, beside a fold or a cut.
-START_NODES = 6
 
 # Fans (start.py) -------------------------------------------------------------------------------------------------
 
