@@ -23,7 +23,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts.fan import Fan, angular
 from subbundle.charts.fan_domain import differ
-from subbundle.geodesics.tuning import START_NODES
+from subbundle.charts.tuning import START_NODES
 
 Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 

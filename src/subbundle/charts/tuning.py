@@ -20,6 +20,9 @@ MOST_NODES = 1_000_000
 ERROR_QUANTILE = 0.99
 # Distance up to which points belong to a chart, in standard deviations of the data around it: three, as is usual.
 RESIDUAL_DEVIATIONS = 3.0
+# Nodes of a fan, the nearest to a target, from which the search for it may start. One may lie on another sheet, beside
+# a fold or a cut.
+START_NODES = 6
 # At r = 0 the angular derivative X_θ/r is a limit; at this fraction of a step it is a number, and the point the same.
 CENTRE = 1e-100
 

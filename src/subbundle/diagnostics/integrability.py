@@ -49,7 +49,7 @@ _MOST_PAIRS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Twist:
-    """What the brackets of a bundle say.
+    """How far a bundle is from being integrable, by its brackets.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def twist(bundle: PrincipalSubbundle, points: FloatArray) -> Twist:
         return Twist(0.0, 0.0, 0.0, float("nan"))
     frame = bundle.frame(points)
     leading = frame.eigenvalues[:, : bundle.rank]
-    # A plane that hangs on one observation at the end of the window says nothing.
+    # A plane that hangs on one observation at the end of the window is chance.
     here = (frame.status == Status.OK) & (leading[:, -1] > NOTICEABLE * leading[:, 0])
     known = np.ascontiguousarray(points[here])
     if len(known) <= MEMBERS:

@@ -85,7 +85,7 @@ class Report:
     shifts, noise_scores : [n]
         Distance to the ridge of a sample of observations, and the same in units of the noise.
     warnings : tuple of str
-        What should be known, in words.
+        What should be known.
     """
 
     n_points: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Observations of a cloud that are projected onto the ridge and looked at.
+# Observations of a cloud that are projected onto the ridge and measured.
 LOOKED_AT = 2000
 
 # Brackets (integrability.py) -------------------------------------------------------------------------------------

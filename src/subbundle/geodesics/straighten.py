@@ -228,7 +228,7 @@ def arcs_between(
 
 
 def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> BoolArray:
-    """Which edges e from x to ``ends`` [m, dim] lead to another sheet: j = |½ ((I − P_x) e + (I − P_y) e)| / |e| tells.
+    """Which edges e from x to ``ends`` [m, dim] change sheets: j = |½ ((I − P_x) e + (I − P_y) e)| / |e| shows it.
 
     The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
     are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. Half-way between the two

@@ -11,7 +11,7 @@ it too small: about k²/60 for 2000 observations in a cube, and less with more. 
 covariances count, and as an answer where they have none.
 
 Where directions of noise were left out, its variance σ² is known, and the 2σ² (r − k) that it adds to the squared
-distances in r coordinates is taken off.
+distances in r coordinates is subtracted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REFERENCE = 2000.0
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What neighbourhoods say of the dimension.
+    """Estimates of the dimension from neighbourhoods.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class BandwidthChoice:
         ``purpose="tangents"`` of the subspaces, as the sine of the angle; with ``"geodesics"`` relative to their
         length. NaN where it could not be estimated.
     ladder, risks : [m]
-        The bandwidths compared, and the estimated squared error of each, infinite where it cannot be told. With
+        The bandwidths compared, and the estimated squared error of each, infinite where it is unknown. With
         ``method="gap"`` one minus the mean gap.
     method : str
         ``"split-sample risk"``, ``"eigenvalue gap"``, or ``"neighbour distance"`` for clouds too small or too shapeless
@@ -54,7 +54,7 @@ class BandwidthChoice:
         Largest over smallest bandwidth around this one with a risk within 10 % of the least: near 1 the choice
         matters, at 1.5 any value within a factor of 1.2 would do. NaN where there is no risk to compare.
     remark : str
-        Why the choice should not be relied on, in words; empty where it can be.
+        Why the choice should not be relied on; empty where it can be.
     """
 
     bandwidth: float
@@ -115,7 +115,7 @@ def compare_bandwidths(
     purpose: str = "ridge",
     n_jobs: int | None = None,
 ) -> BandwidthChoice:
-    """`choose_bandwidth` without the warning: whoever calls it says what is in ``remark``."""
+    """`choose_bandwidth` without the warning, which callers make of ``remark``."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     if cloud.dim < 2:
         raise ValueError(
@@ -146,7 +146,7 @@ def bandwidth_around(
     *,
     n_jobs: int | None = None,
 ) -> BandwidthChoice:
-    """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be looked at as a whole.
+    """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be read as a whole.
 
     ``observations`` [n, d], none of them a query, are those around the queries, or a fair sample of them; then
     ``n_points`` is how many they would be without the sampling: the risk is that for all of these. The bandwidth is
@@ -202,7 +202,7 @@ def _distinct(cloud: Cloud, rank: int) -> Cloud:
 
 
 def _resolved(cloud: Cloud, rank: int) -> Cloud:
-    """In many dimensions, the components that tell neighbours apart: others cost time and change nothing."""
+    """In many dimensions, the components that distinguish neighbours: others cost time and change nothing."""
     if cloud.dim <= BLOCK_DIM:
         return cloud
     found = principal_components(cloud)

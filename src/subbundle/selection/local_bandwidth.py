@@ -80,7 +80,7 @@ def choose_local_bandwidth(
     Parameters
     ----------
     purpose : {"ridge", "tangents", "geodesics"}
-        As in `choose_bandwidth`; what the subspaces want is taken for geodesics, too.
+        As in `choose_bandwidth`; the choice for tangents serves geodesics, too.
 
     Examples
     --------

@@ -13,7 +13,7 @@ have no contrast; scales beyond the bends count too many, or too few where a she
 plateau: rungs in a row with the same count. The finest plateau whose contrasts add up to enough is taken.
 
 In many dimensions there may be no such scale: between 2000 observations of a 5-sphere in R^6 the surface has bent away
-before the neighbours are enough. How fast neighbourhoods grow (`_growth`) then says that the sixth direction is none:
+before the neighbours are enough. How fast neighbourhoods grow (`_growth`) then shows that the sixth direction is none:
 counts above what the growth allows are left out, and where no plateau is left the growth is the answer.
 
 Directions of isotropic noise are left out beforehand (`components_above_noise`), all but two, which show its floor.
@@ -64,7 +64,7 @@ class RankChoice:
     rank : int
         Dimension of the manifold; that of the space itself where no direction is clearly narrower than the others.
     confidence : float
-        Part of the places, between 0 and 1, that say the same, less how far the growth is from a whole number where it
+        Fraction of the places that agree, less how far the growth is from a whole number where it
         decides; 0 where the cloud fills the space.
     per_point : [N]
         Dimension around each observation: by majority of the k + 3 places next to it, or the growth around it.
@@ -78,7 +78,7 @@ class RankChoice:
     growth : float
         Dimension by the growth of neighbourhoods, with noise counted in where it is wide; see ``method``.
     method : str
-        ``"covariances"``, ``"growth"``, or ``"none"`` where nothing tells fewer directions than the space has.
+        ``"covariances"``, ``"growth"``, or ``"none"`` where no estimate is below the dimension of the space.
     """
 
     rank: int
@@ -163,7 +163,7 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     """Coordinates [N, r] in leaf order of the components above the noise and of two below, and the noise itself; 0
     where nothing is left out.
 
-    Where there is no flat floor of noise, components that neighbours cannot be told apart by are left out.
+    Where there is no flat floor of noise, components that do not distinguish neighbours are left out.
     """
     observations = cloud.at(np.arange(cloud.n_points))
     found = principal_components(cloud)
@@ -241,7 +241,7 @@ def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[Int
     dim = values.shape[1]
     order = np.arange(dim)
     expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
-    # Near borders all are smaller, and the mean of those before says by how much.
+    # Near borders all are smaller, and the mean of those before shows by how much.
     before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
     typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))
     along = np.cumprod(values > ALONG * expected * typical, axis=1)
