@@ -256,7 +256,8 @@ class PrincipalSubbundle(Remembers):
         integrator can go on with the others.
         """
         points, covectors = as_pair(points, covectors, self.ambient_dim)
-        good = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
+        finite = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
+        good = slice(None) if finite.all() else np.flatnonzero(finite)
         velocity, force = np.full((2, *points.shape), np.nan)
         status = np.full(len(points), Status.NOT_FINITE, np.int8)
         working, pressed, directions = self._coordinates.enter(points[good], covectors[good])
