@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
+from subbundle.atlas import tuning
 from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
@@ -24,19 +25,22 @@ from subbundle.charts.fan import Fan, end_before_unknown_nodes, pictured
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.quadratic_chart import QuadraticChart
-from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
+from subbundle.charts.tuning import (
+    ERROR_QUANTILE,
+    GEODESICS_APART,
+    MOST_GEODESICS,
+    NODES_PER_LENGTH,
+    TOL,
+    check_fan,
+    max_residual_of,
+)
 from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 
-# Points of the ridge that are to be covered: at least so many, and for large clouds so many per patch of the area of
-# the kernel, but no more than the last.
-_FEWEST_SITES, _PER_PATCH, _MOST_SITES = 4096, 2.0, 65536
-# Distance between base points, as a fraction of the radius: each place lies in several charts.
-APART = 0.7
-# Rounds of further base points where charts ended early, each this much denser.
-_ROUNDS, _DENSER = 4, 0.6
-# Fraction of the sites that may stay uncovered: sharp corners and specks, where there is no chart to have.
-_UNCOVERED = 0.002
+# Most points of the ridge that are to be covered: seconds.
+_MOST_SITES = 65536
+# Rounds of further base points where charts ended early.
+_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,9 @@ def sites(bundle: Subbundle) -> Sites:
 
 def _count(bundle: LearnedSubbundle) -> int:
     """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
-    return int(np.clip(_PER_PATCH * len(bundle.rows) / bundle.typical_mass, _FEWEST_SITES, _MOST_SITES))
+    return int(
+        np.clip(tuning.SITES_PER_PATCH * len(bundle.rows) / bundle.typical_mass, tuning.FEWEST_SITES, _MOST_SITES)
+    )
 
 
 def cover(
@@ -87,15 +93,15 @@ def cover(
 ) -> Cover:
     """Make charts at some of the sites, farthest first, until all of them lie in one."""
     points = found.points
-    apart = APART * radius
+    apart = tuning.BASES_APART * radius
     chosen = farthest(points, apart, int(np.argmax(found.density)))
     charts = make(points[chosen])
     covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))
     for _ in range(_ROUNDS):
         missing = np.flatnonzero(~covered)
-        if missing.size <= _UNCOVERED * len(points):
+        if missing.size <= tuning.MOST_UNCOVERED * len(points):
             break
-        apart *= _DENSER
+        apart *= tuning.BASES_APART
         further = make(points[missing[farthest(points[missing], apart, 0)]])
         covered = _mark(points, further, radius, covers, covered)
         charts += further
@@ -128,8 +134,6 @@ def farthest(points: FloatArray, apart: float, first: int) -> NDArray[np.int64]:
     return np.array(rows, np.int64)
 
 
-# Geodesics per length scale at the border of a chart, and the fewest of a small chart.
-_ACROSS, _FEWEST_GEODESICS = 1.33, 24
 # Independent geodesics per chart that measure the error of its interpolant.
 _CHECKS = 4
 # Geodesics followed at a time: enough to keep the threads busy, few enough for their nodes to fit in memory.
@@ -158,9 +162,8 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
         return 2
     if bundle.rank > 2:
         return default_count(bundle.rank) // (4 if bundle.is_costly else 1)  # as in one chart
-    return int(
-        np.clip(np.ceil(2.0 * np.pi * radius / bundle.length_scale * _ACROSS), _FEWEST_GEODESICS, MOST_GEODESICS)
-    )
+    needed = np.ceil(2.0 * np.pi * radius / (GEODESICS_APART * bundle.length_scale))
+    return int(np.clip(needed, tuning.FEWEST_IN_ATLAS, MOST_GEODESICS))
 
 
 def _together(
@@ -227,17 +230,12 @@ def _chart(
     return Chart._of(data, bundle)
 
 
-# Largest radius, in length scales: as far as the observations of one local model reach.
-QUADRATIC_REACH = 3.0
-# Largest radius times curvature: at 1/2 the fourth order, which the graph of a quadric leaves out, lifts the border by
-# κ³ρ⁴/8 = ρ/64.
-_BEND = 0.5
-
-
 def quadratic_radii(radii: FloatArray, curvature: FloatArray, length_scale: float) -> FloatArray:
     """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] hold."""
     return np.asarray(
-        np.minimum(np.minimum(radii, QUADRATIC_REACH * length_scale), _BEND / np.maximum(curvature, 1e-300))
+        np.minimum(
+            np.minimum(radii, tuning.QUADRATIC_REACH * length_scale), tuning.MOST_BEND / np.maximum(curvature, 1e-300)
+        )
     )
 
 

@@ -11,13 +11,9 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
+from subbundle.atlas.tuning import PATH_SETTLED, PATH_WITHIN
 from subbundle.charts.quadric_kernels import exp_chart, project_to_chart
 
-# A path has settled when no point moves by more than this fraction of a radius.
-_SETTLED = 2e-3
-# Points of a path may go that fraction of the radius of the nearest chart from its base: beyond there is no data. Bases
-# of the path are skipped while they are as near to the last one kept: fewer settle sooner.
-_WITHIN = 0.6
 # A move that leads beyond is halved so many times.
 _TRIES = 3
 
@@ -116,7 +112,7 @@ def straighten(
                     bases, spans, products, cases, link_starts, links, radii, nodes, charts, i, scratch, first, second,
                     middle, here,
                 ))  # fmt: skip
-            if moved <= _SETTLED:
+            if moved <= PATH_SETTLED:
                 break
         lengths[p] = _length(nodes, charts, count, bases, spans, products, cases, scratch, first, second)
 
@@ -133,20 +129,20 @@ def _toward(
     c = charts[i]
     point, tau, z, turn, _, _ = scratch
     _log(nodes, i, bases, spans, products, cases, c, scratch, here)
-    share = 1.0
+    fraction = 1.0
     for _ in range(_TRIES):
         for a in range(rank):
-            middle[a] = 0.5 * share * (first[a] + second[a]) + (1.0 - share) * here[a]
+            middle[a] = 0.5 * fraction * (first[a] + second[a]) + (1.0 - fraction) * here[a]
         exp_chart(bases, spans, products, cases, c, middle, tau, z, turn, point)
         chart, away = _nearest(bases, link_starts, links, c, point)
-        if away <= (_WITHIN * radii[chart]) ** 2:
+        if away <= (PATH_WITHIN * radii[chart]) ** 2:
             step = 0.0
             for j in range(dim):
                 step += (nodes[i, j] - point[j]) ** 2
                 nodes[i, j] = point[j]
             charts[i] = chart
             return np.sqrt(step) / radii[chart]
-        share *= 0.5
+        fraction *= 0.5
     return 0.0
 
 
@@ -167,7 +163,7 @@ def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, n
         apart = 0.0
         for j in range(dim):
             apart += (bases[ahead, j] - nodes[count - 1, j]) ** 2
-        if apart > (_WITHIN * radii[last]) ** 2 and (count > 1 or c != end_chart):
+        if apart > (PATH_WITHIN * radii[last]) ** 2 and (count > 1 or c != end_chart):
             for j in range(dim):
                 nodes[count, j] = bases[c, j]
             charts[count] = c

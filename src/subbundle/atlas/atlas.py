@@ -16,16 +16,8 @@ from numpy.typing import NDArray
 from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_points, as_positive
-from subbundle.atlas import blending
-from subbundle.atlas._atlas_charts import (
-    APART,
-    QUADRATIC_REACH,
-    charts_at,
-    cover,
-    quadratic_charts_at,
-    quadratic_radii,
-    sites,
-)
+from subbundle.atlas import blending, tuning
+from subbundle.atlas._atlas_charts import charts_at, cover, quadratic_charts_at, quadratic_radii, sites
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blending import Blended, blend, heaviest, sums_over
@@ -38,13 +30,7 @@ from subbundle.triangles.mesh import Mesh
 
 __all__ = ["Atlas", "Blended"]
 
-# Radius of a chart unless given, in length scales: noise in the bundle gathers geodesics longer than 8; a local model
-# reaches no further than 3.
-_LONGEST = {"geodesic": 8.0, "quadratic": QUADRATIC_REACH}
-# Fraction of the ridge that may be bent more than quadratic charts are spaced for; denser ones are added there.
-_MOST_BENT = 0.1
-# Threshold ε by default, in noise levels; and never below this fraction of the length scale.
-_LEVELS, _LEAST = 4.0, 0.5
+_REACH = {"geodesic": tuning.GEODESIC_REACH, "quadratic": tuning.QUADRATIC_REACH}
 
 
 class Atlas(ChartAtlas):
@@ -116,10 +102,10 @@ class Atlas(ChartAtlas):
             reach = float(self._radii(radius, 1, spread=True)[0])
             if self._kind == "quadratic":  # so that neighbours overlap where the cloud is bent most, too
                 limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
-                reach = float(np.quantile(limits, _MOST_BENT))
+                reach = float(np.quantile(limits, tuning.MOST_BENT))
             self.threshold = _threshold(threshold, places.noise, bundle)
             # The sites leave holes not much smaller than such a chart.
-            closer = APART if self._kind == "quadratic" else 1.0
+            closer = tuning.BASES_APART if self._kind == "quadratic" else 1.0
             found = cover(
                 places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
             )
@@ -146,7 +132,7 @@ class Atlas(ChartAtlas):
         """One radius per chart."""
         if isinstance(radius, str):
             as_choice(radius, "radius", ("auto",))
-            return np.full(count, _LONGEST[self._kind] * self.bundle.length_scale)
+            return np.full(count, _REACH[self._kind] * self.bundle.length_scale)
         if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
             given = np.asarray(radius, dtype=np.float64)
             if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
@@ -214,7 +200,7 @@ class Atlas(ChartAtlas):
         located = chart.locate(points)
         held = (located.status == Status.OK) & (located.residuals < self.threshold)
         distances = np.linalg.norm(located.coordinates[held], axis=1)
-        held[held] = distances <= 0.95 * chart.extent_along(located.coordinates[held])
+        held[held] = distances <= tuning.WELL_INSIDE * chart.extent_along(located.coordinates[held])
         return np.asarray(held)
 
 
@@ -224,4 +210,7 @@ def _threshold(threshold: Any, noise: FloatArray, bundle: Subbundle) -> float:
     as_choice(threshold, "threshold", ("auto",))
     known = noise[np.isfinite(noise)]
     level = float(np.median(known)) if known.size else 0.0
-    return max(_LEVELS * level * float(np.sqrt(codimension(bundle))), _LEAST * float(bundle.length_scale))
+    return max(
+        tuning.THRESHOLD_LEVELS * level * float(np.sqrt(codimension(bundle))),
+        tuning.LEAST_THRESHOLD * float(bundle.length_scale),
+    )

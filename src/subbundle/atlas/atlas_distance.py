@@ -13,17 +13,15 @@ import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
+from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas._linked_kernels import straighten
 from subbundle.atlas.linked_atlas import LinkedAtlas
+from subbundle.atlas.tuning import COMPARED_PAIRS
 
 # Trees of shortest paths kept at a time.
 _TREES = 64
-# Trust in the charts below which nothing is straightened: it would change a length by less than a hundredth.
-_NO_TRUST = 0.05
-# Pairs of points on which lengths are compared.
-_PAIRS = 120
 
 
 class AtlasDistance:
@@ -98,7 +96,7 @@ class AtlasDistance:
             # Along the graph; points of one chart are as far apart as they are.
             apart = np.linalg.norm(starts[chosen] - ends[chosen], axis=1)
             graph = np.maximum(tree[rows, goals[chosen]], apart)
-            if self._trust > _NO_TRUST:
+            if self._trust > NOTICEABLE:
                 straight = self._walk(starts, ends, charts, goals, chosen, rows, before.astype(np.int64))
                 graph = straight**self._trust * np.maximum(graph, straight) ** (1.0 - self._trust)
             lengths[chosen] = graph
@@ -135,7 +133,7 @@ class AtlasDistance:
 
 def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
     """Rows spread evenly over ``count`` rows, and the same in another order."""
-    first = evenly(count, _PAIRS)
+    first = evenly(count, COMPARED_PAIRS)
     return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
 
 

@@ -19,6 +19,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
 from subbundle.atlas.base import normals_of
 from subbundle.atlas.blending import Blended
+from subbundle.atlas.tuning import DRIFTING, GRID_FINER, OUTERMOST, VERTICES_APART
 from subbundle.charts.base import InvertibleChart
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh
@@ -28,12 +29,8 @@ from subbundle.triangles.tangential_delaunay import triangulate
 if TYPE_CHECKING:
     from subbundle.atlas.atlas import Atlas
 
-# Least distance of two vertices, in length scales; the grids in the charts are so much finer.
-_APART, _FINER = 0.5, 0.5
 # |P (m − p)| on a straight border, in length scales.
 _DRIFT = float(np.sqrt(2.0 / np.pi))
-# Fraction of that, and of the extent of a chart, from which on a point may lie on the border of the atlas.
-_DRIFTING, _OUTER = 0.5, 0.9
 
 
 def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | None) -> Mesh:
@@ -42,14 +39,14 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
         raise ValueError(f"a triangle mesh needs charts of rank 2; these have rank {atlas.bundle.rank}.")
     scale = float(atlas.bundle.length_scale)
     opening = as_positive(opening, "opening", hint="It is a width in length scales; 4 is usual.") * scale
-    apart = _APART * scale if spacing is None else as_positive(spacing, "spacing")
-    starts = np.concatenate([_grid(chart, _FINER * apart) for chart in atlas.charts])
-    blended = atlas.project(starts[spread(starts, _FINER * apart)])
+    apart = VERTICES_APART * scale if spacing is None else as_positive(spacing, "spacing")
+    starts = np.concatenate([_grid(chart, GRID_FINER * apart) for chart in atlas.charts])
+    blended = atlas.project(starts[spread(starts, GRID_FINER * apart)])
     tangents, drift = atlas.tangents(blended), np.full(len(blended.points), np.inf)
     seen = blended.status == Status.OK
     drift[seen] = _drift(atlas, blended.points[seen], tangents[seen])
     chosen = np.flatnonzero(drift <= 1.0)
-    border = np.maximum(np.where(drift > _DRIFTING, drift, 0.0), _outermost(atlas, blended))[chosen]
+    border = np.maximum(np.where(drift > DRIFTING, drift, 0.0), _outermost(atlas, blended))[chosen]
     chosen = chosen[spread(blended.points[chosen], apart, border)]
     vertices, tangents = np.ascontiguousarray(blended.points[chosen]), np.ascontiguousarray(tangents[chosen])
     faces = triangulate(vertices, tangents, max(opening, 2.0 * apart), n_jobs)
@@ -90,4 +87,4 @@ def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
     fraction = np.linalg.norm(blended.coordinates, axis=1) / reach
     least = np.full(len(blended.points), np.inf)
     np.minimum.at(least, blended.rows, fraction)
-    return np.where(np.isfinite(least) & (least > _OUTER), least, 0.0)
+    return np.where(np.isfinite(least) & (least > OUTERMOST), least, 0.0)

@@ -29,15 +29,11 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_batch
 from subbundle.atlas.blending import Blended
+from subbundle.atlas.tuning import FIRMLY_ALIKE, MOST_OPPOSED, PLACES_APART
 from subbundle.charts.base import ChartList
 from subbundle.charts.chart import Located
 from subbundle.graph.neighbor_graph import by_size
 from subbundle.triangles.poisson_disk import spread
-
-# det² over the product of determinants from which on two tangent spaces count as one.
-_FIRM = 0.5
-# A contradiction counts at so many places and at such a fraction of those that both charts cover.
-_LEAST_PLACES, _LEAST_FRACTION = 5, 0.3
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,8 @@ class Votes:
         expected = self.signs[self.pairs].prod(axis=1) if len(self.pairs) else np.empty(0)
         against = np.where(expected > 0, self.opposed, self.alike)
         shared = self.alike + self.opposed
-        return not bool(((against >= _LEAST_PLACES) & (against > _LEAST_FRACTION * shared)).any())
+        # By more than the standard error of a count.
+        return not bool((against - np.sqrt(against) > MOST_OPPOSED * shared).any())
 
 
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
@@ -95,7 +92,7 @@ def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int)
     first, second = _pairs_in_rows(rows)
     product = np.linalg.det(jacobians[first].transpose(0, 2, 1) @ jacobians[second])
     square = np.linalg.det(jacobians.transpose(0, 2, 1) @ jacobians)
-    firm = product**2 > _FIRM * square[first] * square[second]
+    firm = product**2 > FIRMLY_ALIKE * square[first] * square[second]
     low, high = np.minimum(charts[first], charts[second]), np.maximum(charts[first], charts[second])
     keys, group = np.unique((low * n_charts + high)[firm], return_inverse=True)
     alike = np.bincount(group, product[firm] > 0.0, minlength=len(keys)).astype(np.int64)
@@ -160,10 +157,6 @@ def normals_of(tangents: FloatArray) -> FloatArray:
     side = np.sign(np.linalg.det(np.concatenate([tangents[known], last], axis=2)))
     normals[known] = last[:, :, 0] * side[:, None]
     return normals
-
-
-# Distance of the places on which charts compare their orientations, in radii.
-_PLACES_APART = 0.1
 
 
 class ChartAtlas(ABC):
@@ -263,5 +256,5 @@ class ChartAtlas(ABC):
     def _votes(self) -> Votes:
         """Relative orientations of overlapping charts, at places spread over the atlas."""
         nodes = self.nodes[0]
-        places = self.project(nodes[spread(nodes, _PLACES_APART * float(np.median(self.radii)))])
+        places = self.project(nodes[spread(nodes, PLACES_APART * float(np.median(self.radii)))])
         return vote(places.rows, places.charts, self._jacobians(places), len(self))

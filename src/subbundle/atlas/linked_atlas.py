@@ -27,13 +27,14 @@ from subbundle._validation import as_batch
 from subbundle.atlas._linked_kernels import linked_weights
 from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blending import Blended, blend
+from subbundle.atlas.tuning import EVEN_CONTRADICTION
 from subbundle.bundles.surroundings import FLAT
 from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.graph.neighborhoods import frame_size
 
-# Contradiction between charts at which they are averaged evenly; twice as much makes the nearest count four times more.
-_EVEN, _SHARPEST = 0.02, 1e-3
+# Least ε, reached where charts contradict each other by more than half of their size.
+_SHARPEST = 1e-3
 
 
 class LinkedAtlas(ChartAtlas):
@@ -55,7 +56,7 @@ class LinkedAtlas(ChartAtlas):
     def __init__(self, charts: QuadraticCharts, origins: FloatArray, links: csr_array, contradiction: float) -> None:
         self.charts, self.origins, self.contradiction = charts, np.ascontiguousarray(origins), contradiction
         self._links = _sorted(links)
-        self._sharp = max((_EVEN / max(contradiction, _EVEN)) ** 2, _SHARPEST)
+        self._sharp = max((EVEN_CONTRADICTION / max(contradiction, EVEN_CONTRADICTION)) ** 2, _SHARPEST)
         self.near = NearestCharts(self.origins, self.rank)
 
     @property

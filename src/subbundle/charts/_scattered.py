@@ -18,9 +18,7 @@ from subbundle._numbers import NOTICEABLE
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts.interpolant import ExpInterpolant
-
-# Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
-_PER_COEFFICIENT = 2.5
+from subbundle.charts.tuning import PER_COEFFICIENT
 
 
 def n_coefficients(rank: int) -> int:
@@ -63,7 +61,7 @@ class Scattered(ExpInterpolant):
         """What the kernels read: directions, nodes with scaled velocities, ends, h, scale, the reach R of the fit."""
         nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
         ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
-        count = min(int(_PER_COEFFICIENT * n_coefficients(self.directions.shape[1])) + 1, len(self.directions))
+        count = min(int(PER_COEFFICIENT * n_coefficients(self.directions.shape[1])) + 1, len(self.directions))
         apart, _ = self._compass.query(self.directions, k=[count])
         return self.directions, nodes, ends, self.step, self.scale, float(apart.max())
 

@@ -155,7 +155,7 @@ class InvertibleChart(Protocol):
 
 
 class OnDomain(ABC):
-    """Normal coordinates of a chart, whose class says what its domain is and evaluates the map inside."""
+    """Normal coordinates of a chart, whose class defines its domain and evaluates the map inside."""
 
     @property
     @abstractmethod

@@ -18,18 +18,17 @@ from subbundle._types import BoolArray, FloatArray, Status, SubbundleWarning, al
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
 from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
+from subbundle.charts import tuning
 from subbundle.charts._scattered import Scattered, n_coefficients
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan import Fan, interleave, trace
 from subbundle.charts.fan_domain import Domain, domain_of
 from subbundle.charts.interpolant import Interpolant, continued
-from subbundle.charts.tuning import ERROR_QUANTILE, MOST_GEODESICS, NODES_PER_LENGTH, TOL, check_fan, max_residual_of
+from subbundle.charts.tuning import check_fan, max_residual_of
 from subbundle.flow.tuning import DEFAULT_TOL
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import default_count, defined_frame, directions
 
-# `TOL` for k ≥ 3, where nodes are 1.5 times as far apart and directions are expensive.
-_TOL_SCATTERED = 1e-2
 # Most geodesics when a tolerance is given.
 _MOST_ASKED = 4096
 # Longest geodesic, in diagonals of the data: by then all have left it or been cut.
@@ -56,8 +55,10 @@ def survey(
     count = _count(n_geodesics, rank)
     found = defined_frame(bundle, base[None])
     frame, duals = found.vectors[0], None if found.duals is None else found.duals[0]
-    finest = scale / NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or TOL) / TOL) ** 0.25)
-    many = count or (2 if rank == 1 else MOST_GEODESICS)
+    finest = (
+        scale / tuning.NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or tuning.TOL) / tuning.TOL) ** 0.25)
+    )
+    many = count or (2 if rank == 1 else tuning.MOST_GEODESICS)
     if extent is None:  # nothing but the radius ends the geodesics
         check_fan(limit, finest, many, scale)
     hint = f"Pass a radius of fewer length scales; one is {scale:.3g} here."
@@ -76,10 +77,10 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
-    most = (_MOST_ASKED if refined else MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
+    most = (_MOST_ASKED if refined else tuning.MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
     spared = tracer.bundle.is_costly
     most = most // 4 if spared else most  # seconds for 60 observations
-    wanted = tol if tol is not None and refined else (TOL if rank <= 2 else _TOL_SCATTERED)
+    wanted = tol if tol is not None and refined else (tuning.TOL if rank <= 2 else tuning.TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
     if (refined or (spared and count is None)) and built.error > wanted * scale:
         warnings.warn(
@@ -152,12 +153,6 @@ def _reach(tracer: Tracer, nodes: FloatArray) -> float:
     return max_residual_of(across, float(tracer.bundle.length_scale))
 
 
-# Geodesics to begin with: a power of two between these, so that at the size of the data they are this far apart, in
-# length scales.
-_FEWEST, _START_MOST = 64, 256
-_APART = 0.75
-# Independent geodesics on which the interpolant is checked: enough for a 99 % quantile over all their nodes.
-_CHECKS = 32
 # Largest table of an interpolant, in bytes.
 _MOST_BYTES = 2**29
 
@@ -239,8 +234,8 @@ def _first_count(extent: float, rank: int) -> int:
     """Directions to begin with, for data of this many length scales."""
     if rank > 2:
         return default_count(rank)
-    needed = 2.0 * np.pi * extent / _APART
-    return int(np.clip(2 ** np.ceil(np.log2(needed)), _FEWEST, _START_MOST))
+    needed = 2.0 * np.pi * extent / tuning.GEODESICS_APART
+    return int(np.clip(2 ** np.ceil(np.log2(needed)), tuning.FEWEST_GEODESICS, tuning.MOST_GEODESICS // 2))
 
 
 def _between(count: int) -> FloatArray:
@@ -258,7 +253,7 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     held = check.real[:, 1::2].copy()
     held[held] = model.inside(coordinates[held])
     errors = np.linalg.norm(model.evaluate(coordinates[held]) - check.points[:, 1::2][held], axis=1)
-    return Built(fan, domain, model, float(np.quantile(errors, ERROR_QUANTILE)) if errors.size else 0.0)
+    return Built(fan, domain, model, float(np.quantile(errors, tuning.ERROR_QUANTILE)) if errors.size else 0.0)
 
 
 def interpolate(fan: Fan, domain: Domain, scale: float, n_jobs: int) -> Interpolant | Scattered:
@@ -280,5 +275,5 @@ def _check_directions(unit: FloatArray) -> FloatArray:
     if rank == 1:
         return unit
     if rank > 2:
-        return directions(rank, _CHECKS + 5)
-    return np.asarray(_between(count)[evenly(count, _CHECKS)])
+        return directions(rank, tuning.CHECK_GEODESICS + 5)
+    return np.asarray(_between(count)[evenly(count, tuning.CHECK_GEODESICS)])

@@ -22,17 +22,10 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.charts.fan import Fan, jacobi_fields
+from subbundle.charts.tuning import GEODESICS_APART, LEAST_LEAD, LEAST_SPREAD, RISE, RISE_AT_CUT, SHEETS_APART
 
-# Smallest spread of neighbouring geodesics, relative to the flat one: its inverse amplifies noise in coordinates.
-_LEAST_SPREAD = 0.1
-# In length scales: how near another geodesic must pass to be compared, and the lead it must have.
-_NEAR = 0.75
-_LEAD = 0.2
 # Nodes nearby that are compared: more than one geodesic has within that distance.
 _NEIGHBOURS = 24
-# Two nodes lie on different sheets of the fan when their coordinates are this many times further apart than they are,
-# and half a length scale more.
-_APART = 3.0
 
 
 def folds(fan: Fan) -> FloatArray:
@@ -50,7 +43,7 @@ def folds(fan: Fan) -> FloatArray:
     overlap[~(known[:, 1:] & known[:, :-1])] = 0.0
     turned = np.zeros(least.shape, bool)
     turned[:, 1:] = np.linalg.det(overlap) < 0.0
-    narrow = turned | (least < _LEAST_SPREAD)
+    narrow = turned | (least < LEAST_SPREAD)
     first = np.where(narrow.any(axis=1), narrow.argmax(axis=1), -1)
     # Up to the first fold, a field that has turned over is the negative of its size.
     least = np.where(turned, -least, least)
@@ -61,7 +54,7 @@ def _crossing(distances: FloatArray, spread: FloatArray, node: int) -> float:
     """Where the spread falls below the least allowed, linearly between ``node`` and the one before."""
     if node == 0 or not np.isfinite(spread[node - 1]):
         return float(distances[node])
-    fraction = (spread[node - 1] - _LEAST_SPREAD) / (spread[node - 1] - spread[node])
+    fraction = (spread[node - 1] - LEAST_SPREAD) / (spread[node - 1] - spread[node])
     return float(distances[node - 1] + fraction * (distances[node] - distances[node - 1]))
 
 
@@ -75,7 +68,7 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     points = fan.points[rays, nodes]
     tree = cKDTree(fan.points[other_rays, other_nodes])
     count = min(_NEIGHBOURS, len(other_rays))
-    apart, found = tree.query(points, k=np.arange(1, count + 1), distance_upper_bound=_NEAR * scale)
+    apart, found = tree.query(points, k=np.arange(1, count + 1), distance_upper_bound=GEODESICS_APART * scale)
     row, column = np.nonzero(np.isfinite(apart))
     apart, found = apart[row, column], found[row, column]
     here, there = (rays[row], nodes[row]), (other_rays[found], other_nodes[found])
@@ -93,14 +86,14 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     rate = 1.0 - np.einsum("nd,nd->n", gradient, fan.velocities[here])
     # No further back than one length scale from where it was noticed.
     back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, scale)
-    late = lead > _LEAD * scale
+    late = lead > LEAST_LEAD * scale
     np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])
     return cut
 
 
 def differ(between: FloatArray, apart: FloatArray, scale: float) -> BoolArray:
     """Whether pairs lie on different sheets: coordinates ``between`` [n] from each other, points ``apart`` [n]."""
-    return np.asarray(between > _APART * apart + 0.5 * scale)
+    return np.asarray(between > SHEETS_APART * apart + 0.5 * scale)
 
 
 def _at(index: tuple[IntArray, IntArray], kept: IntArray) -> tuple[IntArray, IntArray]:
@@ -116,12 +109,6 @@ def _thinned(fan: Fan, scale: float) -> tuple[IntArray, IntArray]:
     stride = np.maximum(1, np.floor(scale / 3.0 / np.maximum(spacing, 1e-300))).clip(max=len(fan.directions))
     kept = ray % stride[node].astype(np.int64) == 0
     return ray[kept], node[kept]
-
-
-# The border between two geodesics that end at different distances is straight, but rises no more than this (in length
-# scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
-# next geodesics may go another way, and beside a fold the shorter one decides.
-_RISE, _RISE_AT_CUT = 4.0, 0.5
 
 
 class Ending(IntEnum):
@@ -165,7 +152,7 @@ class Domain:
         """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions; of a line, ρ twice."""
         if len(self.extents) == 2:
             return np.repeat(self.extents[:, None], 2, axis=1)
-        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, 0.0, _RISE_AT_CUT), _RISE) * scale
+        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, 0.0, RISE_AT_CUT), RISE) * scale
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
         rise = np.minimum(rise, np.roll(rise, -1))[:, None]
         return np.asarray(np.minimum(ends, ends.min(axis=1, keepdims=True) + rise))

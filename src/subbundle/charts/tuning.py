@@ -1,4 +1,5 @@
-"""Numbers that several files of charts and the atlas share, each with what it scales and why."""
+"""Tuned numbers of charts, by the file that reads them; benchmarks/round_trip.py and benchmarks/embedding.py check
+them."""
 
 from __future__ import annotations
 
@@ -6,25 +7,50 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
-# Error of a chart in length scales unless given; noise moves the ridge by more.
-TOL = 1e-3
+# chart_build
+# Error of a chart in length scales unless given, and for k ≥ 3, where nodes are 1.5 times as far apart and directions
+# are expensive; noise moves the ridge by more.
+TOL, TOL_SCATTERED = 1e-3, 1e-2
 # Nodes of a geodesic per length scale: cubic Hermite interpolation is of fourth order, and with three nodes its error
 # is ten times below the default tolerance of a chart.
 NODES_PER_LENGTH = 3.0
 # Most geodesics of a chart of rank 2 unless a tolerance is given: 0.6 length scales apart at 50 length scales.
 MOST_GEODESICS = 512
-# Most nodes of all geodesics of a chart: seconds, and 650 length scales with the most geodesics.
-MOST_NODES = 1_000_000
-# Quantile of the errors on independent geodesics that a chart reports as its interpolation error. The largest ones sit
-# in the narrow cells beside folds.
-ERROR_QUANTILE = 0.99
+# Geodesics to begin with are at most so far apart, in length scales, at the size of the data, and at least so many. As
+# near another geodesic must pass to be compared with one: nodes of another sheet are then found.
+GEODESICS_APART, FEWEST_GEODESICS = 0.75, 64
+# Independent geodesics on which the interpolant is checked: enough for a 99 % quantile over all their nodes.
+CHECK_GEODESICS = 32
 # Distance up to which points belong to a chart, in standard deviations of the data around it: three, as is usual.
 RESIDUAL_DEVIATIONS = 3.0
+
+# fan_domain
+# Smallest spread of neighbouring geodesics, relative to the flat one: its inverse amplifies noise in coordinates.
+LEAST_SPREAD = 0.1
+# Lead, in length scales, that another geodesic must have to be a short cut.
+LEAST_LEAD = 0.2
+# Two nodes lie on different sheets of the fan when their coordinates are this many times further apart than they are,
+# and half a length scale more.
+SHEETS_APART = 3.0
+# The border between two geodesics that end at different distances is straight, but rises no more than this (in length
+# scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
+# next geodesics may go another way, and beside a fold the shorter one decides.
+RISE, RISE_AT_CUT = 4.0, 0.5
+
+# interpolant
 # Nodes of a fan, the nearest to a target, from which the search for it may start. One may lie on another sheet, beside
 # a fold or a cut.
 START_NODES = 6
-# At r = 0 the angular derivative X_θ/r is a limit; at this fraction of a step it is a number, and the point the same.
-CENTRE = 1e-100
+
+# _scattered
+# Directions in the fit per coefficient: an overdetermined fit, that stays well posed where some geodesics have ended.
+PER_COEFFICIENT = 2.5
+
+# Not tuned, shared with the atlas. Most nodes of all geodesics of a chart: seconds, and 650 length scales with the most
+# geodesics. Quantile of the errors on independent geodesics that a chart reports as its interpolation error: the
+# largest ones sit in the narrow cells beside folds. At r = 0 the angular derivative X_θ/r is a limit; at this fraction
+# of a step it is a number, and the point the same.
+MOST_NODES, ERROR_QUANTILE, CENTRE = 1_000_000, 0.99, 1e-100
 
 
 def max_residual_of(eigenvalues: FloatArray, scale: float) -> float:

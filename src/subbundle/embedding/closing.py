@@ -2,7 +2,7 @@
 
 Unrolled from a central node along shortest paths, each step taken in the chart of the node before and turned along with
 the frames, a shape that closes up comes back beside itself: two neighbours end up far apart. Edges whose ends lie more
-than three times their length apart after unrolling cross the cut. Curvature alone also parts them, but little: on a
+than three times their length apart after unrolling cross the cut. Curvature alone also separates them, but little: on a
 sphere the factor is θ/sin θ at the angle θ from the start, three at 131°.
 """
 
@@ -17,20 +17,17 @@ from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, evenly
 from subbundle.atlas.base import nearest_frame
+from subbundle.embedding.skeleton import Skeleton
+from subbundle.embedding.tuning import CENTRE_PROBES, UNROLLED_APART
 from subbundle.graph.neighborhoods import Neighborhoods
 
-# Times that an edge must be longer after unrolling to cross the cut: curvature stretches by less, see above.
-_APART = 3.0
-# Nodes from which all distances are taken to find a central one.
-_PROBES = 16
 
-
-def crossing_edges(edges: Neighborhoods, lengths: csr_array) -> NDArray[np.bool_]:
-    """Which of ``edges`` [n, m] cross the cut; ``lengths`` is their graph, in one component."""
-    positions = unrolled(edges, lengths)
+def crossing_edges(found: Skeleton) -> NDArray[np.bool_]:
+    """Which edges [n, m] of ``found`` cross the cut."""
+    positions, edges = unrolled(found), found.edges
     apart = np.linalg.norm(positions[edges.neighbors] - positions[:, None], axis=2)
     # Between rows that nearly coincide noise alone would reach any factor.
-    return np.asarray(apart > _APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
+    return np.asarray(apart > UNROLLED_APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
 
 
 def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
@@ -44,10 +41,11 @@ def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
     return replace(edges, across=np.where(dropped, 1.0, edges.across))
 
 
-def unrolled(edges: Neighborhoods, lengths: csr_array) -> FloatArray:
+def unrolled(found: Skeleton) -> FloatArray:
     """Positions [n, k] when the charts are unrolled along the shortest paths from a central node."""
+    edges, lengths = found.edges, found.lengths
     count, rank = len(edges.neighbors), edges.frames.shape[1]
-    probes = evenly(count, _PROBES)
+    probes = evenly(count, CENTRE_PROBES)
     centre = int(np.argmin(dijkstra(lengths, directed=False, indices=probes).max(axis=0)))
     distance, before = dijkstra(lengths, directed=False, indices=centre, return_predecessors=True)
     order = np.argsort(distance, kind="stable")[1:]

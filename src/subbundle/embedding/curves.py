@@ -16,16 +16,10 @@ from scipy.spatial.distance import cdist
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray, evenly
+from subbundle.embedding.tuning import CURVE_FRACTION, OPEN_MEDIANS, TOUR_ROWS
 
-# Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between the two kinds.
-_CURVE = 0.77
-# Rows of all starts of the tour together and the most starts, and rows up to which it is tried: a start costs
-# their square.
-_ALL_STARTS, _MOST_STARTS, _MOST_ROWS = 2400, 8, 1000
-# A first rough tour (one start, two sweeps) must come within this of the fraction to be worth the others.
-_WORTHWHILE = 0.05
-# The tour is closed unless its longest edge exceeds so many medians.
-_OPEN = 4.0
+# Steps to either side over which a row of a curve has neighbours: a parabola needs more than the first two.
+CURVE_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +55,24 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     four nearest, those at most two steps away count as well: rows that are unevenly spaced.
     """
     count = len(points)
-    if not 8 <= count <= _MOST_ROWS:
+    number = TOUR_ROWS // max(count, 1)
+    if count < 8 or number < 2:
         return None
     distances = cdist(points, points)
     order = np.empty(count, np.int64)
-    number = min(_MOST_STARTS, _ALL_STARTS // count)
     starts = evenly(count, number)
-    for few, sweeps, wanted in ((1, 2, _CURVE - _WORTHWHILE), (number, MOST_ROUNDS, _CURVE)):
-        shortest_tour(distances, starts[:few], sweeps, order)
+    # One start shows whether the others are worth their time.
+    for few in (1, number):
+        shortest_tour(distances, starts[:few], order)
         followed = _followed(distances, order, 2, 1)
         if not strict:
-            followed = max(followed, _followed(distances, order, 4, 2))
-        if followed < wanted:
+            followed = max(followed, _followed(distances, order, 2 * CURVE_STEPS, CURVE_STEPS))
+        if followed < CURVE_FRACTION:
             return None
     lengths = distances[order, np.roll(order, -1)]
     longest = int(np.argmax(lengths))
     order, lengths = np.roll(order, -longest - 1), np.roll(lengths, -longest - 1)
-    return Tour(order, lengths, bool(lengths[-1] < _OPEN * np.median(lengths)))
+    return Tour(order, lengths, bool(lengths[-1] < OPEN_MEDIANS * np.median(lengths)))
 
 
 def _followed(distances: FloatArray, order: IntArray, nearest: int, steps: int) -> float:
@@ -91,16 +86,15 @@ def _followed(distances: FloatArray, order: IntArray, nearest: int, steps: int) 
 
 
 @kernel
-def shortest_tour(distances, starts, sweeps, best):  # type: ignore[no-untyped-def]
-    """Write the shortest tour [n] found from ``starts`` in at most so many ``sweeps`` each into ``best``; returns its
-    length."""
+def shortest_tour(distances, starts, best):  # type: ignore[no-untyped-def]
+    """Write the shortest tour [n] found from ``starts`` into ``best``; returns its length."""
     count = len(distances)
     tour, scratch = np.empty(count, np.int64), np.empty(count, np.int64)
     shortest = np.inf
     for start in starts:
         _nearest_neighbour(distances, start, tour)
         before = np.inf
-        for _ in range(sweeps):
+        for _ in range(MOST_ROUNDS):
             _two_opt(distances, tour)
             _move_segments(distances, tour, scratch)
             length = 0.0

@@ -1,6 +1,6 @@
 """An atlas laid out in R^k: every chart has a place there, and the charts that are blended at a point place it.
 
-Chart c carries its normal coordinates v to z = z_c + v A_c. A point goes to the mean of the places that its charts give
+Chart c maps its normal coordinates v to z = z_c + v A_c. A point goes to the mean of the places that its charts give
 it, with the weights of the atlas. Links across a cut do not count here, so that no mean is taken across it.
 """
 
@@ -22,9 +22,8 @@ from subbundle.atlas.blending import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
 from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.embedding.tuning import DIFFERENCE_RADII, INVERSE_REACH, INVERSE_ROUNDS
 
-# Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
-_ROUNDS = 4
 # Those of whole numbers come last: the links of the layout, and those along the shape.
 _REAL = ("origins", "bases", "frames", "forms", "maps", "shifts", "radii", "lengths")
 _WHOLE = ("link_starts", "links", "length_starts", "length_columns")
@@ -117,12 +116,12 @@ class LaidOutAtlas:
         return LaidOutAtlas(self.atlas, self.maps @ turn, (self.shifts - shift) @ turn, self.links)
 
     def locate(self, points: FloatArray) -> Located:
-        """Coordinates in R^k and all else that is known of ``points`` [n, D]; every point gets some, ``coverage`` tells
-        on what grounds. ``novelty`` is how far beyond the disc of the nearest chart a point lies, along it."""
+        """Coordinates in R^k and all else that is known of ``points`` [n, D]; every point gets some, with a
+        ``coverage`` of 0 beyond all charts. ``novelty`` is how far beyond the disc of the nearest one it lies."""
         points = np.ascontiguousarray(points)
-        return Located.joined([self._placed(self._opened.considered(points[part])) for part in self._parts(points)])
+        return Located.joined([self._placed(self._opened.considered(points[rows])) for rows in self._blocks(points)])
 
-    def _parts(self, points: FloatArray) -> list[slice]:
+    def _blocks(self, points: FloatArray) -> list[slice]:
         """Rows of ``points`` [n, D] that are located at a time."""
         return blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
 
@@ -137,8 +136,8 @@ class LaidOutAtlas:
     def _coordinates_of(self, points: FloatArray) -> FloatArray:
         """What `locate` gives as coordinates, and nothing else."""
         found = []
-        for part in self._parts(points):
-            near, coordinates, _, residuals = self._opened.near_charts(points[part])
+        for rows in self._blocks(points):
+            near, coordinates, _, residuals = self._opened.near_charts(points[rows])
             weights, _, _ = self._opened.weighed(near, residuals, coordinates, along=False)
             found.append(self._images(near.numbers, coordinates, weights)[0])
         return np.concatenate(found)
@@ -162,20 +161,20 @@ class LaidOutAtlas:
         points, coverage = self._points_of(wanted)
         inside = np.flatnonzero(coverage > 0.0)
         asked = wanted[inside].copy()
-        for _ in range(_ROUNDS):
+        for _ in range(INVERSE_ROUNDS):
             if inside.size == 0:
                 break
             gap = wanted[inside] - self._coordinates_of(points[inside])
             # Across a cut, or where the coordinates overlap, the way back leads elsewhere: nothing is to be gained.
-            near = np.linalg.norm(gap, axis=1) <= 0.3 * float(np.median(self.radii))
+            near = np.linalg.norm(gap, axis=1) <= INVERSE_REACH * float(np.median(self.radii))
             inside, asked, gap = inside[near], asked[near], gap[near]
             asked = asked + gap
             points[inside] = self._points_of(asked)[0]
         return points, coverage
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """∂x/∂z [n, D, k] of `points_at`, by central differences of a twentieth of a chart's radius."""
-        width = 0.05 * float(np.median(self.radii))
+        """∂x/∂z [n, D, k] of `points_at`, by central differences."""
+        width = DIFFERENCE_RADII * float(np.median(self.radii))
         columns = []
         for a in range(self.rank):
             step = np.zeros(self.rank)

@@ -18,31 +18,15 @@ from scipy.sparse import csr_array
 
 from subbundle._types import FloatArray
 from subbundle.charts.quadratic_chart import normal_coordinates
+from subbundle.embedding import tuning
 from subbundle.embedding.closing import crossing_edges, unrolled, without
-from subbundle.embedding.curves import Tour, curve_through
+from subbundle.embedding.curves import CURVE_STEPS, Tour, curve_through
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_clusters, joint_layout
 from subbundle.embedding.skeleton import Skeleton, Stress, ladder, landmark_scaling, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
 from subbundle.local.neighbor_fits import LocalPolynomials, curved_fits, fit_size
-
-# Residual at which charts and graph distances weigh the same, and the power that turns one into the other.
-_EVEN, _POWER = 0.2, 4.0
-# Weight of the distances while the charts are laid out on their own: enough to hold what no chart holds.
-_LOOSE = 1e-4
-# The charts' own scale of the graph distances is kept within these; a free one would let the layout shrink.
-_SCALES = (0.5, 1.0)
-# Residual above which charts contradict each other.
-CONTRADICTION = 0.03
-# A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
-# worse than cut ones, a cut through others gains at most a twentieth (benchmarks/tables.py).
-_MENDED = 0.5
-# Rank up to which charts are laid out as rigid pieces unless asked for, with k (k − 1)/2 turns each: 17 s for 1000 rows
-# of rank 6, 44 s of rank 8. Beyond it the distances decide.
-_MOST_RIGID = 6
-# Steps along a curve that its charts hold.
-_CURVE_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +89,26 @@ def lay_out_nodes(
         edges = neighborhoods(points, near[:, :size], rank, frame_neighbors=size, frames=fits.frames)
         found = skeleton_of(points, edges, graph_of(points, edges).joined())
     start, joined, cut = found.positions, found.lengths, 0.0
-    metric = "stress" if metric == "auto" and rank > _MOST_RIGID else metric
+    metric = "stress" if metric == "auto" and rank > tuning.MOST_RIGID else metric
     # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
-    wanted = np.inf if metric == "rigid" else CONTRADICTION
+    wanted = np.inf if metric == "rigid" else tuning.CONTRADICTION
     members, charts, positions, residual = _loose(found, fits, start, wanted)
-    if residual > CONTRADICTION:
-        crossing = crossing_edges(found.edges, found.lengths)
+    if residual > tuning.CONTRADICTION:
+        crossing = crossing_edges(found)
         if crossing.any():
             edges = without(found.edges, crossing)
             opened = skeleton_of(points, edges, graph_of(points, edges).joined())
             # Unrolled, an open shape lies flat already, where distances alone may leave a strip twisted; a crooked one
             # falls apart.
-            flat = unrolled(edges, opened.lengths)
+            flat = unrolled(opened)
             error = prediction_error(points, flat)
-            if min(error, opened.error) <= _MENDED * found.error:
+            if min(error, opened.error) <= tuning.CUT_GAIN * found.error:
                 start = flat if error <= opened.error else opened.positions
                 found, cut = opened, float(np.mean(crossing[found.edges.along]))
                 members, charts, positions, residual = _loose(found, fits, start, wanted)
     positions, tie, error = _tied(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
-    zigzag = (misfit / _EVEN) ** _POWER
+    zigzag = (misfit / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER
     return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, zigzag, size, cut, error)
 
 
@@ -137,11 +121,11 @@ def _loose(
     """
     members = chart_members(found.edges, fits.forms)
     charts = RigidCharts(members, len(start))
-    if charts.rank > _MOST_RIGID and np.isfinite(wanted):
+    if charts.rank > tuning.MOST_RIGID and np.isfinite(wanted):
         return members, charts, start, 0.0
     clusters = compact_clusters(found.lengths, charts.rank)
     goal = wanted**2 * charts.size
-    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0, goal=goal)
+    positions = joint_layout(start, charts, found.stress, clusters, tie=tuning.LOOSE_TIE, scale=1.0, goal=goal)
     residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
     return members, charts, positions, residual
 
@@ -159,10 +143,10 @@ def _tied(
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
         positions = plain.minimised(found.positions)
         return positions, float("inf"), prediction_error(points, positions)
-    tie = _LOOSE
-    if metric == "auto" and residual > CONTRADICTION:
-        tie = (residual / _EVEN) ** _POWER
-        scale = float(np.clip(found.stress.scale_of(positions), *_SCALES))
+    tie = tuning.LOOSE_TIE
+    if metric == "auto" and residual > tuning.CONTRADICTION:
+        tie = (residual / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER
+        scale = float(np.clip(found.stress.scale_of(positions), tuning.LEAST_SCALE, 1.0))
         clusters = compact_clusters(found.lengths, charts.rank)
         positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
     error = prediction_error(points, positions)
@@ -193,9 +177,11 @@ def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
 def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour) -> NodeLayout:
     """Nodes along a curve: lengths along it, opened at the longest edge where one dimension has to hold it."""
     count = len(points)
-    steps = [sign * step for step in range(1, _CURVE_STEPS + 1) for sign in (1, -1)]
+    steps = [sign * step for step in range(1, CURVE_STEPS + 1) for sign in (1, -1)]
     near = np.empty((count, len(steps)), np.int64)
     near[tour.order] = np.stack([np.roll(tour.order, -step) for step in steps], axis=1)
+    apart = np.linalg.norm(points[near] - points[:, None], axis=2)
+    near = np.take_along_axis(near, np.argsort(apart, axis=1, kind="stable"), axis=1)
     fits, _ = curved_fits(points, weights, near, rank)
     edges = neighborhoods(points, near, rank, frame_neighbors=len(steps), frames=fits.frames)
     cut = tour.closed and rank == 1
@@ -203,7 +189,7 @@ def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour)
     if not closed.closed:
         place = np.empty(count, np.int64)
         place[tour.order] = np.arange(count)
-        around = np.abs(place[near] - place[:, None]) > _CURVE_STEPS
+        around = np.abs(place[near] - place[:, None]) > CURVE_STEPS
         edges = replace(edges, across=np.where(around, 1.0, edges.across))
     stress = Stress(np.arange(count), closed.distances())
     positions = stress.minimised(landmark_scaling(stress.landmarks, stress.distances, rank))
@@ -238,7 +224,7 @@ def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     weighted = members.weights[:, None] * members.coordinates
     np.add.at(own, of, np.einsum("mi,mj->mij", weighted, members.coordinates))
     np.add.at(cross, of, np.einsum("mi,mj->mij", weighted, moved))
-    held = (0.05 * np.trace(own, axis1=1, axis2=2) / rank + 1e-300)[:, None, None] * np.eye(rank)
+    held = (tuning.HELD_TO_TURN * np.trace(own, axis1=1, axis2=2) / rank + 1e-300)[:, None, None] * np.eye(rank)
     maps = np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))
     off = moved - np.einsum("mi,mij->mj", members.coordinates, maps[of])
     lost, total = (float(np.sum(members.weights[:, None] * x**2)) for x in (off, moved))

@@ -15,9 +15,12 @@ the table, on m neighbours in all. With a, b the two points over q and ⟨ ⟩ t
     E  = ⟨(q − a)·(q − b)⟩                  noise² + bias² of the row itself
     B² = max over l = 2, 3 of ⟨(a_j − a_{j−l})·(b_j − b_{j−l})⟩/(1 − (h²_{j−l}/h²_j)^order)²
 
-the last being the squared bias, which repeats in both halves while their noise does not. The part of E
-that does not grow like h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h. Rows are replaced by their fit if and only
-if min (V + B²) < σ²: on data that is thin for its curvature any fit is worse than the row.
+the last being the squared bias, which repeats in both halves while their noise does not. What of E does not grow like
+h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h. Differences between such figures have a standard error, from their
+means over consecutive queries: these lie together, and so do their neighbours. Of the fits whose risk V + B² is within
+one standard error of the least the quadratic one of the fewest neighbours is taken: a bias adds up along the shape,
+where independent errors average out. Rows are replaced if and only if that risk is below σ²: on data that is thin for
+its curvature any fit is worse than the row.
 """
 
 from __future__ import annotations
@@ -30,20 +33,16 @@ from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_choice, as_integer
+from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
 from subbundle.selection.tuning import UNNOTICED
-
-# Up to so many features nothing is left out: a floor of noise cannot be seen in so few.
-_FEW_FEATURES = 8
-# Margin of the two moments, and the fraction of the variance that may go in any case.
-_MOMENT, _TRACE = 0.1, 1e-5
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     """The components of ``points`` [n, d] for a shape of dimension ``rank``; at least one more than that."""
     count, dim = points.shape
-    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= _FEW_FEATURES):
+    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
         found = all_components(points)
     elif isinstance(reduce_dim, str):
         as_choice(reduce_dim, "reduce_dim", ("auto",))
@@ -71,28 +70,12 @@ def _telling(points: FloatArray) -> int:
         floor = left[kept] / size
         if values[kept] <= (1.0 + UNNOTICED) * floor * (1.0 + np.sqrt(ratio)) ** 2:
             second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
-            flat = abs(second / (1.0 + ratio) - 1.0) < _MOMENT
-            flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < _MOMENT
+            flat = abs(second / (1.0 + ratio) - 1.0) < tuning.MOMENT_MARGIN
+            flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < tuning.MOMENT_MARGIN
             if flat and floor > 1e-12 * values[0]:
                 return kept
             break
-    return int(np.count_nonzero(left > _TRACE * left[0]))
-
-
-# Rows at which risks are compared, of each split, and most neighbours: larger neighbourhoods are no longer local.
-_QUERIES, _MOST_NEIGHBORS = 300, 400
-# Queries in all: small tables are split several times, so that no single split decides.
-_ALL_QUERIES, _MOST_SPLITS = 900, 4
-# Neighbourhoods grow by this factor, from twice the number of coefficients and two to spare.
-_GROWTH = 1.35
-# A smaller neighbourhood is taken if its risk is within this factor of the least: bias is felt more than it shows.
-_TIE = 1.15
-# The climb ends when the risk, once known, is that many times the least.
-_HOPELESS = 4.0
-# Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
-_SKETCH = 40
-# Fewer rows have no halves worth comparing.
-_FEWEST = 60
+    return int(np.count_nonzero(left > tuning.TRACE_OF_VARIANCE * left[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,50 +105,53 @@ AS_THEY_ARE = Denoising(1, 0, 0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
-class _Rung:
+class _Fits:
+    """Fits of one ``order`` on ``count`` neighbours to both halves; figures [q] of the queries."""
+
     order: int
     count: int
     squared_reach: float
-    fits: tuple[FloatArray, FloatArray]
-    total: float
-    variance: float
-    bias: float = 0.0
-    known: bool = False
-    noise: float = 0.0
-
-    @property
-    def risk(self) -> float:
-        return self.variance + self.bias
+    halves: tuple[FloatArray, FloatArray]
+    total: FloatArray
+    risk: FloatArray
+    noise: FloatArray
 
 
 def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Denoising:
     """Decide on ``points`` [n, D] with weights ``masses`` [n]; halves are a fixed permutation of the rows as they
     stand."""
     count, dim = points.shape
-    if count < _FEWEST:
-        return AS_THEY_ARE
     seen = points
-    if dim > _SKETCH:
-        seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, _SKETCH)))[0]
-    rungs = [rung for order in (1, 2) for rung in _climb(seen, masses, rank, order)]
-    known = [rung for rung in rungs if rung.known]
+    if dim > tuning.SKETCH_DIMENSIONS:
+        seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
+    known = [fits for order in (1, 2) for fits in _climb(seen, masses, rank, order)[2:]]
     if not known:
         return AS_THEY_ARE
-    least = min(known, key=lambda rung: rung.risk)
-    tied = [rung for rung in known if rung.order == least.order and rung.risk <= _TIE * least.risk]
-    best = min(tied, key=lambda rung: rung.count)
-    noise = max(rung.noise for rung in known if rung.squared_reach <= 1.1 * best.squared_reach)
-    back = dim / seen.shape[1]
-    if best.risk >= noise:
+    queries = len(evenly(count, tuning.QUERIES))
+    least = min(known, key=lambda fits: float(fits.risk.mean()))
+    tied = [fits for fits in known if not _exceeds(fits.risk - least.risk, queries)]
+    best = min(tied, key=lambda fits: (-fits.order, fits.count))
+    local = [fits.noise for fits in known if fits.squared_reach <= best.squared_reach]
+    noise = max(local, key=lambda values: float(values.mean()))
+    if noise.mean() <= best.risk.mean():
         return AS_THEY_ARE
-    width = float(np.sqrt(best.squared_reach * back / (rank + 4.0)))
-    return Denoising(best.order, best.count, float(np.sqrt(back * noise)), float(np.sqrt(back * best.risk)), width)
+    back = dim / seen.shape[1]
+    width = np.sqrt(best.squared_reach * back / (rank + 4.0))
+    level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (noise, best.risk))
+    return Denoising(best.order, best.count, level, error, float(width))
+
+
+def _exceeds(values: FloatArray, queries: int) -> bool:
+    """Whether the mean of ``values`` [splits · queries] is above zero by more than its standard error."""
+    per_query = values.reshape(-1, queries).mean(axis=0)
+    means = [float(block.mean()) for block in np.array_split(per_query, min(tuning.ERROR_BLOCKS, queries))]
+    return bool(np.mean(means) > np.std(means, ddof=1) / np.sqrt(len(means)))
 
 
 def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:
     """Fits over rows within √(k + 4) bandwidths: weights 1 − (d/R)² in k dimensions have the variance R²/(k + 4)."""
     count = len(points)
-    some = points[evenly(count, _QUERIES)]
+    some = points[evenly(count, tuning.QUERIES)]
     reach = bandwidth * np.sqrt(rank + 4.0)
     inside = NearestNeighbors().fit(points).radius_neighbors(some, reach, return_distance=False)
     size = int(np.median([len(rows) for rows in inside])) - 1
@@ -186,31 +172,30 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
     return fit_polynomials(points, queries, rows, weights, rank, how.order).points
 
 
-def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Rung]:
-    """Neighbourhoods of rising size and what the two halves make of them."""
+def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
+    """Fits over neighbourhoods of rising size, up to one whose risk exceeds all of E somewhere: no better than rows."""
     count = len(points)
-    chosen = evenly(count, _QUERIES)
-    splits = int(np.clip(_ALL_QUERIES // count, 1, _MOST_SPLITS))
+    chosen = evenly(count, tuning.QUERIES)
+    splits = max(tuning.ALL_QUERIES // count, 1)
     queries = np.tile(points[chosen], (splits, 1))
-    most = min(_MOST_NEIGHBORS, count // 3)
+    most = min(tuning.MOST_NEIGHBORS, count // 3)
     halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
     lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
     coefficients = 1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0)
-    rungs: list[_Rung] = []
+    found: list[_Fits] = []
+    # From twice the number of coefficients and two to spare.
     size = 2 * (coefficients + 2)
     while size <= most:
-        rung = _rung(points, masses, queries, lists, size // 2, rank, order)
-        for back in (2, 3):
-            if len(rungs) >= back:
-                rung.bias = max(rung.bias, _bias(rung, rungs[-back]))
-        rung.known = len(rungs) >= 2
-        rungs.append(rung)
-        if rung.known and rung.risk > _HOPELESS * min(one.risk for one in rungs):
+        fits = _fitted(points, masses, queries, lists, size // 2, rank, order)
+        biases = [_squared_bias(fits, found[-back]) for back in (2, 3) if len(found) >= back]
+        fits.risk = fits.risk + max([np.zeros(len(queries)), *biases], key=lambda values: float(values.mean()))
+        found.append(fits)
+        if len(found) > 2 and fits.risk.mean() > min(one.total.mean() for one in found):
             break
-        size = int(np.ceil(size * _GROWTH))
-    for j, rung in enumerate(rungs):
-        rung.noise = _noise(rung, rungs[max(j - 1, 0)], rungs[min(j + 1, len(rungs) - 1)])
-    return rungs
+        size = int(np.ceil(size * tuning.FIT_GROWTH))
+    for j, fits in enumerate(found):
+        fits.noise = _noise(fits, found[max(j - 1, 0)], found[min(j + 1, len(found) - 1)])
+    return found
 
 
 def _near(
@@ -233,36 +218,37 @@ def _near(
     )
 
 
-def _rung(
+def _fitted(
     points: FloatArray, masses: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int,
     rank: int, order: int,
-) -> _Rung:  # fmt: skip
+) -> _Fits:  # fmt: skip
     fits, reach = [], 0.0
     for distances, rows in lists:
         weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
         fits.append(fit_polynomials(points, queries, rows[:, :size], weights, rank, order).points)
-        reach += 0.5 * _clipped_mean(distances[:, min(size, distances.shape[1]) - 1] ** 2)
+        reach += 0.5 * float(_clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
     first, second = fits
-    total = _clipped_mean(np.sum((queries - first) * (queries - second), axis=1))
-    variance = _clipped_mean(np.sum((first - second) ** 2, axis=1)) / 4.0
-    return _Rung(order, 2 * size, reach, (first, second), total, variance)
+    total = _clipped(np.sum((queries - first) * (queries - second), axis=1))
+    variance = _clipped(np.sum((first - second) ** 2, axis=1)) / 4.0
+    return _Fits(order, 2 * size, reach, (first, second), total, variance, np.zeros_like(total))
 
 
-def _bias(rung: _Rung, smaller: _Rung) -> float:
-    """Squared bias from the move between two neighbourhoods; the product across halves has no variance in it."""
-    moved = [new - old for new, old in zip(rung.fits, smaller.fits, strict=True)]
-    remains = 1.0 - (smaller.squared_reach / rung.squared_reach) ** rung.order
-    return _clipped_mean(np.sum(moved[0] * moved[1], axis=1)) / max(remains, 0.3) ** 2
+def _squared_bias(fits: _Fits, smaller: _Fits) -> FloatArray:
+    """From the move between two neighbourhoods; the product across halves has no variance in it."""
+    moved = [new - old for new, old in zip(fits.halves, smaller.halves, strict=True)]
+    remains = 1.0 - (smaller.squared_reach / fits.squared_reach) ** fits.order
+    return _clipped(np.sum(moved[0] * moved[1], axis=1)) / max(remains, tuning.LEAST_CHANGE) ** 2
 
 
-def _noise(rung: _Rung, low: _Rung, high: _Rung) -> float:
+def _noise(fits: _Fits, low: _Fits, high: _Fits) -> FloatArray:
+    """What of E, over neighbourhoods between ``low`` and ``high``, does not grow with them."""
     if high.squared_reach <= low.squared_reach:
-        return 0.0
-    growth = np.log(max(high.total, 1e-300) / max(low.total, 1e-300))
-    slope = 2.0 * growth / np.log(high.squared_reach / low.squared_reach)
-    return max(rung.total, 0.0) * float(np.clip(1.0 - max(slope, 0.0) / 2.0, 0.0, 1.0))
+        return np.zeros_like(fits.total)
+    here, below, above = (max(float(one.total.mean()), 1e-300) for one in (fits, low, high))
+    slope = 2.0 * np.log(above / below) / np.log(high.squared_reach / low.squared_reach)
+    return fits.total * float(here > 1e-300) * float(np.clip(1.0 - slope / 2.0, 0.0, 1.0))
 
 
-def _clipped_mean(values: FloatArray) -> float:
-    limit = np.quantile(np.abs(values), 0.98)
-    return float(np.clip(values, -limit, limit).mean())
+def _clipped(values: FloatArray) -> FloatArray:
+    limit = np.quantile(np.abs(values), tuning.CLIPPED_ABOVE)
+    return np.clip(values, -limit, limit)

@@ -23,11 +23,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
+from subbundle.embedding.tuning import HELD_TO_ZERO
+from subbundle.local.neighbor_fits import distance_weights
 
 # Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
 ROWS, _NEAR = 1000, 10
-# Slopes are held to zero by this fraction of the weights: nearest rows on a line give no slope across it.
-_HELD = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +120,18 @@ def prediction_error(points: FloatArray, positions: FloatArray) -> float:
         return 1.0
     distances, near = NearestNeighbors(n_neighbors=size).fit(positions).kneighbors()
     reach = distances[:, -1:] + 1e-300
-    weights = np.maximum(1.0 - (distances / (1.1 * reach)) ** 2, 1e-3)
+    weights = distance_weights(distances, np.ones_like(distances))
     steps = (positions[near] - positions[:, None]) / reach[:, :, None]
     features = np.concatenate([np.ones((count, size, 1)), steps], axis=2)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
-    held = np.diag([0.0] + [_HELD] * rank) + 1e-12 * np.eye(rank + 1)
-    gram = weighted @ features + weights.sum(axis=1)[:, None, None] * held
+    held = np.diag([0.0] + [HELD_TO_ZERO] * rank) + 1e-12 * np.eye(rank + 1)
+    gram = weighted @ features + held
     # Only the constant of the fit is asked for.
-    shares = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
-    shares = np.einsum("bfm,bfo->bm", weighted, shares)
+    loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
+    loads = np.einsum("bfm,bfo->bm", weighted, loads)
     total = float(np.sum((points - points.mean(axis=0)) ** 2))
     error = 0.0
     for rows in blocks(count, size * points.shape[1]):
-        error += float(np.sum((points[rows] - np.einsum("bm,bmd->bd", shares[rows], points[near[rows]])) ** 2))
+        error += float(np.sum((points[rows] - np.einsum("bm,bmd->bd", loads[rows], points[near[rows]])) ** 2))
     # Positions that coincide but for rounding, beside a far outlier, predict nothing.
     return error / max(total, 1e-300) if np.isfinite(error) else 1.0

@@ -30,6 +30,7 @@ from subbundle._numbers import MOST_ROUNDS, SINGULAR
 from subbundle._types import FloatArray, IntArray
 from subbundle.atlas.base import nearest_frame
 from subbundle.embedding.skeleton import Stress
+from subbundle.embedding.tuning import LAYOUT_ROUNDS, LAYOUT_SETTLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class RigidCharts:
         self._sum = csr_array((np.ones(entries), np.arange(entries), members.starts), shape=(charts, entries))
         self._spread = csr_array((np.ones(entries), (members.rows, np.arange(entries))), shape=(count, entries))
         self.mass = np.maximum(self._sum @ members.weights, 1e-300)
-        self._shares = csr_array((members.weights, members.rows, members.starts), shape=(charts, count))
+        self._weights = csr_array((members.weights, members.rows, members.starts), shape=(charts, count))
         self.degrees = np.asarray(self._spread @ members.weights)
         self._arms = members.coordinates - self._means(members.coordinates)[self._of]
         self.size = float(np.sum(members.weights[:, None] * self._arms**2))
@@ -112,12 +113,12 @@ class RigidCharts:
 
     def _moments(self, weighted: FloatArray, others: FloatArray) -> FloatArray:
         """Σ w u ⊗ z [C, k, k] over the members of each chart, of w u and z [m, k]."""
-        parts = [np.asarray(self._sum @ (weighted[:, [a]] * others)) for a in range(self.rank)]
-        return np.stack(parts, axis=1)
+        rows = [np.asarray(self._sum @ (weighted[:, [a]] * others)) for a in range(self.rank)]
+        return np.stack(rows, axis=1)
 
     def product(self, x: FloatArray) -> FloatArray:
         """H x for ``x`` [n, k]."""
-        result = self.degrees[:, None] * x - self._shares.T @ ((self._shares @ x) / self.mass[:, None])
+        result = self.degrees[:, None] * x - self._weights.T @ ((self._weights @ x) / self.mass[:, None])
         if self._across is not None:
             angles = (self._across @ x.ravel()).reshape(len(self.mass), -1)
             solved = np.einsum("cpq,cq->cp", self._gram, angles)
@@ -126,9 +127,9 @@ class RigidCharts:
 
     def reduced(self, basis: csr_array) -> FloatArray:
         """Bᵀ H B, dense, for a sparse ``basis`` [n·k, b]."""
-        shares = csr_array(kron(self._shares, np.eye(self.rank), format="csr") @ basis)
+        mapped = csr_array(kron(self._weights, np.eye(self.rank), format="csr") @ basis)
         own = basis.T @ diags_array(np.repeat(self.degrees, self.rank)) @ basis
-        own = own - shares.T @ diags_array(np.repeat(1.0 / self.mass, self.rank)) @ shares
+        own = own - mapped.T @ diags_array(np.repeat(1.0 / self.mass, self.rank)) @ mapped
         result = own.toarray()
         if self._across is not None:
             across = csr_array(self._across @ basis)
@@ -156,10 +157,8 @@ def _turned_products(moments: FloatArray, first: IntArray, second: IntArray) -> 
     return np.asarray(sum(terms))
 
 
-# Most rounds, of which a few suffice, and halvings of a step that does not gain.
-_ROUNDS, _HALVINGS = 25, 4
-# Relative gain of E below which the rounds end, and accuracy of the conjugate gradients.
-_SETTLED, _TOL = 3e-4, 1e-2
+# Halvings of a step that does not gain.
+_HALVINGS = 4
 # Rows per cluster of the preconditioner: its dense factor has the size n/this · k(k + 1)/2, at most as large as this.
 _PER_CLUSTER, _MOST_COARSE = 12, 2400
 
@@ -175,7 +174,7 @@ def joint_layout(
     """
     mu = tie * float(charts.members.weights.sum()) / stress.total
     energy, descent = _energy(positions, charts, stress, mu, scale)
-    for done in range(_ROUNDS):
+    for done in range(LAYOUT_ROUNDS):
         charts.linearise()
         # The first rounds move most; after them an older preconditioner serves as well.
         if done & (done - 1) == 0:
@@ -192,7 +191,7 @@ def joint_layout(
             break
         gain, energy, descent = energy - lower, lower, new_descent
         positions = positions + step
-        if gain <= _SETTLED * energy or energy - (_ROUNDS - 1 - done) * gain > goal:
+        if gain <= LAYOUT_SETTLED * energy or energy - (LAYOUT_ROUNDS - 1 - done) * gain > goal:
             break
     return np.asarray(positions - positions.mean(axis=0))
 
@@ -245,7 +244,8 @@ def _conjugate_gradients(
         left -= length * moved
         solved = solve(left)
         before, size = size, float(np.sum(left * solved))
-        if size <= _TOL**2 * first:
+        # The energy that a step leaves is the square of its relative error.
+        if size <= LAYOUT_SETTLED * first:
             break
         direction = solved + (size / before) * direction
     return solution

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import eigsh
 
 from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray, evenly
+from subbundle.embedding import tuning
 from subbundle.embedding.quality import prediction_error
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, neighborhoods
@@ -109,7 +110,9 @@ class Stress:
         far = self.distances > np.median(self.distances)
         return float(np.median(self._apart(positions)[far] / self.distances[far])) if far.any() else 1.0
 
-    def minimised(self, positions: FloatArray, rounds: int = MOST_ROUNDS, tol: float = 1e-4) -> FloatArray:
+    def minimised(
+        self, positions: FloatArray, rounds: int = MOST_ROUNDS, tol: float = 0.1 * tuning.SCALING_TOL
+    ) -> FloatArray:
         """Positions [n, k] after at most ``rounds`` rounds of majorisation, fewer when moves fall below ``tol``."""
         solve = self._solver()
         for _ in range(rounds):
@@ -156,18 +159,6 @@ class Stress:
         return solve
 
 
-# Neighbourhoods grow by this factor from 2k + 2 rows, up to the larger of the two: thirty, or twice the first.
-_GROWTH, _LARGEST = 1.5, 30
-# A smaller neighbourhood is taken for the charts if its layout predicts within this factor of the best.
-_TIE = 1.05
-# Power of the relative error in the weight of a graph.
-_SHARPNESS = 12.0
-# Numbers in the table of distances from landmarks, and the fewest landmarks.
-_TABLE, _FEWEST_LANDMARKS = 300_000, 150
-# Rounds of the first layout and the relative gain that ends them; another one follows it.
-_ROUNDS, _TOL = 30, 1e-3
-
-
 @dataclass(frozen=True, slots=True)
 class Skeleton:
     """Graph distances and the edges that charts are made from.
@@ -197,14 +188,14 @@ def ladder(rank: int, count: int) -> list[int]:
     """Sizes of neighbourhoods that are compared among ``count`` rows."""
     first = 2 * rank + 2
     sizes = [first]
-    while sizes[-1] * _GROWTH <= max(_LARGEST, 2 * first):
-        sizes.append(round(sizes[-1] * _GROWTH))
+    while sizes[-1] * tuning.GRAPH_GROWTH <= max(tuning.LARGEST_GRAPH, 2 * first):
+        sizes.append(round(sizes[-1] * tuning.GRAPH_GROWTH))
     return [size for size in sizes if size < count] or [count - 1]
 
 
 def landmarks_among(count: int) -> IntArray:
     """Rows spread evenly over ``count`` rows, as many as a table of distances may hold."""
-    return evenly(count, max(_FEWEST_LANDMARKS, _TABLE // count))
+    return evenly(count, max(tuning.FEWEST_LANDMARKS, tuning.DISTANCE_TABLE // count))
 
 
 def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged: bool) -> Skeleton:
@@ -216,7 +207,7 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
     landmarks = landmarks_among(count)
     tried = []
     known: dict[int, Neighborhoods] = {}
-    # The largest first: smaller ones with frames from as many neighbours are parts of them.
+    # The largest first: smaller ones with frames from as many neighbours are subsets of them.
     for size in ladder(rank, min(count, near.shape[1] + 1))[::-1]:
         few = size if averaged else min(size, frame_size(rank))
         if few not in known:
@@ -226,11 +217,12 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
         tried.append(_settled(points, edges, lengths, _stress(lengths, landmarks)))
     tried.reverse()
     errors = np.array([one.error for one in tried])
-    shares = (errors.min() / np.maximum(errors, 1e-300)) ** _SHARPNESS
-    best = tried[int(np.flatnonzero(errors <= _TIE * errors.min())[0])]
+    weights = (errors.min() / np.maximum(errors, 1e-300)) ** tuning.GRAPH_SHARPNESS
+    # The smallest neighbourhoods with at least half the weight of the best.
+    best = tried[int(np.flatnonzero(weights >= 0.5)[0])]
     mean = sum(
-        share * _scale(one.stress.distances, best.stress.distances) * one.stress.distances
-        for share, one in zip(shares / shares.sum(), tried, strict=True)
+        weight * _scale(one.stress.distances, best.stress.distances) * one.stress.distances
+        for weight, one in zip(weights / weights.sum(), tried, strict=True)
     )
     return _settled(points, best.edges, best.lengths, Stress(landmarks, np.asarray(mean)))
 
@@ -249,7 +241,7 @@ def skeleton_of(points: FloatArray, edges: Neighborhoods, lengths: csr_array) ->
 
 def _settled(points: FloatArray, edges: Neighborhoods, lengths: csr_array, stress: Stress) -> Skeleton:
     start = landmark_scaling(stress.landmarks, stress.distances, edges.frames.shape[1])
-    positions = stress.minimised(start, _ROUNDS, _TOL)
+    positions = stress.minimised(start, tol=tuning.SCALING_TOL)
     return Skeleton(edges, lengths, stress, positions, prediction_error(points, positions))
 
 

@@ -27,17 +27,12 @@ from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched
 from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
+from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 from subbundle.local.frames import leading_directions
 from subbundle.local.neighbor_fits import LocalPolynomials
 
-# Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
-_MOST_NODES = 4000
-# Nodes in the neighbourhood that a fit averages over: more of them carry the same information.
-_PER_FIT = 30
-# A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
-_REACH = 1.5
 # Gap between two components, as a fraction of the width of the largest.
 _GAP = 0.15
 
@@ -87,9 +82,9 @@ def lay_out_table(
     """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on how they came."""
     how = _denoising(rows, weights, rank, bandwidth)
     count = len(rows)
-    wanted = min(count, _MOST_NODES)
+    wanted = min(count, MOST_NODES)
     if how.n_neighbors:
-        wanted = min(wanted, max(-(-_PER_FIT * count // how.n_neighbors), 4 * _PER_FIT))
+        wanted = min(wanted, max(-(-NODES_PER_FIT * count // how.n_neighbors), 4 * NODES_PER_FIT))
     kept = evenly(count, wanted)
     chosen = rows[kept]
 
@@ -196,7 +191,7 @@ def _radii(layout: NodeLayout) -> FloatArray:
     far = np.zeros(len(layout.positions))
     np.maximum.at(far, layout.members.charts, lengths)
     typical = float(np.median(far[far > 0.0])) if (far > 0.0).any() else 1.0
-    return np.asarray(_REACH * np.maximum(far, typical))
+    return np.asarray(CHART_REACH * np.maximum(far, typical))
 
 
 def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -18,14 +18,11 @@ from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
 from subbundle.embedding.noise import kept_components
 from subbundle.embedding.quality import Quality, quality
 from subbundle.embedding.table import TableLayout, lay_out_table
+from subbundle.embedding.tuning import DIFFERENCE_RADII
 from subbundle.estimators._input import DistanceCoordinates, filled_from
 from subbundle.estimators.state import State, check_components
+from subbundle.estimators.tuning import FILLINGS
 from subbundle.selection.components import Components
-
-# Differences for the directions of the coordinates at a base point, in radii of the charts.
-_DIFFERENCE = 1e-2
-# Rounds in which missing entries are replaced by those of the nearest point of the shape.
-_FILLINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbund
     frame = bundle.frame(here.points).vectors[0]
     if not np.isfinite(frame).all():
         raise ValueError("base_point must lie near the data, where these have a frame; got one without. Pass None.")
-    width = _DIFFERENCE * float(np.median(atlas.radii))
+    width = DIFFERENCE_RADII * float(np.median(atlas.radii))
     ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     turn = nearest_frame((ahead - behind) / (2.0 * width))
     return atlas.moved(turn.T, here.coordinates[0]), here.points[0]
@@ -116,7 +113,7 @@ def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> 
         return rows
     filled = filled_from(rows, components.leave(atlas.bases))
     some = ~known.all(axis=1)
-    for _ in range(_FILLINGS):
+    for _ in range(FILLINGS):
         projections = components.leave(atlas.locate(components.enter(filled[some])).points)
         filled[some] = np.where(known[some], rows[some], projections)
     return filled

@@ -71,7 +71,7 @@ class _FrameBlock:
 def sampled(X: Any, n_rows: int = FITTED, *, sample_weight: Any = None) -> Any:
     """At most ``n_rows`` rows of a Dask collection, those whose numbers have the smallest hashes, in memory.
 
-    Anything else is returned as it is. A warning says how many of how many rows there are.
+    Anything else is returned as it is. A warning reports how many of how many rows there are.
     """
     if not is_lazy(X):
         return X
@@ -124,7 +124,7 @@ def _rows_of(frame: Any, rows: Any) -> Any:
 
 
 def _together(X: Any, parts: list[Any]) -> Any:
-    """The parts in memory, one under the other."""
+    """The blocks in memory, one under the other."""
     found = import_module("dask").compute(*parts)
     if _is_frame(X):
         return import_module("pandas").concat(found) if found else X._meta

@@ -24,6 +24,7 @@ from subbundle.charts.chart import Chart
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
 from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower, prepare
+from subbundle.estimators.tuning import COMPONENTS_OF_ALL, GEODESICS, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
@@ -53,9 +54,9 @@ def prepare_on_manifold(
     width, remark = _bandwidth(rows, rank, space, bandwidth, n_jobs)
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
-        carried = denoised(bundle, rows)
+        projected = denoised(bundle, rows)
         narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
-        bundle = RiemannianSubbundle(carried, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
+        bundle = RiemannianSubbundle(projected, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
     return Prepared(all_components(rows), width, bundle, remark=remark)
 
 
@@ -89,7 +90,7 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
     pictures = surroundings_on(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
     pictures = pictures[all_finite(pictures)]
     if rank == space.dim:
-        # The subspaces are the tangent spaces whatever the bandwidth, which says only how far the data reaches.
+        # The subspaces are the tangent spaces whatever the bandwidth, which only bounds how far the data reaches.
         count = min(4 * (rank + 1), len(pictures) - 1)
         return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1])), ""
     choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
@@ -159,14 +160,8 @@ def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
     )  # fmt: skip
 
 
-# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
-# the noise, at half the time of the thousandth that `Chart` aims at.
-_RAYS = 256
 # Rank up to which geodesics are followed in all directions: of more it takes a minute for a thousand rows.
 _HIGHEST = 12
-# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
-# longer and thin data needs more of them, but not below a fraction.
-_FEW_COMPONENTS, _LEAST_FRACTION = 8, 0.12
 
 
 def find_base_point(learned: Prepared, base_point: Any, space: Space | None) -> FloatArray:
@@ -200,9 +195,9 @@ def first_chart(learned: Prepared, base: FloatArray, radius: float | str, space:
             f"n_components must be at most {_HIGHEST} for one chart, whose geodesics go in all directions; got {rank}. "
             f"Use AtlasEmbedding(n_components={rank}), which follows none."
         )
-    fraction = (_FEW_COMPONENTS / learned.components.axes.shape[1]) ** 8
+    fraction = (COMPONENTS_OF_ALL / learned.components.axes.shape[1]) ** 8
     if space is not None or fraction >= 1.0 or rank == 1:
-        return Chart(bundle, base, radius, n_geodesics=_RAYS if rank == 2 else None)
-    full = _RAYS if rank == 2 else default_count(rank)
-    rays = int(max(fraction, _LEAST_FRACTION) * full)
+        return Chart(bundle, base, radius, n_geodesics=GEODESICS if rank == 2 else None)
+    full = GEODESICS if rank == 2 else default_count(rank)
+    rays = int(max(fraction, LEAST_OF_GEODESICS) * full)
     return Chart(bundle, base, radius, n_geodesics=rays, max_radius=Cloud(bundle.rows).size)

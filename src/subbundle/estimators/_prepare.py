@@ -3,7 +3,7 @@
 Four steps: keep the principal components above the noise floor; choose the bandwidth a; project the observations onto
 the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.67 a.
 Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
-over. a is the best one for the ridge; where nothing is carried there, the best one for geodesics.
+over. a is the best one for the ridge; where nothing is projected there, the best one for geodesics.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
+from subbundle.estimators import tuning
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
 from subbundle.selection.components import (
     Components,
@@ -32,25 +33,10 @@ from subbundle.selection.components import (
 )
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
-# Up to so many features nothing is left out: there is little to gain, and features keep their meaning.
-_FEW_FEATURES = 4
-# Components that geodesics are followed in at most, unless the user says otherwise: the time of a step grows with the
-# cube, and thin tables (images) have hundreds. Leaving out more than the second fraction of the variance is reported.
-_MOST_COMPONENTS, _MUCH = 10, 0.05
-# Bandwidth of the bundle of the denoised cloud, relative to the one that denoised it. On the S-surface in R^100 0.55 to
-# 0.7 do equally well; below, geodesics meet and fold sooner, above, they cut the bends short.
-_NARROWER = 0.67
-# Kernel mass, for all ranks and per dimension, below which subspaces are noise however clean the points: with fewer
-# neighbours geodesics of thin clouds (700 points on an S) are lost on the way, with twice as many they are no better.
-_LEAST_MASS, _LEAST_PER_DIMENSION = 16.0, 8.0
-# The most that neighbours may widen it to where it was chosen: at 1.05 distances on a tight Swiss roll (turns two or
-# three bandwidths apart) cut across and were wrong by 27 %, at 0.9 by 0.3 %.
-_WIDEST = 0.9
-# Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
-# sphere 3000 denoised ones gave the same distances as all.
-_ENOUGH = 40.0
-# Steps of the ridge shorter than this fraction of the bandwidth change nothing that noise would not.
-_NEAR_ENOUGH, _STEPS = 1e-3, 10
+# Fraction of the variance whose loss is reported.
+_MUCH = 0.05
+# Most steps to the ridge; points that have not converged by then are as good.
+_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +82,22 @@ def prepare(
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
     local, typical = bundle.local_bandwidth, bundle.bandwidth
     if denoise:
-        part = narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
-        narrow = typical * part if local is None else local.scaled(part)
+        factor = narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
+        narrow = typical * factor if local is None else local.scaled(factor)
         # The mass scales with the k-th power of the bandwidth.
-        share = min(1.0, _ENOUGH / (bundle.typical_mass * part**rank))
-        some = cloud.at(cloud.sample(max(int(np.ceil(share * cloud.n_points)), rank + 2))) + cloud.centre
-        carried = denoised(bundle, some)
-        bundle = PrincipalSubbundle(carried, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
+        fraction = min(1.0, tuning.ENOUGH_MASS / (bundle.typical_mass * factor**rank))
+        some = cloud.at(cloud.sample(max(int(np.ceil(fraction * cloud.n_points)), rank + 2))) + cloud.centre
+        projected = denoised(bundle, some)
+        bundle = PrincipalSubbundle(projected, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
     return Prepared(components, typical, bundle, local, " ".join(filter(None, (few, guessed))))
 
 
 def narrower(mass: float, rank: int, *, given: bool) -> float:
     """Bandwidth of the bundle of a denoised cloud relative to the one that denoised it, where neighbours have this
     ``mass``; not more than one that was ``given``, and less than one that was chosen."""
-    wanted = max(_LEAST_MASS, _LEAST_PER_DIMENSION * rank)
-    share = max(_NARROWER, float((wanted / mass) ** (1.0 / rank)))
-    return min(share, 1.0 if given else _WIDEST)
+    wanted = tuning.MASS_PER_DIMENSION * max(rank, 2)
+    factor = max(tuning.NARROWER, float((wanted / mass) ** (1.0 / rank)))
+    return min(factor, 1.0 if given else tuning.WIDEST)
 
 
 def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
@@ -119,22 +105,24 @@ def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
     are. A bundle that fills its space has the whole space for a ridge."""
     if bundle.rank == surrounding_dim(bundle):
         return points
-    carried = carry_to_ridge(bundle, points, tol=_NEAR_ENOUGH, max_steps=_STEPS)
-    arrived = (carried.status == Status.OK) | (carried.status == Status.NOT_CONVERGED)
-    # A point that was carried further than the kernel reaches has gone to another sheet.
+    projected = carry_to_ridge(bundle, points, tol=tuning.RIDGE_NEAR_ENOUGH, max_steps=_STEPS)
+    arrived = (projected.status == Status.OK) | (projected.status == Status.NOT_CONVERGED)
+    # A point that was moved further than the kernel reaches has gone to another sheet.
     with np.errstate(invalid="ignore"):
-        arrived &= carried.shifts <= 3.0 * bundle.bandwidth_at(points) + 3.0 * float(np.nanmedian(carried.shifts))
-    return np.where(arrived[:, None], carried.points, points)
+        arrived &= projected.shifts <= tuning.FARTHEST_MOVE * (
+            bundle.bandwidth_at(points) + float(np.nanmedian(projected.shifts))
+        )
+    return np.where(arrived[:, None], projected.points, points)
 
 
 def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> tuple[Components, str]:
     """The components that geodesics are followed in, and a remark where they leave out much of the data.
 
-    With ``"auto"`` those above the noise floor that tell neighbours apart, up to 10 of them.
+    With ``"auto"`` those above the noise floor that separate neighbours, up to 10 of them.
     """
-    if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= _FEW_FEATURES:
+    if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= tuning.FEW_FEATURES:
         return _lifted(_components(points, rank, reduce_dim), rank), ""
-    kept, telling = telling_components(points, rank, most=_MOST_COMPONENTS)
+    kept, telling = telling_components(points, rank, most=tuning.MOST_COMPONENTS)
     count = kept.axes.shape[1]
     if count >= telling or kept.kept >= 1.0 - _MUCH:
         return _lifted(kept, rank), ""
@@ -146,7 +134,7 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
 
 def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     n_points, dim = points.shape
-    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= _FEW_FEATURES):
+    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
         return all_components(points)
     if isinstance(reduce_dim, str):
         as_choice(reduce_dim, "reduce_dim", ("auto",))

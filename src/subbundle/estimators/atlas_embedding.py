@@ -86,7 +86,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         Principal components to work in. ``"auto"``: all of up to 8 features, else those above a floor of noise, or
         but for a last trace of variance where there is no such floor.
     missing : {"raise", "local"}
-        Refuse rows with missing values (NaN), or place them by the features they have; they do not take part in the
+        Refuse rows with missing values (NaN), or place them by the features they have; they are left out of the
         fit.
     outside : {"nearest", "nan"}
         What `transform` gives to points beyond all charts: the coordinates of the nearest chart, continued, or NaN.
@@ -168,7 +168,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
 
         ``sample_weight`` [n_samples]: how often each row counts; rows of weight zero are placed, but not learned from.
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
+        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
         """
         X = sampled(X, sample_weight=sample_weight)
         for name, choices in _CHOICES.items():

@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import Status, StatusArray
-from subbundle.embedding.node_layout import CONTRADICTION
+from subbundle.embedding.tuning import CONTRADICTION
 from subbundle.estimators._input import FEW
-
-# Contradiction between charts, and fraction of the variance that coordinates do not predict, above both of which rows
-# have no shape of so few dimensions: curved shapes stay below the second, noise below the first.
-_SHAPELESS, _UNPREDICTED = 0.25, 0.3
+from subbundle.estimators.tuning import SHAPELESS, UNPREDICTED
 
 
 def has_shape(model: Any) -> bool:
     """Whether the rows of a fitted `AtlasEmbedding` lie about a shape of its dimension."""
-    return bool(model.alignment_residual_ <= _SHAPELESS or model.quality_.prediction_error <= _UNPREDICTED)
+    return bool(model.alignment_residual_ <= SHAPELESS or model.quality_.prediction_error <= UNPREDICTED)
 
 
 def fit_message(model: Any) -> str:

@@ -40,7 +40,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     method : {"geodesics", "atlas"}
         Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
         straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
-        ``denoise``, ``kernel``, ``centering`` and ``tol`` have no part in it, and ``space`` must be None.
+        ``denoise``, ``kernel``, ``centering`` and ``tol`` are not used then, and ``space`` must be None.
     bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
         As in `PrincipalSubmanifold`; ``bandwidth="local"`` not with the atlas.
     tol : float
@@ -102,7 +102,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored.
 
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
+        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
         """
         X = sampled(X)
         wanted = checked_rank(self.rank, "rank")
@@ -123,7 +123,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if learned.remark:
             warnings.warn(learned.remark, SubbundleWarning, stacklevel=2)
         self._set(learned)
-        self.points_ = self._carried(X)
+        self.points_ = self._projected(X)
         return self
 
     def pairwise(self, X: Any = None, Y: Any = None) -> FloatArray:
@@ -144,8 +144,8 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.method == "atlas":
             points = self.points_ if X is None else self._checked(X)
             return self.atlas_.distance(points, None if Y is None else self._checked(Y))
-        points = self.points_ if X is None else self._carried(self._checked(X))
-        others = None if Y is None else self._carried(self._checked(Y))
+        points = self.points_ if X is None else self._projected(self._checked(X))
+        others = None if Y is None else self._projected(self._checked(Y))
         return pairwise_distance(self.bundle_, points, others, tol=self.tol)
 
     def __call__(self, x: Any, y: Any) -> float:
@@ -154,7 +154,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         rows = self._checked(np.stack([np.asarray(x), np.asarray(y)]))
         if self.method == "atlas":
             return float(self.atlas_.paired_distance(rows[:1], rows[1:])[0])
-        rows = self._carried(rows)
+        rows = self._projected(rows)
         return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
 
     def _set(self, learned: Prepared) -> None:
@@ -174,7 +174,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     def _checked(self, X: Any) -> FloatArray:
         return checked_rows(self, X, self.space, reset=False)
 
-    def _carried(self, X: FloatArray) -> FloatArray:
+    def _projected(self, X: FloatArray) -> FloatArray:
         """Rows of ``X`` in the kept components, in the middle of the cloud unless ``denoise`` is off."""
         points = self._components.enter(X)
         return denoised(self.bundle_, points) if self.denoise else points

@@ -66,7 +66,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         The manifold that the observations lie on, if it is known: ``sb.spaces.Sphere(2)``. Features are then the
         entries of its points, matrices row after row; `fit` and `transform` also take [n_samples, *space.shape].
         Neighbours, bends and errors are measured on the manifold, and `inverse_transform` ends on it. ``reduce_dim``
-        and ``kernel`` have no part in that.
+        and ``kernel`` are not used then.
     outside : {"nearest", "nan"}
         What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border,
         or NaN.
@@ -143,7 +143,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
 
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning says how many.
+        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
         """
         X = sampled(X)
         as_choice(self.outside, "outside", ("nearest", "nan"))
@@ -165,7 +165,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         """Points [n_samples, n_features] at coordinates ``X`` [n_samples, n_components].
 
         Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as
-        ``outside`` says.
+        ``outside`` asks for.
         """
         coordinates = checked_coordinates(self, X)
         return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
@@ -276,5 +276,5 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
         return (
             f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}; locate(X) "
-            "says which. subbundle.AtlasEmbedding covers the data by many charts; a larger bandwidth reaches further."
+            "reports which. subbundle.AtlasEmbedding covers data by many charts; a larger bandwidth reaches further."
         )

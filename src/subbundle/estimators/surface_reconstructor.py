@@ -72,7 +72,7 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Rows of ``X`` [n, d] carried onto the surface: to the second-order ridge of the points it was fitted to.
+        """Rows of ``X`` [n, d] projected onto the surface: to the second-order ridge of the points it was fitted to.
 
         Rows with none of them around stay where they are.
         """
@@ -81,5 +81,5 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
         return carry_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
-        """Reconstruct the surface of ``X`` and carry ``X`` onto it."""
+        """Reconstruct the surface of ``X`` and project ``X`` onto it."""
         return self.fit(X).transform(X)
