@@ -1,4 +1,4 @@
-"""Carrying colours and other attributes of the observations to the vertices."""
+"""Colours and other attributes of the observations at the vertices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings in plain words: when a mesh looks wrong for a scan, and what to try."""
+"""Warnings: when a mesh looks wrong for a scan, and what to try."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class WeightedCloud:
         self, points: FloatArray, normals: FloatArray, bandwidth: float | FloatArray, cut: float | FloatArray, *,
         rounds: int = 3, along: FloatArray | None = None,
     ) -> QuadricFit:  # fmt: skip
-        """Carry ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
+        """Project ``points`` [n, 3] with unit ``normals`` [n, 3] onto robust local quadrics.
 
         Observations whose height differs by more than ``cut`` from the quadric have no weight. Windows are |t| times as
         wide along tangents t = ``along`` [n, 3] as across, |t| ≥ 1, with the area that they have by their bandwidth.

@@ -39,10 +39,10 @@ class Openings:
 class Sight:
     """What ``seeds`` [m, 3] with outward ``normals`` [m, 3] see, up to a distance ``near``.
 
-    Where seeds are sparse, each speaks for a wider disc: distances are scaled as the distance to the eighth neighbour
-    of the seed (``apart`` [m], if it is known already) grows beyond what it is on a full sheet. A vertex is seen if a
+    Where seeds are sparse, each is evidence for a wider disc: distances are scaled as that to the eighth neighbour of
+    the seed (``apart`` [m], if it is known already) grows beyond what it is on a full sheet. A vertex is seen if a
     seed that looks its way is nearer than ``near``: where one wall of two was not scanned, the zero set closes along
-    the back of the other, near its seeds, which say nothing about a surface that faces the other way.
+    the back of the other, near its seeds, which are no evidence for a surface that faces the other way.
     """
 
     def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
@@ -75,8 +75,8 @@ def sort_out(
 ) -> tuple[NDArray[np.bool_], Openings]:
     """Which ``faces`` [m, 3] stay, and the half-widths of the unseen patches.
 
-    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] whether one speaks for them. Patches of a
-    half-width up to ``widest`` are bridged; all, balloons too, if it is infinite.
+    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] whether one is evidence for them. Patches of
+    a half-width up to ``widest`` are bridged; all, balloons too, if it is infinite.
     """
     shown = seen[faces].any(axis=1)
     keep, unseen = np.ones(len(faces), np.bool_), np.flatnonzero(~shown)

@@ -193,7 +193,7 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
 
 
 def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
-    """The sign [n] that turns each part outward, or inward if it lies inside of an odd number of others."""
+    """The sign [n] that turns each component outward, or inward if it lies inside of an odd number of others."""
     directions = cube_directions(1, 2, 3)
     order = np.argsort(parts, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)

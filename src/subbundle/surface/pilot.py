@@ -1,6 +1,6 @@
 """First look at a cloud: how noisy it is, how dense, and what bandwidth suits it.
 
-A few hundred observations are carried to the ridge at growing bandwidths until the cloud looks like a surface around
+A few hundred observations are projected to the ridge at growing bandwidths until the cloud looks like a surface around
 them: λ_3 well below λ_2. There, with λ_3 = σ² a²/(a² + σ²) for noise σ around a plane and kernel mass
 2π a² ρ / √(1 + σ²/a²) for density ρ,
 
@@ -77,7 +77,7 @@ def look(cloud: WeightedCloud) -> Pilot:
 
 
 def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pilot:
-    """``seen`` with the noise that the residuals of robust quadrics tell, where it is lower."""
+    """``seen`` with the noise of the residuals of robust quadrics, where it is lower."""
     noise = seen.noise
     for _ in range(tuning.CUT_ROUNDS):
         width = max(tuning.BANDWIDTH_SPACINGS * seen.spacing, tuning.NARROWEST_NOISES * noise)
@@ -160,7 +160,7 @@ def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
 
 
 def estimate(fit: LocalFit, width: float) -> Pilot:
-    """Noise, spacing and bandwidth from points carried to the ridge at one bandwidth ``width``."""
+    """Noise, spacing and bandwidth from points projected to the ridge at one bandwidth ``width``."""
     seen = fit.mass > 0.0
     third = np.clip(fit.eigenvalues[seen, 2] - _bending(fit)[seen], 0.0, 0.9 * width**2)
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))

@@ -59,7 +59,7 @@ def refine(
     cloud: Levels, vertices: FloatArray, normals: FloatArray, faces: IntArray, unseen: NDArray[np.bool_], pilot: Pilot,
     cell: float,
 ) -> Settled:  # fmt: skip
-    """Carry ``vertices`` [n, 3] with outward ``normals`` [n, 3] onto robust quadrics of the bandwidth of least risk.
+    """Project ``vertices`` [n, 3] with outward ``normals`` [n, 3] onto robust quadrics of the bandwidth of least risk.
 
     The zero set lies near enough to the surface for robust quadrics to start from; a step onto the ridge of one width
     for all would only blur narrow things. Vertices ``unseen`` [n] stay.

@@ -1,13 +1,13 @@
 """`reconstruct`: from an unoriented, noisy scan to a triangle mesh.
 
-    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`, `sheets`
+    prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters; layers go                      `orient`, `layers`
+    orient     signs by summed votes between clusters; layers go                      `orient`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings, handles and tunnels; bent edges split   `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
-               longer along crests; each side of thin walls onto its own          `elongation`, `sides`
-    trim       cut where the cloud ends; what does not belong is named                `trim`, `border`, `outliers`
+               longer along crests; each side of thin walls onto its own          `sides`
+    trim       cut where the cloud ends; what does not belong is named                `trim`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
 as accurate as the local fits, and the grid leaves no trace but the pattern of the triangles.
@@ -60,8 +60,8 @@ def reconstruct(
     """Make a triangle mesh of the surface that ``points`` [N, d] lie around, d ≥ 3, or of an atlas of charts.
 
     No normals are needed, but they are used if given. The points may be noisy, unevenly dense and sprinkled with
-    outliers. Several objects become several parts; parts with less than 0.4 % of the area of the largest one are
-    dropped.
+    outliers. Several objects become several connected components; those with less than 0.4 % of the area of the
+    largest one are dropped.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def reconstruct(
         Half the width, in bandwidths, up to which a patch that the scan did not see is bridged by a membrane; wider
         ones stay open. What was bridged and what was left is in ``mesh.summary``.
     attributes : mapping of str to array-like [N] or [N, c], optional
-        Colours (uint8) and other values of the points, to be carried to the vertices.
+        Colours (uint8) and other values of the points, to be interpolated at the vertices.
     progress : callable, optional
         Called with the name of every stage when it begins.
     n_jobs : int or None
@@ -90,8 +90,8 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces turned outward; ``mesh.summary`` says how it came about, and which points are outliers;
-        ``mesh.attributes["standard_error"]`` how sure each vertex is (infinite on membranes). Of a
+        Manifold, its faces turned outward; ``mesh.summary`` reports how it came about, and which points are outliers;
+        ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes). Of a
         surface without sides, like a Möbius band, neighbouring faces are turned alike but for a seam.
 
     Notes

@@ -1,11 +1,11 @@
 """Seeds: points on the surface, about one per grid cell, each with a normal and a reliability.
 
-Means of the observations in voxels are carried to the second-order ridge. Where two sheets or an edge fall into one
+Means of the observations in voxels are projected to the second-order ridge. Where two sheets or an edge fall into one
 window, λ_3/λ_2 is large; those are tried again with narrower windows. The reliability
 
     r = clip(1 − λ_3/(0.6 λ_2), 0, 1)²
 
-weighs what a seed says about its normal.
+weighs the normal of a seed.
 
 Where windows see both sides of thin walls as one sheet, seeds are planted on either side of the middle: a Gaussian
 window of bandwidth a sees, with c = a²/(a² + σ²), the variance c² p² + c σ² of sheets at ±p with noise σ.
@@ -106,7 +106,7 @@ def _grow(
     cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
-    """Voxel means of ``points`` carried to the ridge, where there is a tangent plane."""
+    """Voxel means of ``points`` projected to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, tuning.START_CELLS * cell, origin)
     starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=1), cell, origin)
     fit = cloud.fit(starts, bandwidth, rounds=tuning.RIDGE_STEPS)

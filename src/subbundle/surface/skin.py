@@ -31,7 +31,7 @@ class Skin:
     ----------
     vertices, faces : [n, 3], [m, 3]
     unseen : [n] of bool
-        Vertices of membranes, for which no seed speaks.
+        Vertices of membranes, without nearby seeds.
     openings : Openings
     handles, places : [c], [c, 3]
         Lengths and middles of the loops that were cut.
@@ -71,7 +71,7 @@ def around(
     seen, scale = _with_new(sight, whole, faces, seen[rows], scale[rows])
     faces, old = repair.compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]
-    # A loop in a membrane has nothing to say for it, so it counts as the least known one.
+    # A loop in a membrane has no observations, so it counts as the least known one.
     scale = np.where(seen, scale[old], scale.min())
     filled = Filled(scan.points, window)
     cut = cut_short_loops(vertices, faces, tuning.CUT_LOOP * window, scale, filled, tuning.FILLED_LOOP * window)

@@ -45,7 +45,7 @@ NEIGHBOURS = 8
 # Fraction of neighbours whose normals must lie on the same side for normals to be used.
 SAME_SIDE = 0.85
 
-# Walls seen as one sheet: sheets.py ------------------------------------------------------------------------------
+# Walls seen as one sheet: pilot.py -------------------------------------------------------------------------------
 
 # Observations in the middle, as a fraction of those around ±p, below which there are two sheets: at 4 noise levels .35.
 WALL_VALLEY = 0.6
@@ -80,7 +80,7 @@ VOTE_THRESHOLD, VOTE_LEAN = 0.3, 0.25
 # together, and over so many they are a seam. At 45 degrees and 4 cells thin shells have seams where there are none.
 SEAM_AGREEMENT, SEAM_LINK, SEAM_LENGTH = 0.8, 2.0, 5.0
 
-# Layers: layers.py -----------------------------------------------------------------------------------------------
+# Layers: orient.py -----------------------------------------------------------------------------------------------
 
 # Widest gap between a sheet and the layer before it, and thickest wall, in windows.
 LAYER_GAP, LAYER_WALL = 4.0, 8.0
@@ -124,7 +124,7 @@ EMPTY_DISC, DISC_RADIUS, DISC_OBSERVATIONS = 0.2, 0.75, 4
 # and the noise of the walls, and as far along; so many make a tube.
 TUBE_RADII, TUBE_OBSERVATIONS = (2.0, 2.5, 3.0), 20
 
-# Bandwidths: widths.py, elongation.py ----------------------------------------------------------------------------
+# Bandwidths: widths.py -----------------------------------------------------------------------------------------
 
 # Steps of a vertex onto its quadric.
 QUADRIC_STEPS = 2
@@ -143,7 +143,7 @@ RISK_SHARPNESS = 2.0
 # Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.
 TURN_ROUNDS, LEAST_TURN = 10, 0.05
 
-# Projection: project.py, soften.py, blend.py, pyramid.py, sides.py -----------------------------------------------
+# Projection: project.py, blend.py, pyramid.py, sides.py -----------------------------------------------
 
 # Longest way of a vertex, in cells; further away is another sheet.
 FURTHEST_CELLS = 1.5
@@ -162,7 +162,7 @@ LEVEL_RATIO = 1.8
 # How far windows are filled, in the widest bandwidths, around walls; the cells within which vertices belong to them.
 SIDED_REACH, SIDED_CELLS = 1.5, 5.0
 
-# Borders and outliers: border.py, trim.py, repair.py, outliers.py ------------------------------------------------
+# Borders and outliers: trim.py, outliers.py ------------------------------------------------
 
 # Mass that is beyond a border, as a fraction of the largest around.
 BORDER_MASS = 0.3
@@ -175,7 +175,7 @@ OUTLIER_NOISES, OUTLIER_VOXEL, OUTLIER_FLOOR = 5.0, 5.0, 0.05
 # windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
 BODY_FRACTION = 0.12
 
-# R^d and attributes: ambient.py, flat.py, attributes.py, reconstruct.py ------------------------------------------
+# R^d: ambient.py, reconstruct.py ------------------------------------------
 
 # In R^d and of an atlas an opening has a width and no half-width, and is a little wider for being seen by fewer points.
 OPENING_WIDTH = 4.0 / 3.0

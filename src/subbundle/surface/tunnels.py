@@ -28,7 +28,7 @@ _STEPS = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 class Filled:
-    """Tells which loops span discs that ``observations`` [n, 3] fill, seen with a ``window``."""
+    """Decides which loops span discs that ``observations`` [n, 3] fill, seen with a ``window``."""
 
     def __init__(self, observations: FloatArray, window: float) -> None:
         self._observations, self._window = observations, window

@@ -88,7 +88,7 @@ def choose(
 ) -> Widths:  # fmt: skip
     """Bandwidths for the vertices ``points``, ``normals`` [n, 3] of a mesh with the given `neighbour_average`.
 
-    Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] say nothing.
+    Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] are left out.
     """
     rungs = ladder(pilot)
     rows = np.arange(0, len(points), tuning.VERTEX_STRIDE)
