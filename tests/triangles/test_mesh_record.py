@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from subbundle.triangles.finish import turn_alike, turn_outward
 from subbundle.triangles.mesh import Mesh, check_output
-from subbundle.triangles.turning import turn_alike, turn_outward
 
 
 def strip(n, twisted):

@@ -75,7 +75,7 @@ def sort_out(
 ) -> tuple[NDArray[np.bool_], Openings]:
     """Which ``faces`` [m, 3] stay, and the half-widths of the unseen patches.
 
-    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] whether one is evidence for them. Patches of
+    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] if one is evidence for them. Patches of
     a half-width up to ``widest`` are bridged; all, balloons too, if it is infinite.
     """
     shown = seen[faces].any(axis=1)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray
 from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
+from subbundle.triangles.finish import turn_alike
 from subbundle.triangles.topology import Edges, border_edges, edges_of, face_areas, loops_of, parts_of, vertex_frames
-from subbundle.triangles.turning import turn_alike
 
 
 @dataclass(frozen=True, slots=True)

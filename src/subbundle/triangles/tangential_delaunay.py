@@ -32,7 +32,7 @@ def triangulate(points: FloatArray, tangents: FloatArray, opening: float, n_jobs
 
     The points must be spread evenly, closer than the surface bends. Gaps narrower than ``opening`` are bridged; wider
     ones stay open, and so do borders. Sheets further apart than half of it are never joined. Faces are not turned
-    alike; see `turning`.
+    alike; see `finish`.
     """
     found = candidates(points, tangents, 0.5 * opening, resolve_jobs(n_jobs))
     return stitch(points, tangents, found, opening)
