@@ -155,8 +155,8 @@ COVERED_RADIUS, BLENDED_RADIUS = 0.4, 0.6
 # Cosine between the normals of a centre and a vertex from which on they are on one sheet.
 SHEET_COSINE = 0.7
 # Side of voxels whose means stand for the observations, in bandwidths, and in spacings, below which they would hold
-# single ones.
-VOXEL_SIDE, LEVEL_SPACINGS = 0.4, 1.2
+# single ones; spread of the observations in a voxel, as a fraction of s²/12 (a sphere without noise tells).
+VOXEL_SIDE, LEVEL_SPACINGS, VOXEL_SPREAD = 0.4, 1.2, 0.8
 # Ratio of the sides of one level and the next; means that are not so many times fewer are left out.
 LEVEL_RATIO = 1.8
 # How far windows are filled, in the widest bandwidths, around walls; the cells within which vertices belong to them.
