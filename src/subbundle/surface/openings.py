@@ -94,6 +94,7 @@ def sort_out(
             length = float(np.linalg.norm(vertices[rim[:, 0]] - vertices[rim[:, 1]], axis=1).sum())
             half, size = float(far[faces[rows]].max()), float(area[rows].sum())
             flat = size <= tuning.BALLOON * length**2 / (4.0 * np.pi)
+            flat = flat and size <= tuning.LARGEST_PATCH * area[shown].sum()
             keep[rows] = half <= widest and (flat or bool(np.isinf(widest)))
             (bridged if keep[rows[0]] else left).append(half)
     return keep, Openings(tuple(sorted(bridged)), tuple(sorted(left)))

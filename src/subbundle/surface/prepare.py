@@ -90,7 +90,7 @@ def prepare(
     points, weights, side = rows, None, 0.0
     if len(rows) > (tuning.DENSE_POINTS if dense is None else dense):
         means, counts = voxels.voxel_means(rows, None, tuning.VOXEL_SIDE * window)
-        if tuning.LEVEL_RATIO * len(means) < len(rows) / share:
+        if len(means) < tuning.THINNED * len(rows) / share:
             points, weights, side = means, counts, tuning.VOXEL_SIDE * window
             normals = None if normals is None else normals[cKDTree(rows).query(means)[1]]
     facing = None if normals is None else Facing(points, normals, weights, jobs)

@@ -34,8 +34,8 @@ CURVE_RATIO, BODY_RATIO = 0.25, 0.5
 
 # Points, windows and cells: prepare.py ---------------------------------------------------------------------------
 
-# More distinct points than this are replaced by voxel means.
-DENSE_POINTS = 400_000
+# More distinct points than this are replaced by voxel means, if these are at most such a fraction of them.
+DENSE_POINTS, THINNED = 400_000, 0.8
 # The window, in bandwidths of the pilot; the cells of the grid, which are the edges of the mesh, in windows and in
 # spacings; in R^d the least distance of vertices.
 WINDOW_BANDWIDTHS, CELL_WINDOWS, CELL_SPACINGS = 1.1, 0.5, 1.3
@@ -115,8 +115,9 @@ DEFECT_CELLS = 2.0
 SEEN_CELLS = 2.0
 # Fraction of the distance to its eighth neighbour within which a seed is evidence, in usual ones at most.
 SPARSE_REACH, SPARSE_MOST = 0.8, 2.0
-# Largest area of a bridged patch, in areas of a flat disc with the same rim.
-BALLOON = 2.0
+# Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas: the back of an open
+# sheet is no opening.
+BALLOON, LARGEST_PATCH = 2.0, 0.2
 # How much of the inner half of a disc may be empty in a tunnel that is filled, so that a few outliers do not fill one;
 # distance, in windows, within which observations count, and how many there must be at the rim.
 EMPTY_DISC, DISC_RADIUS, DISC_OBSERVATIONS = 0.2, 0.75, 4
@@ -138,6 +139,9 @@ VERTEX_STRIDE = 8
 RISK_ROUNDS, RUNG_ROUNDS = 40, 6
 # Rounds in which curvatures, and drift and mass at a border, are averaged over the mesh: a reach of about a window.
 AVERAGING_ROUNDS = 4
+# A difference counts at most so many noise levels: one wild height must not decide for all around it, and rounding
+# must not where there is no noise.
+LARGEST_DIFFERENCE = 1.5
 # Rungs have weights exp(−so many R/min R).
 RISK_SHARPNESS = 2.0
 # Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.

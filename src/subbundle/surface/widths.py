@@ -156,7 +156,7 @@ def risk_terms(
     agree = np.array([height_correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance_of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
-    squares = (heights - heights[before]) ** 2 - noise_sq * differ
+    squares = np.minimum((heights - heights[before]) ** 2, tuning.LARGEST_DIFFERENCE**2 * noise_sq) - noise_sq * differ
     return squares / seen**2, noise_sq * gains
 
 
