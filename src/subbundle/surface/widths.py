@@ -43,6 +43,7 @@ from scipy.sparse import coo_array
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
+from subbundle.local.frames import beside
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -219,10 +220,15 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     products = normals[:, i] * normals[:, j]
     for _ in range(tuning.TURN_ROUNDS):
         products = average @ products
-    scatter = np.empty((len(normals), 3, 3))
-    scatter[:, i, j] = scatter[:, j, i] = products
-    # Without what lies along the normal itself, the two directions left are tangents.
-    beside = np.eye(3) - normals[:, :, None] * normals[:, None, :]
-    values, vectors = np.linalg.eigh(beside @ scatter @ beside + 2.0 * (np.eye(3) - beside))
-    turns = np.maximum(values[:, :2], 0.0) + tuning.LEAST_TURN**2
-    return np.asarray((turns[:, 1] / turns[:, 0])[:, None] ** 0.375 * vectors[:, :, 0])
+    # In the tangent plane: a scatter (x, z; z, y) turns most at the angle φ with cos 2φ = (x − y)/2r, least across it.
+    first, second = np.moveaxis(beside(normals), 2, 0)
+    twice = np.where(i == j, 1.0, 2.0) * products
+    x, y = (np.einsum("np,np->n", twice, t[:, i] * t[:, j]) for t in (first, second))
+    z = np.einsum("np,np->n", twice, 0.5 * (first[:, i] * second[:, j] + first[:, j] * second[:, i]))
+    r = np.hypot(0.5 * (x - y), z)
+    cosine = np.clip(0.5 * (x - y) / np.maximum(r, np.finfo(float).tiny), -1.0, 1.0)
+    least = np.copysign(np.sqrt(0.5 * (1.0 - cosine)), z)[:, None] * first
+    least -= np.sqrt(0.5 * (1.0 + cosine))[:, None] * second
+    more, less = np.maximum(0.5 * (x + y) + r, 0.0), np.maximum(0.5 * (x + y) - r, 0.0)
+    turn = tuning.LEAST_TURN**2
+    return np.asarray(((more + turn) / (less + turn))[:, None] ** 0.375 * least)
