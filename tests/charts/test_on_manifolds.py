@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.bundles.surroundings import Curved, Logs
+from subbundle.bundles.surroundings import _Curved as Curved
+from subbundle.bundles.surroundings import _Logs as Logs
 from subbundle.spaces import SPD, Hyperbolic, Kendall, Product, Sphere, from_geomstats
 
 LATITUDE = 0.7

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.bundles.surroundings import Logs
+from subbundle.bundles.surroundings import _Logs as Logs
 from subbundle.estimators._learn import central_rows, find_base_point, kept_variance, prepare_on_manifold
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 from subbundle.spaces.description import describe, restore
