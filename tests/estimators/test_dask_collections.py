@@ -27,6 +27,7 @@ def test_arrays_are_transformed_lazily_block_by_block(model):
     assert np.array_equal(lazy.compute(scheduler="sync"), model.transform(POINTS))
 
 
+@pytest.mark.filterwarnings("ignore:.* lie outside the chart")
 def test_data_frames_keep_their_index(model):
     table = pandas.DataFrame(POINTS, columns=list("xyz"), index=np.arange(900) * 3)
     lazy = model.transform(frame.from_pandas(table, npartitions=4))
