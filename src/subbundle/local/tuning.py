@@ -9,7 +9,7 @@ import numpy as np
 # Weight of the nearest observation below which weights are taken relative to it. In many dimensions all t = |x − p|²/a²
 # share a large noise term; on the data, where the nearest weighs more than this, nothing need be searched for.
 FAINT = 0.1
-# Fraction of a Gaussian window's mass that fits leave out: 3.5 bandwidths for surfaces. It moves the ridge by a few
+# Fraction of a Gaussian window's mass that fits leave out: 3.55 bandwidths for surfaces. It moves the ridge by a few
 # thousandths of the bandwidth and saves half of the time or more; at 2.5 bandwidths the accuracy of meshes falls by a
 # seventh (benchmarks/meshing).
 LEFT_OUT = 2e-3

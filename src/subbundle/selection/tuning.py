@@ -5,7 +5,7 @@ from __future__ import annotations
 # Places of a cloud over which a statistic is averaged: 6 % of the spread between places is left in its mean.
 PLACES = 300
 # Observations to which distances are compared for the most central one; up to so many all are, so that a small cloud
-# that is turned or scaled keeps its base point. A hundredth of its distance at random: less than candidates differ.
+# that is turned or scaled keeps its base point; of more, means settle to a few per cent, less than candidates differ.
 CENTRAL_SAMPLE = 1000
 
 # The ladder of bandwidths (ladder.py, _risk.py) -------------------------------------------------------------------
