@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial.distance import cdist
 
 from subbundle import datasets
 from subbundle.graph import neighbor_graph
+from subbundle.graph.bridges import shortest_bridges
+from subbundle.graph.neighborhoods import nearest_rows, neighborhoods
+from subbundle.graph.tuning import ACROSS
 from subbundle.local.frames import leading_directions
 
 
@@ -84,6 +90,32 @@ def test_leading_directions_are_singular_vectors():
         projectors = [np.einsum("bkd,bke->bde", f, f) for f in (found, right)]
         # The Gram matrix squares the condition: half of the digits.
         np.testing.assert_allclose(*projectors, atol=1e-7)
+
+
+def test_noise_in_many_dimensions_leaves_half_of_the_edges():
+    # In R^300 edges between rows of noise are nearly orthogonal to each other, and so to frames made of ten of them.
+    rows = np.random.default_rng(0).normal(size=(200, 300))
+    edges = neighborhoods(rows, nearest_rows(rows, 12), 2, frame_neighbors=10)
+    assert np.median(edges.across) > ACROSS
+    assert edges.along.mean() >= 0.49  # half, less the one at the median
+
+
+@pytest.mark.parametrize(("dim", "sizes"), [(3, (200, 90, 5, 1)), (40, (100, 70, 3, 2, 1)), (2, (3, 1, 1, 1))])
+def test_bridges_are_a_minimum_spanning_tree_of_the_components(dim, sizes):
+    rng = np.random.default_rng(3)
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    points = rng.normal(size=(len(label), dim)) + 4.0 * rng.normal(size=(len(sizes), dim))[label]
+    chain = np.flatnonzero(label[1:] == label[:-1])
+    graph = csr_array((np.ones(len(chain)), (chain, chain + 1)), shape=(len(label), len(label)))
+    pairs, lengths = shortest_bridges(csr_array(graph + graph.T), points)
+    between = cdist(points, points)
+    np.testing.assert_allclose(lengths, between[pairs[:, 0], pairs[:, 1]], rtol=1e-12)  # rounding
+    shortest = np.array(
+        [[between[np.ix_(label == a, label == b)].min() for b in range(len(sizes))] for a in range(len(sizes))]
+    )
+    tree = minimum_spanning_tree(shortest)
+    assert len(pairs) == len(sizes) - 1
+    np.testing.assert_allclose(np.sort(lengths), np.sort(tree.data), rtol=1e-12)
 
 
 def test_wrong_input_is_named():

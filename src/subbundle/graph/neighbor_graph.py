@@ -5,8 +5,7 @@ frames      k principal directions of the nearest of them; edges across the smoo
 lengths     arcs instead of chords
 components  what is left is joined by its shortest bridges; bridges that stand out are gaps between components
 
-Bridges are found in Borůvka's rounds: every component but the largest is joined to the row nearest to it, until one is
-left. A bridge of length ℓ is a *gap* of the shape if it stands out against the spacing at both its ends. Where m rows
+A bridge of length ℓ is a *gap* of the shape if it stands out against the spacing at both its ends. Where m rows
 lie within r, a ball of radius ℓ/2 would hold m (ℓ/2r)^k rows if the density went on; an empty one is no accident when
 that number exceeds log n + 5, and no matter of uneven density when ℓ > 4 r.
 """
@@ -19,11 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
-from sklearn.neighbors import NearestNeighbors
 
 from subbundle._types import BoolArray, FloatArray, IntArray, evenly
 from subbundle._validation import as_integer, as_points
 from subbundle.cloud import Cloud
+from subbundle.graph.bridges import shortest_bridges
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, nearest_rows, neighborhoods
 from subbundle.graph.tuning import STANDS_OUT, SURPRISE
 
@@ -106,7 +105,7 @@ def graph_of(points: FloatArray, edges: Neighborhoods) -> NeighborGraph:
     rows = np.broadcast_to(np.arange(count)[:, None], kept.shape)[kept]
     one_way = csr_array((edges.arcs[kept], (rows, edges.neighbors[kept])), shape=(count, count))
     graph = csr_array(one_way.maximum(one_way.T))
-    bridges, lengths = _shortest_bridges(graph, points)
+    bridges, lengths = shortest_bridges(graph, points)
     spacing = edges.chords[:, n_neighbors // 2]
     passable = ~_gaps(bridges, lengths, spacing, n_neighbors, rank)
     if passable.any():
@@ -116,30 +115,6 @@ def graph_of(points: FloatArray, edges: Neighborhoods) -> NeighborGraph:
         graph = csr_array(graph.maximum(joined).maximum(joined.T))
     labels = connected_components(graph, directed=False)[1]
     return NeighborGraph(graph, by_size(labels), bridges, lengths, n_neighbors, rank)
-
-
-def _shortest_bridges(graph: csr_array, points: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Pairs [B, 2] of rows of ``points`` [n, D] that join the components of ``graph``, and their distances [B]."""
-    count = len(points)
-    pairs: list[tuple[int, int]] = []
-    lengths: list[float] = []
-    number, label = connected_components(graph, directed=False)
-    while number > 1:
-        largest = np.bincount(label).argmax()
-        for component in range(number):
-            if component == largest:
-                continue
-            inside, outside = np.flatnonzero(label == component), np.flatnonzero(label != component)
-            apart, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
-            best = int(apart[:, 0].argmin())
-            pairs.append((int(inside[best]), int(outside[nearest[best, 0]])))
-            lengths.append(float(apart[best, 0]))
-        ends = np.array(pairs).T
-        joined = graph + csr_array((np.ones(len(pairs)), (ends[0], ends[1])), shape=(count, count))
-        number, label = connected_components(joined, directed=False)
-    unique = {tuple(sorted(pair)): length for pair, length in zip(pairs, lengths, strict=True)}
-    found = sorted(unique)
-    return np.array(found, np.int64).reshape(-1, 2), np.array([unique[pair] for pair in found])
 
 
 def _gaps(pairs: IntArray, lengths: FloatArray, spacing: FloatArray, n_neighbors: int, rank: int) -> BoolArray:

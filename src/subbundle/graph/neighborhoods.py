@@ -59,8 +59,12 @@ class Neighborhoods:
 
     @property
     def along(self) -> BoolArray:
-        """Which edges [n, m] lie along the shape."""
-        return self.across < ACROSS
+        """Which edges [n, m] lie along the shape.
+
+        Across are at most half of all edges: in the noise of many dimensions most of them make nearly a right angle
+        with their frames, and what is left of a graph without them is a tree.
+        """
+        return np.asarray(self.across < max(ACROSS, float(np.median(self.across))))
 
 
 def nearest_rows(points: FloatArray, n_neighbors: int) -> IntArray:
