@@ -63,7 +63,7 @@ def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, call
     """
     if n_rows == 0:
         return
-    with _announce_compiling(), _one_blas_thread() if calls_blas else nullcontext():
+    with _announce_compiling(), one_blas_thread() if calls_blas else nullcontext():
         most = max(n_rows // (n_jobs * _CHUNKS), 1) if n_jobs > 1 else n_rows
         _share_out(_Rows(n_rows, most, watcher_of(n_rows)), work, min(n_jobs, n_rows))
 
@@ -147,7 +147,7 @@ def _join(threads: list[threading.Thread], failures: list[BaseException]) -> Non
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, one caller at a time.
 
     The number of BLAS threads belongs to the process. Two callers who set and restored it across each other would leave

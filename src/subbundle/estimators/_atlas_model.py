@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.base import nearest_frame
@@ -33,6 +34,9 @@ class Learned:
     layout: TableLayout
 
 
+# With several threads BLAS spends most of its time waiting for them where matrices are small, several times that of the
+# work on a busy machine; and with one the coordinates are the same to the bit whatever the number of processors.
+@one_blas_thread()
 def learn(
     points: FloatArray, weights: FloatArray, rank: int, *, bandwidth: Any, n_neighbors: Any, metric: str, closed: str,
     reduce_dim: Any, n_jobs: int | None,
