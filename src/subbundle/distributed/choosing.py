@@ -23,9 +23,10 @@ from subbundle.cloud import Cloud
 from subbundle.distributed.denoising import halo_of
 from subbundle.distributed.sample import around, read_sample
 from subbundle.distributed.tiles import TilePlan
-from subbundle.distributed.tuning import RISK_PLACES, WIDEST_TRIED
+from subbundle.distributed.tuning import WIDEST_TRIED
 from subbundle.selection import choose_bandwidth, choose_rank
 from subbundle.selection.bandwidth import BandwidthChoice, bandwidth_around, by_neighbours, no_shape
+from subbundle.selection.tuning import PLACES
 
 # Points around places that are held at once.
 _HELD = 2_000_000
@@ -48,7 +49,8 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
     rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank if rank == "auto" else int(rank)
     if len(rows) == plan.n_points:
         return _of_all(cloud, rank, bandwidth)
-    places = points[smallest(rows, RISK_PLACES)]
+    # As many as a risk is averaged over on one machine.
+    places = points[smallest(rows, PLACES)]
     notes: list[str] = []
     if bandwidth == "auto":
         width = _zoomed(plan, places, points, rank, client)

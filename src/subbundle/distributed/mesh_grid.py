@@ -1,7 +1,7 @@
 """The surface of oriented seeds on the scene's grid, brick by brick, with names that all tiles agree on.
 
 The indicator at a grid point is l − w: the winding number of `mesh_sides` and its level, the mean of w at the seeds
-within some ten cells. The level follows what w drifts by where the surface is open or its areas are wrong, as the
+within the side of a block. It follows what w drifts by where the surface is open or its areas are wrong, as the
 screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
 next sheet, if that looks the same way: then its level is higher or lower by one. Grid points within the reach of a seed
 are known. Where seeds cover half of a sheet or more, their planes determine the sign from two cells on; only nearer w
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_places import averaged, changes, names_of, summed
-from subbundle.distributed.mesh_scale import Scale
+from subbundle.distributed.mesh_scale import BLOCK, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes, Winding
-from subbundle.distributed.tuning import AWAY, FINE, LEVEL_REACH, SHEET_COVERED
+from subbundle.distributed.tuning import FINE, SHEET_COVERED
 from subbundle.surface import extract
+from subbundle.surface.tuning import SMOOTH_CELLS
 
 # Cells of a brick.
 _BRICK = 32
@@ -40,7 +41,7 @@ def zero_set(
     ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
     places = (seeds.points - scale.corner) / scale.cell
     sides = Winding(places, areas, areas[:, None] * seeds.normals, scene)
-    wide = 2.0 * LEVEL_REACH
+    wide = 2.0 * BLOCK
     near = np.flatnonzero(((places > ends[0] - wide) & (places < ends[1] + wide)).all(axis=1))
     places, normals, areas = places[near], seeds.normals[near], areas[near]
     levels = _levels(places, areas, sides.at(places))
@@ -73,7 +74,7 @@ def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatA
     total, means = sums[:, 0], sums[:, 1:] / sums[:, :1]
     middles, level = np.ascontiguousarray(means[:, :3]), means[:, 3]
     smooth: FloatArray = averaged(
-        middles, middles, LEVEL_REACH, level[:, None], weights=total,
+        middles, middles, float(BLOCK), level[:, None], weights=total,
         alike=lambda one, other: np.abs(level[one] - level[other]) < _HALF,
     )[group, 0]  # fmt: skip
     return smooth
@@ -92,8 +93,10 @@ def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, rea
     fade = np.maximum(1.0 - (height / reach) ** 2, 0.0)
     # Squares are products; other powers may round otherwise when there are other rows.
     sheet = np.pi * reach**2 / 5.0 * fade * (fade**2) ** 2
-    value = np.clip(height * (_HALF / AWAY), -_HALF, _HALF)
-    near = np.flatnonzero((weight < SHEET_COVERED * sheet) | (np.abs(height) < AWAY))
+    # As steep as w is through a plane; where that has gone from side to side, w is not needed.
+    steep = 1.0 / (np.sqrt(2.0 * np.pi) * SMOOTH_CELLS)
+    value = np.clip(height * steep, -_HALF, _HALF)
+    near = np.flatnonzero((weight < SHEET_COVERED * sheet) | (np.abs(value) < _HALF))
     value[near] = level[near] - sides.at((np.column_stack(where)[near] + base).astype(np.float64))
     field[where] = value
     return field

@@ -25,7 +25,7 @@ from subbundle.distributed.sample import around, read_sample
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.tuning import BULGE, FINE, PROBES, SCENE_PLACES, SCENE_WINDOWS
 from subbundle.kernels import tail
-from subbundle.local.tuning import FURTHEST, LEFT_OUT, TANGENTIAL_REACH
+from subbundle.local.tuning import LEFT_OUT, TANGENTIAL_REACH
 from subbundle.surface import seeds as planting
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
@@ -52,7 +52,8 @@ _BLOCK_WINDOWS = 6.0
 DIAGONAL = float(np.sqrt(3.0))
 # Points of a scene that are looked at, at most.
 _LOOKED = 250_000
-# Side of the blocks of the scene, in cells: seeds there are turned alike, and masses compared with those as far around.
+# Side of the blocks of the scene, in cells: seeds there are turned alike, and masses and winding numbers compared with
+# those as far around.
 BLOCK = 4 * FINE
 # A factor that mixes the bits of a name.
 _MIX = 0x1E3779B97F4A7C15
@@ -71,8 +72,8 @@ def radius_of(rounds: int) -> float:
 AVERAGED, BEND, READ = radius_of(3 * RISK_ROUNDS), radius_of(AVERAGING_ROUNDS), 2.0 * PROBES
 # Bandwidths at which the windows of fits end.
 _REACH = float(np.sqrt(tail(2, LEFT_OUT)))
-# Longest way of a start until it is a seed, in windows.
-_WANDER = FURTHEST * (1 + RIDGE_STEPS)
+# Longest way of a start until it is a seed, in windows: steps are at most one long.
+_WANDER = 1 + RIDGE_STEPS
 
 
 @dataclass(frozen=True, slots=True)

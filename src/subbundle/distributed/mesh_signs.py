@@ -24,10 +24,11 @@ from subbundle.distributed.mesh_places import Territory, changes, names_of, summ
 from subbundle.distributed.mesh_scale import BLOCK, Scale, mass_fraction
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.tuning import STRONG_VOTE, UPWARD
+from subbundle.distributed.tuning import UPWARD
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
 from subbundle.surface.orient import merge_votes, neighbour_votes, polished, towards_cavity
+from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
 # Cells around a tile in which seeds must be known for its blocks: neighbours, four cells away at most, and their
@@ -93,7 +94,9 @@ def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Memb
         pairs, votes = neighbour_votes(seeds.seeds(), scale.cell)
     blocks = scale.cells(seeds.points, BLOCK)
     block, own = names_of(blocks), tile.owns(scale.corner + BLOCK * scale.cell * (blocks + 0.5))
-    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & (np.abs(votes) > STRONG_VOTE)
+    # Votes are strong from half of the largest on, that of parallel normals in a plane.
+    strong = np.abs(votes) > 0.5 * (1.0 - VOTE_THRESHOLD) ** 2
+    together = (block[pairs[:, 0]] == block[pairs[:, 1]]) & strong
     signs, roots = merge_votes(len(block), pairs[together], votes[together])
     rows = np.flatnonzero(own)
     names, first, place = np.unique(seeds.names[roots[rows]], return_index=True, return_inverse=True)

@@ -27,14 +27,13 @@ from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, clust
 from subbundle.distributed.mesh_skin import Piece, skin_of
 from subbundle.distributed.runner import Results
 from subbundle.distributed.tiles import TilePlan
-from subbundle.distributed.tuning import LEVEL_REACH
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def seed_margin(scale: Scale) -> float:
     """Cells around a tile in which seeds must be known for its mesh: those around others that determine its level."""
-    return max(project_margin(scale), scale.margin + 2.0 * (LEVEL_REACH + BLOCK) + 4.0)
+    return max(project_margin(scale), scale.margin + 4.0 * BLOCK + 4.0)
 
 
 def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale) -> TileSeeds:

@@ -17,8 +17,6 @@ BULGE = 1.25
 
 # Side of the voxels with one seed each at which bandwidths are tried: the risks are averaged over twenty cells.
 PROBES = 5.0
-# Votes, of at most 0.49, from which on seeds of one block are joined at once.
-STRONG_VOTE = 0.2
 # Height of the mean normal (37 degrees) from which on a connected component is a height field.
 UPWARD = 0.6
 
@@ -27,11 +25,7 @@ UPWARD = 0.6
 # Side of the smallest blocks that stand for their seeds in winding numbers, and of all voxels next to which the seeds
 # count one by one: errors of w stay below some hundredths.
 FINE = 4
-# Distance within which seeds determine the level of the winding number.
-LEVEL_REACH = 12.0
-# Distance from which on tangent planes determine the side, where seeds cover enough of a sheet.
-AWAY = 2.0
-# Fraction of a full sheet that seeds must cover for that.
+# Fraction of a full sheet that seeds must cover for their tangent planes to determine the side away from it.
 SHEET_COVERED = 0.5
 
 # `mesh_skin` ------------------------------------------------------------------------------------------------------
@@ -41,8 +35,6 @@ CRUMB = 8.0
 
 # `choosing`, `denoising` --------------------------------------------------------------------------------------------
 
-# Places at which risks are evaluated where a cloud is sampled: as many as on one machine.
-RISK_PLACES = 400
 # Widest bandwidth that is tried around places, over the best one that a sparser sample has shown.
 WIDEST_TRIED = 2.0
 # Side of the voxels, in bandwidths, in which one row votes on the signs of normals, where there are few.
