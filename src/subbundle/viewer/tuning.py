@@ -13,7 +13,3 @@ OTHER_WAY = 0.05
 # Neighbours of a row. On a sphere of 2000 points with noise 0.02 paths are longer than arcs by 13 % with 6 neighbours,
 # 5 % with 12 and 2 % with 24, which would double the size of the page. tests/viewer/test_pages.py bounds the error.
 PAGE_NEIGHBORS = 12
-# Coordinates above which neighbours are searched among the leading principal components. Few components cut off bends
-# (a strip bent in 24 dimensions: -15 % with 8, +3 % with 16 and 32), many keep noise (an S in R^100, noise 0.025: +16,
-# +33 and +56 %).
-PAGE_COMPONENTS = 16
