@@ -10,7 +10,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.local.regression import n_features
-from subbundle.local.tuning import ASTRAY, FURTHEST, LEAST_SLOPE, LONGEST_BEND
+from subbundle.local.tuning import ASTRAY, LEAST_SLOPE, LONGEST_BEND
 
 
 @kernel
@@ -28,11 +28,11 @@ def plain_step(shift, basis, rank, step):
 
 @kernel
 def far(shift, bandwidth):
-    """Whether the local mean is further off than it can be on a sheet or at its straight border (0.8 a)."""
+    """Whether the local mean is further off than a bandwidth: at the straight border of a sheet it is off by 0.8."""
     total = 0.0
     for i in range(shift.size):
         total += shift[i] * shift[i]
-    return total > (FURTHEST * bandwidth) ** 2
+    return total > bandwidth * bandwidth
 
 
 @kernel

@@ -38,7 +38,7 @@ from subbundle.local.deviations import (
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.settings import COMMON
 from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import FIRST_CUT, NARROWER, TANGENTIAL_REACH
+from subbundle.local.tuning import LONGEST_BEND, NARROWER, TANGENTIAL_REACH
 from subbundle.local.windows import gathered, holds, weigh
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
@@ -68,11 +68,11 @@ def robust_rows(
         row[WIDTH], row[OFFSET], row[KEPT], row[LOST] = a, 0.0, 1.0, 0.0
         status[b] = _OK
         for turn in range(rounds):
-            wide = cut + FIRST_CUT * a if turn == 0 else cut
+            wide = cut + LONGEST_BEND * a if turn == 0 else cut
             sag = _sag(fit, a, stretch)
             # Only a quadric whose arcs were not made parabolas bends too strongly.
             shrink = _shrink(fit) if turn == 1 else 1.0
-            if turn == 0 or not holds(p, frame, start, first, tall - cut - sag):
+            if turn == 0 or not holds(p, frame, start, first, TANGENTIAL_REACH * a * stretch, tall - cut - sag):
                 tall = wide + max(sag, a)
                 raw, near, count = gathered(tree, found, p, frame, a, stretch, tall, raw, near)
                 _copy(p, frame, start, first)

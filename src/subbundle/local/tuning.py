@@ -15,17 +15,11 @@ FAINT = 0.1
 LEFT_OUT = 2e-3
 # Bandwidths at which robust windows over the tangent plane end, where the quadric's own fall-off counts less.
 TANGENTIAL_REACH = 3.0
-# Cosine of the tilt up to which a robust window that was gathered before the tilt serves.
-STEADY = 0.95
 
 # The quadric: regression, tangential -------------------------------------------------------------------------------
 
 # Weight of the prior that the cloud is flat, in observations: it keeps the fit sane where neighbours are few.
 FLATNESS = 0.1
-# sin² of the steepest slope of an arc that is still an arc over its tangent space.
-STEEPEST = 0.9
-# In the first robust round no curvature is known yet: the cut is wider by this fraction of the bandwidth.
-FIRST_CUT = 0.5
 
 # Standard errors: bias, standard_errors ----------------------------------------------------------------------------
 
@@ -42,10 +36,9 @@ ENOUGH = 1.5
 # Least slope 1 − v/a² of a window of bandwidth a on noise of variance v: divisor of Newton's step, and of the noise
 # that is estimated. Noise as wide as the kernel leaves little to distinguish offsets by.
 LEAST_SLOPE = 0.4
-# Longest correction for curvature, in bandwidths: a cloud that bends by more than this within one has no quadric.
+# Furthest that a cloud bends within a bandwidth, in bandwidths: one that bends by more has no quadric. It bounds the
+# correction for curvature, and widens the cut of the first robust round, which knows no curvature yet.
 LONGEST_BEND = 0.5
-# Longest mean shift of a point on the cloud, in bandwidths: on a straight border it is 0.8.
-FURTHEST = 1.0
 # Mean shifts longer than this, in bandwidths, should lead across the tangent space.
 ASTRAY = 0.4
 
@@ -59,5 +52,3 @@ PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e6])
 # time, and it is chosen at fewer; beyond twice as many (from rank 15 on) a thousand quadrics take half a minute and
 # more neighbours each than tables have, and the plane remains.
 LARGE_FIT = 132
-# Distance at which the weight 1 − (d/r)² of neighbours ends, over that of the outermost, which keeps a little.
-RIM = 1.02

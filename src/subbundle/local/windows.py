@@ -13,7 +13,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within
 from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
-from subbundle.local.tuning import STEADY, STEEPEST, TANGENTIAL_REACH
+from subbundle.local.tuning import TANGENTIAL_REACH
 
 
 @kernel
@@ -94,14 +94,15 @@ def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near
     # A cut below what rounding leaves of a plane would cut all.
     scale = np.float32(1.0 / max(cut, 1e-5) ** 2)
     along, reach, squares = _single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
-    part, steep, most = _single(shrink, shrink * shrink, STEEPEST)
-    one, none = np.float32(1.0), np.float32(0.0)
+    part, steep, none = _single(shrink, shrink * shrink, 0.0)
+    one = np.float32(1.0)
     for n in range(np.uint64(count)):
         x, y, h = raw[0, n], raw[1, n], raw[2, n]
         u, v = t00 * x + t01 * y + t02 * h + d0, t10 * x + t11 * y + t12 * h + d1
         q2 = c3 * u * u + c4 * u * v + c5 * v * v
         g0, g1 = c3 * u + c3 * u + c4 * v, c4 * u + c5 * v + c5 * v
-        level = np.sqrt(one - min((g0 * g0 + g1 * g1) * steep, most))
+        # Where an arc is upright it ends.
+        level = np.sqrt(one - min((g0 * g0 + g1 * g1) * steep, one))
         z = t20 * x + t21 * y + t22 * h + d2 - part * q2 * (one - level) / (one + level)
         q = max(one - (z - q2) * (z - q2) * scale, none)
         w = _bell(min(along * u * u + v * v, reach)) * q * q
@@ -146,10 +147,12 @@ def _bell(t):
 
 
 @kernel
-def holds(p, frame, start, first, room):
-    """Whether what was gathered around ``start`` serves at ``p``: hardly any tilt, and heights left to rise to."""
+def holds(p, frame, start, first, radius, room):
+    """Whether what was gathered around ``start`` serves at ``p``: heights ``room`` are left to rise to, of which a tilt
+    takes what it lifts the rim of the window by, ``radius`` away."""
     away, cosine = 0.0, 0.0
     for i in range(3):
         away += (p[i] - start[i]) ** 2
         cosine += frame[i, 2] * first[i, 2]
-    return cosine > STEADY and room > 0.0 and away < room * room
+    room -= radius * np.sqrt(max(1.0 - cosine * cosine, 0.0))
+    return cosine > 0.0 and room > 0.0 and away < room * room
