@@ -22,7 +22,7 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
-from subbundle.selection.tuning import CENTRAL_SAMPLE, PLACES
+from subbundle.selection.tuning import PLACES, SAMPLE
 
 # Candidates tried, the most central first, until one lies where the bundle is defined.
 CANDIDATES = 32
@@ -131,7 +131,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
-    judges = cloud.at(cloud.sample(CENTRAL_SAMPLE))
+    judges = cloud.at(cloud.sample(SAMPLE))
     mean = np.concatenate(
         [cdist(candidates[rows], judges).mean(axis=1) for rows in blocks(len(candidates), len(judges))]
     )

@@ -16,7 +16,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.local.regression import n_features
 from subbundle.local.tuning import ENOUGH
-from subbundle.selection.tuning import CLIP, FEW_POINTS, FOLDS, PLACES, PLENTY, RATIO, WIDEST
+from subbundle.selection.tuning import CLIP, FOLDS, PLACES, RATIO, SAMPLE, UNNOTICED, WIDEST
 
 # Neighbours per dimension that the first width is searched among: more than it can take.
 _AMONG = 64
@@ -66,7 +66,7 @@ def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
     Queries of small clouds are observations like all others, in four of the five parts: what is estimated for them
     then includes what a point's own noise does.
     """
-    if cloud.n_points >= FEW_POINTS:
+    if cloud.n_points >= SAMPLE:
         first, *halves = split(cloud, n_queries(cloud, rank))
         return first, halves
     observations = cloud.at(np.arange(cloud.n_points))
@@ -78,6 +78,11 @@ def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
 def wanted_neighbours(rank: int, n_points: int) -> float:
     """Effective neighbours at which a quadric can be fitted: in proportion to its coefficients."""
     return float(min(ENOUGH * n_features(rank), n_points))
+
+
+def plenty(neighbours: float) -> bool:
+    """Whether half of them would do: the standard error of their mean, 1/√n of their spread, goes unnoticed."""
+    return neighbours * UNNOTICED**2 > 1.0
 
 
 def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> FloatArray:
@@ -128,7 +133,7 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
         if not known.any():
             continue
         gaps[rung] = frame.gap[known].mean()
-        if np.median(frame.density) > PLENTY:
+        if plenty(float(np.median(frame.density))):
             cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
     return ladder, gaps
 

@@ -28,11 +28,10 @@ from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
 from subbundle.selection.ladder import affordable_fits, first_widths, least, split
 from subbundle.selection.tuning import (
     CLIP,
-    FEW_POINTS,
     KNOWN,
     LANDMARKS,
     POOL,
-    POOLED_QUERIES,
+    SAMPLE,
     STEEPEST_WIDTH,
     WIDEST,
     WORTH,
@@ -98,7 +97,7 @@ def choose_local_bandwidth(
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(purpose, "purpose", PURPOSES)
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
-    if len(distinct) < FEW_POINTS:
+    if len(distinct) < SAMPLE:
         return _one(cloud, rank, purpose, n_jobs)
     # Two halves that share copies of one observation share its noise.
     centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
@@ -129,7 +128,7 @@ def _field(
     cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
 ) -> LocalChoice | None:
     """The chosen field in the cloud's centred coordinates; None where the risk is unknown at most places."""
-    queries, *halves = split(cloud, min(POOLED_QUERIES, affordable_fits(cloud, rank)))
+    queries, *halves = split(cloud, min(SAMPLE, affordable_fits(cloud, rank)))
     start = pilot(queries, np.concatenate(halves), rank, LANDMARKS)
     statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:

@@ -36,7 +36,6 @@ from subbundle.selection._growth import growth
 from subbundle.selection.components import principal_components
 from subbundle.selection.tuning import (
     ALONG,
-    CLEAR_PLATEAU,
     PLACES,
     RATIO,
     WIDEST,
@@ -267,9 +266,10 @@ def _plateau(counts: IntArray, scores: FloatArray, bound: int) -> int | None:
         return None
     borders = np.flatnonzero(np.diff(counts)) + 1
     plateaus = [rungs for rungs in np.split(np.arange(len(counts)), borders) if counts[rungs[0]] <= bound]
-    # By chance the last direction counted stands out from the next by what the threshold between them leaves open.
-    weights = np.array([np.maximum(scores[rungs] + np.log(ALONG), 0.0).sum() for rungs in plateaus])
-    clear = np.flatnonzero(weights >= CLEAR_PLATEAU)
+    # By chance the last direction counted stands out from the next by what the threshold between them leaves open;
+    # beyond that, a plateau has as much again.
+    chance = -np.log(ALONG)
+    clear = np.flatnonzero([np.maximum(scores[rungs] - chance, 0.0).sum() >= chance for rungs in plateaus])
     if not clear.size:
         return None
     chosen = plateaus[int(clear[0])]
