@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from subbundle._progress import Progress
 from subbundle._types import BoolArray, FloatArray, SubbundleWarning
 from subbundle.commands._tables import read_table
-from subbundle.commands.tuning import DOMINANT_VARIANCE, REPEATED_ROWS
+from subbundle.commands.tuning import DOMINANT_VARIANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
 
 def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]:
     """Remarks on the columns and rows of a table with names."""
+    from subbundle.diagnostics.tuning import WORTH_NOTING
+
     if not names:
         return []
     notes = []
@@ -94,7 +96,7 @@ def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]
             "units decide nearly everything: write --standardize to give all columns the same weight"
         )
     repeated = len(values) - len(np.unique(values, axis=0))
-    if repeated > REPEATED_ROWS * len(values):
+    if repeated > WORTH_NOTING * len(values):
         notes.append(f"{repeated} of {len(values)} rows repeat another one exactly")
     return notes
 

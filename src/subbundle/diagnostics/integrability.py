@@ -38,10 +38,10 @@ from subbundle._types import FloatArray, IntArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.diagnostics.tuning import LOOKED_AT, MEMBERS, TOGETHER
+from subbundle.diagnostics.tuning import MEMBERS, TOGETHER
 from subbundle.selection.components import components_above_noise
 from subbundle.selection.ladder import mean_gaps
-from subbundle.selection.tuning import CLIP, FAINT_GAP, PLACES
+from subbundle.selection.tuning import CLIP, FAINT_GAP, PLACES, SAMPLE
 
 # Pairs of places that are compared at most, for the time that they take.
 _MOST_PAIRS = 20_000
@@ -104,7 +104,7 @@ def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> 
         bundle = PrincipalSubbundle(cloud, rank, bandwidth, n_jobs=n_jobs)
     except ValueError:
         return _UNKNOWN
-    ridge = ridge_project(bundle, cloud.at(cloud.sample(LOOKED_AT)) + cloud.centre)
+    ridge = ridge_project(bundle, cloud.at(cloud.sample(SAMPLE)) + cloud.centre)
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     return twist(bundle, ridge.points[arrived])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from subbundle.diagnostics.tuning import FLAT, NOISY, NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
+from subbundle.diagnostics.tuning import NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
 from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, UNNOTICED
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
             f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
             "UMAP is the better tool for it."
         )
-    elif report.variance_flat >= FLAT:
+    elif report.variance_flat >= 1.0 - WORTH_NOTING:
         yield (
             f"The shape is all but flat: PCA keeps {report.variance_flat:.1%} of the variance in {report.rank} "
             "components and gives the same picture at once."
@@ -101,9 +101,9 @@ def _about_the_shape(report: Report) -> Iterator[str]:
             f"Only {choice.confidence:.0%} of the places count {report.rank} directions: the dimension is uncertain or "
             "varies over the cloud. Compare neighbouring ranks."
         )
-    if report.noise > NOISY * report.bandwidth:
+    if report.noise > report.bandwidth:
         yield (
-            f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
+            f"The noise, {report.noise:.3g}, is wider than the bandwidth: sheets closer than "
             f"{3.0 * report.bandwidth:.3g} will melt together. More observations would allow to see more."
         )
     if report.bending > _BENT:

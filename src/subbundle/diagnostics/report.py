@@ -20,7 +20,7 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import summary, warnings_of
-from subbundle.diagnostics.tuning import LOOKED_AT, OUTLYING_NOISE, WORTH_NOTING
+from subbundle.diagnostics.tuning import OUTLYING_NOISE, WORTH_NOTING
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
@@ -28,6 +28,7 @@ from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, n
 from subbundle.selection.components import principal_components, telling_components
 from subbundle.selection.ladder import affordable_fits, mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
+from subbundle.selection.tuning import SAMPLE
 
 # What is reported of a cloud without a ridge.
 _UNKNOWN: dict[str, Any] = {
@@ -229,7 +230,7 @@ def _report(
         # Pure noise and lattices can have no subspace at all: that is a finding, not a failure.
         refused = " ".join(str(error).split())
     else:
-        queries = cloud.at(cloud.sample(min(LOOKED_AT, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
+        queries = cloud.at(cloud.sample(min(SAMPLE, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
         seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))

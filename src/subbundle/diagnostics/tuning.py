@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-# Observations of a cloud that are projected onto the ridge and measured.
-LOOKED_AT = 2000
-
 # Brackets (integrability.py) -------------------------------------------------------------------------------------
 
 # Points within the radius R of a place, whose subspaces are fitted.
@@ -19,13 +16,10 @@ NOT_A_SURFACE = 0.025
 
 # Outliers lie further from the ridge than this many standard deviations of the noise.
 OUTLYING_NOISE = 4.0
-# Fraction of the observations that is worth a warning when they are outliers or copies, and that makes a component.
+# Fraction that is worth a sentence: of the observations when they are outliers or copies, or a component (fewer copies
+# are ordinary in rounded data), and of the variance that is not in k principal components.
 WORTH_NOTING = 0.01
 # Fraction of the places that agree on the rank, below which it is worth a second look.
 UNSURE = 0.7
-# Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to distinguish.
-NOISY = 0.6
 # Ratio of the density's 95 % to its 5 % quantile, above which one bandwidth does not suit all of it.
 UNEVEN = 10.0
-# Fraction of the variance in k principal components above which the shape is flat.
-FLAT = 0.995
