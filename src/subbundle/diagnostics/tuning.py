@@ -8,7 +8,7 @@ from __future__ import annotations
 MEMBERS = 80
 # Pairs of places are of one neighbourhood up to this many R. Beyond 2R they share no data.
 TOGETHER = 5.0
-# Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.015; clouds along
+# Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.016; clouds along
 # horizontal curves of the Heisenberg group start at 0.045.
 NOT_A_SURFACE = 0.025
 

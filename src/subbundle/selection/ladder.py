@@ -22,8 +22,8 @@ from subbundle.selection.tuning import CLIP, FOLDS, PLACES, RATIO, SAMPLE, UNNOT
 _AMONG = 64
 # Multiplications for the quadrics of one step: half a second, and a ladder of bandwidths takes about twenty such steps.
 _WORK = 3e9
-# Queries that are left whatever each costs.
-_FEWEST = 8
+# Fewest places that a mean is taken over, whatever each costs.
+FEWEST = 8
 # A risk within this factor of the least is as good as the least, by the definition of `flatness`.
 _AS_GOOD = 1.1
 
@@ -44,7 +44,7 @@ def n_queries(cloud: Cloud, rank: int, *, folds: int = 2) -> int:
     A query in codimension m gives m values at once, though of one place: fewer do, by a factor between 1 and √m.
     """
     wanted = PLACES * max(cloud.dim - rank, 1) ** -0.25
-    return min(int(wanted), max(affordable_fits(cloud, rank) // folds, _FEWEST))
+    return min(int(wanted), max(affordable_fits(cloud, rank) // folds, FEWEST))
 
 
 def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArray]:

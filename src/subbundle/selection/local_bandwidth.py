@@ -18,21 +18,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._types import FloatArray, IntArray, SubbundleWarning
 from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.selection._risk import compare, on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
-from subbundle.selection.ladder import affordable_fits, first_widths, least, split
+from subbundle.selection.ladder import FEWEST, affordable_fits, first_widths, least, split
 from subbundle.selection.tuning import (
     CLIP,
     KNOWN,
-    LANDMARKS,
-    POOL,
     SAMPLE,
     STEEPEST_WIDTH,
+    SURROUNDING,
     WIDEST,
     WORTH,
 )
@@ -129,12 +128,13 @@ def _field(
 ) -> LocalChoice | None:
     """The chosen field in the cloud's centred coordinates; None where the risk is unknown at most places."""
     queries, *halves = split(cloud, min(SAMPLE, affordable_fits(cloud, rank)))
-    start = pilot(queries, np.concatenate(halves), rank, LANDMARKS)
+    landmarks = int(FEWEST / SURROUNDING)
+    start = pilot(queries, np.concatenate(halves), rank, landmarks)
     statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:
         queries = on_the_ridge(cloud, rank, on_ridge, queries, n_jobs)
-    marks = queries[:: max(len(queries) // LANDMARKS, 1)]
-    pools = np.reshape(cKDTree(queries).query(marks, k=min(POOL, len(queries)))[1], (len(marks), -1))
+    marks = _some(queries, landmarks)
+    pools = _around(marks, queries)
     found = compare(statistic, halves, cloud.n_points, queries, start, WIDEST * cloud.size, pools=list(pools))
     if not found.factors.size:
         return None
@@ -160,15 +160,24 @@ def _field(
 def pilot(queries: FloatArray, observations: FloatArray, rank: int, landmarks: int) -> LocalBandwidth:
     """The `first_widths` at the queries [q, d], smoothed over space."""
     widths = first_widths(queries, observations, rank)
-    return field_of(queries, np.log(widths), queries[:: max(len(queries) // landmarks, 1)])
+    return field_of(queries, np.log(widths), _some(queries, landmarks))
+
+
+def _some(queries: FloatArray, most: int) -> FloatArray:
+    """One in so many of the ``queries``, ``most`` at most."""
+    return queries[:: -(-len(queries) // most)]
+
+
+def _around(landmarks: FloatArray, places: FloatArray) -> IntArray:
+    """Rows [m, n] of the ``places`` in the surroundings of each of the ``landmarks`` [m, d]."""
+    count = max(int(SURROUNDING * len(places)), min(FEWEST, len(places)))
+    return np.reshape(cKDTree(places).query(landmarks, k=count)[1], (len(landmarks), -1))
 
 
 def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> LocalBandwidth:
     """The field whose log at each of the ``landmarks`` [m, d] is the mean of ``logs`` [n] at the nearest ``places``
     [n, d], a sixteenth of them, and that is nowhere steep."""
-    count = max(len(places) // 16, min(8, len(places)))
-    nearest = np.reshape(cKDTree(places).query(landmarks, k=count)[1], (len(landmarks), -1))
-    values = np.exp(logs[nearest].mean(axis=1))
+    values = np.exp(logs[_around(landmarks, places)].mean(axis=1))
     apart = np.reshape(cKDTree(landmarks).query(landmarks, k=min(2, len(landmarks)))[0], (len(landmarks), -1))[:, -1]
     smoothing = float(np.median(apart)) or float(apart.max()) or 1.0
     while True:

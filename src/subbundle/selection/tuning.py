@@ -34,8 +34,9 @@ UNCANCELLED = 0.5
 
 # A bandwidth for every place (local_bandwidth.py) -----------------------------------------------------------------
 
-# Landmarks, and queries around a landmark whose risk is averaged.
-LANDMARKS, POOL = 125, 80
+# Fraction of a cloud around a place that has one bandwidth: risks of the queries in it are averaged, and bandwidths of
+# the landmarks in it, of which there are as many as that takes.
+SURROUNDING = 1.0 / 16.0
 # Estimated error over that of one bandwidth, at most: the risk of choosing more than one is not in the estimate.
 WORTH = 0.93
 # Steepest that a bandwidth should be, |∇a|: within one bandwidth it then changes by this fraction of itself.
