@@ -23,7 +23,7 @@ from subbundle._memory import blocks
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.local.frames import leading_directions
-from subbundle.local.tuning import LARGE_FIT, PENALTIES, PER_COEFFICIENT
+from subbundle.local.tuning import LARGE_FIT, PENALTIES, PER_COEFFICIENT, RIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,10 @@ class LocalPolynomials:
 
 
 def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
-    """Weights 1 − d²/r² [b, m] of neighbours at ``distances`` [b, m], in proportion to their ``masses`` [b, m].
-
-    Those of a row add up to one. r² is where the next of m would be on a surface, on which numbers grow with d²:
-    (m + 1)/m times that of the outermost.
-    """
+    """Weights [b, m] of neighbours at ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a row
+    add up to one."""
     # Neighbours along a curve are not sorted by distance.
-    reach = np.sqrt(1.0 + 1.0 / distances.shape[1]) * distances.max(axis=1, keepdims=True) + 1e-300
+    reach = RIM * distances.max(axis=1, keepdims=True) + 1e-300
     weights = masses * (1.0 - (distances / reach) ** 2)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
