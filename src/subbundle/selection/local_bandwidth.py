@@ -165,7 +165,7 @@ def pilot(queries: FloatArray, observations: FloatArray, rank: int, landmarks: i
 
 def _some(queries: FloatArray, most: int) -> FloatArray:
     """One in so many of the ``queries``, ``most`` at most."""
-    return queries[:: -(-len(queries) // most)]
+    return queries[:: max(-(-len(queries) // most), 1)]
 
 
 def _around(landmarks: FloatArray, places: FloatArray) -> IntArray:
