@@ -223,7 +223,7 @@ class ManyDimensions:
             if mass_verdict(seen.log_mass - seen.typical, self._plan.log_share) != Status.OK:
                 continue
             self._turn(seen)
-            if not beside(seen.shift, _across(seen.tangents, seen.shift), seen.width):
+            if not beside(seen.shift, _across(seen.tangents, seen.shift)):
                 return level, seen
         return -1, None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.local.regression import n_features
-from subbundle.local.tuning import ASTRAY, LEAST_SLOPE, LONGEST_BEND
+from subbundle.local.tuning import LEAST_SLOPE, LONGEST_BEND
 
 
 @kernel
@@ -36,16 +36,16 @@ def far(shift, bandwidth):
 
 
 @kernel
-def beside(shift, step, bandwidth):
+def beside(shift, step):
     """Whether the way to the local mean lies in the bundle; ``step`` is the component of ``shift`` across it.
 
-    So it is at a point off the cloud that has a weight of its own. Short shifts are not evidence.
+    So it is at a point off the cloud that has a weight of its own.
     """
     total, across = 0.0, 0.0
     for i in range(shift.size):
         total += shift[i] * shift[i]
         across += step[i] * step[i]
-    return total > (ASTRAY * bandwidth) ** 2 and across < 0.5 * total
+    return across < 0.5 * total
 
 
 @kernel

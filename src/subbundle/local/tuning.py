@@ -39,8 +39,6 @@ LEAST_SLOPE = 0.4
 # Furthest that a cloud bends within a bandwidth, in bandwidths: one that bends by more has no quadric. It bounds the
 # correction for curvature, and widens the cut of the first robust round, which knows no curvature yet.
 LONGEST_BEND = 0.5
-# Mean shifts longer than this, in bandwidths, should lead across the tangent space.
-ASTRAY = 0.4
 
 # Fits to nearest neighbours: neighbor_fits -------------------------------------------------------------------------
 

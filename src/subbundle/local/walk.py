@@ -245,7 +245,7 @@ def _descend(
             if mass * mass / squares >= wanted:
                 eigh(sigma, cases, values, basis)
                 plain_step(shift, basis, rank, step)
-                if not beside(shift, step, width):
+                if not beside(shift, step):
                     top = level
                     break
         if top < 0:
