@@ -22,7 +22,7 @@ from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
-from subbundle.geodesics.tuning import BOX_DIM, MOST_LANDMARKS
+from subbundle.geodesics.tuning import MOST_LANDMARKS
 
 # Factor of the search radius in pictures of a manifold, which may enlarge distances where its curvature is positive;
 # additional candidates are discarded by their true distance.
@@ -74,8 +74,9 @@ class Components:
 def connected_components(bundle: LearnedSubbundle) -> Components:
     """Find the connected components of the cloud of ``bundle``: geodesics join points of the same one only.
 
-    In up to four dimensions every observation counts, by the mean of its box of the size of the bandwidth. Above, where
-    noise separates any two observations, and with a bandwidth that varies, landmarks on the ridge represent the cloud.
+    Where boxes of the size of the bandwidth hold several observations each, every observation counts, by the mean of
+    its box. In many dimensions, where noise separates any two observations, and with a bandwidth that varies, landmarks
+    on the ridge represent the cloud.
 
     Parameters
     ----------
@@ -105,10 +106,10 @@ def connected_components(bundle: LearnedSubbundle) -> Components:
 def _find_components(bundle: LearnedSubbundle) -> Components:
     reaches = 2.0 * float(ndtri(1.0 - 0.5 * np.clip(bundle.min_density, _FAINTEST, 1.0)))  # in bandwidths
     around = surroundings_of(bundle)
-    points = bundle.rows
-    if around is FLAT and bundle.ambient_dim <= BOX_DIM and not bundle.varies:
+    points, representatives = bundle.rows, np.empty((0, bundle.ambient_dim))
+    if around is FLAT and not bundle.varies:
         representatives = _box_means(points, bundle.bandwidth)
-    else:
+    if not 0 < 2 * len(representatives) <= len(points):
         representatives = bundle.landmarks(MOST_LANDMARKS)
     picture = around.picture(representatives[0])
     pictures = picture.enter(representatives)
