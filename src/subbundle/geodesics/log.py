@@ -26,7 +26,7 @@ from subbundle.geodesics.geodesic import geodesic
 from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, aim, shoot
 from subbundle.geodesics.shortest import length_on_ridge, shortest_paths
 from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame, frame_at
-from subbundle.geodesics.tuning import COARSE_TOL, DOUBTFUL, LONGER
+from subbundle.geodesics.tuning import COARSE_TOL, DETOUR, DOUBTFUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     found = problem.solve(np.where(known[:, None], along, problem.chords()))
     result = _record(problem, found)
     missed = known & ~(result.residuals <= DOUBTFUL * bundle.length_scale)
-    longest = (1.0 + LONGER) * paths.lengths + problem.tol * bundle.length_scale
+    longest = DETOUR * paths.lengths + problem.tol * bundle.length_scale
     for row in np.flatnonzero(known & ~missed & (result.lengths > longest)):
         # A geodesic keeps its offset from the ridge, and at the outer side of a bend it is longer for that alone.
         times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)

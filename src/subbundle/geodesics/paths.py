@@ -23,12 +23,11 @@ from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.geodesics.straighten import arcs_between, jumps_between
 from subbundle.geodesics.tuning import (
     DETOUR,
-    EDGE_SINE,
     FEWEST_LANDMARKS,
     LANDMARK_NEIGHBOURS,
-    MIDDLE,
     MOST_LANDMARKS,
     RIDGE_STEPS,
+    SHEET_SINE,
 )
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
@@ -59,11 +58,13 @@ class PathGraph:
         frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
         few, near = min(self.neighbors, frame_size(rank)), nearest_rows(pictures, self.neighbors)
         edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
-        turning = edges.across > EDGE_SINE
+        turning = edges.across > SHEET_SINE
         turning[:, :few] = False
-        if self.flat:
-            for row, ends in enumerate(near):
-                turning[row] |= jumps_between(self.points[row], self.frames[row], self.points[ends], self.frames[ends])
+        if self.flat:  # the others turn too little to jump
+            for row, ends in enumerate(near[:, :few]):
+                turning[row, :few] = jumps_between(
+                    self.points[row], self.frames[row], self.points[ends], self.frames[ends]
+                )
         return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
@@ -101,7 +102,8 @@ class PathGraph:
 
         A geodesic around the other side of a hole or a neck crosses the middle, where both ends are equally far,
         elsewhere. Zigzags make paths through the graph longer by different fractions, so that such ways count as well
-        if they are hardly longer.
+        if they are longer than the shortest, of length ℓ, by no more than a factor q (`DETOUR`). In a plane all ways of
+        up to qℓ cross the middle within ½ ℓ √(q² − 1) of the shortest; those that do so further away are different.
         """
         ends, place = np.unique(np.concatenate([x, y]), axis=0, return_inverse=True)
         lengths, before = self.lengths(*self.legs(ends, np.nan_to_num(self.bundle.frame(ends).vectors)))
@@ -121,13 +123,13 @@ class PathGraph:
         best = float(total.min())
         if not np.isfinite(best):
             return []
-        total = np.where(np.abs(near - far) <= MIDDLE * best, total, np.inf)
-        elsewhere = 0.5 * MIDDLE * best + self.bundle.length_scale
+        width = 0.5 * np.sqrt(DETOUR**2 - 1.0) * best
+        total = np.where(np.abs(near - far) <= width, total, np.inf)
         middles: list[int] = []
         while total.min() <= DETOUR * best:
             middles.append(int(np.argmin(total)))
             offsets = self.tree.data - self.tree.data[middles[-1]]
-            total[np.sqrt((offsets * offsets).sum(axis=1)) < elsewhere] = np.inf
+            total[np.sqrt((offsets * offsets).sum(axis=1)) < width] = np.inf
         return middles or [int(np.argmin(near + far))]
 
 

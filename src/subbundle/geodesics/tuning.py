@@ -10,24 +10,16 @@ MOST_LANDMARKS = 4000
 FEWEST_LANDMARKS = 400
 # Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
 LANDMARK_NEIGHBOURS = 40
-# Largest sine of the angle between a long edge and the subspaces at its ends: an arc is known to fourth order.
-EDGE_SINE = 0.5
-# Up to this sine an edge is none between sheets (`jumps_between`): noise in the subspaces makes as much.
-SHEET_SINE = 0.3
-# How much longer than the shortest a way through the graph may be to be straightened as well: zigzags differ.
+# Largest sine of the angle to the subspaces at its ends up to which an edge stays on its sheet: noise in them makes as
+# much. Long edges that turn more are dropped, short ones and those to single points if they jump (`jumps_between`).
+SHEET_SINE = 0.5
+# How much longer than the shortest a way may be to pass for it: one through the graph, where zigzags differ, is then
+# straightened as well, and a geodesic that `log` has found is no other than the shortest.
 DETOUR = 1.1
-# Width of the middle between two points, relative to their distance: ways that cross it more than half of that apart
-# are different ones.
-MIDDLE = 0.25
 # Steps onto the ridge of landmarks, and of nodes after each step of a curve; the latter continue in the next.
 RIDGE_STEPS = 3
 # Entries of a matrix up to which each has a path of its own, 3 ms.
 SINGLE_PATHS = 2500
-
-# Connected components --------------------------------------------------------------------------------------------
-
-# Largest ambient dimension in which boxes of the size of the bandwidth hold several observations each.
-BOX_DIM = 4
 
 # Searches (log.py, _minimise.py) ---------------------------------------------------------------------------------
 
@@ -36,8 +28,6 @@ BOX_DIM = 4
 COARSE_TOL = 1e-4
 # Residual, in length scales, above which a search has ended in a local minimum.
 DOUBTFUL = 0.3
-# Fraction by which a geodesic may be longer than the shortest path; beyond, it is another geodesic than the shortest.
-LONGER = 0.05
 
 # Fans (start.py) -------------------------------------------------------------------------------------------------
 
