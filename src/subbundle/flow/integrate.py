@@ -28,7 +28,7 @@ from subbundle.flow.fixed_step import (
     rk4,
     semi_implicit_euler,
 )
-from subbundle.flow.tuning import ALL_STEPS, COSTLY_STEPS, DEFAULT_TOL, FEW_GEODESICS
+from subbundle.flow.tuning import ALL_STEPS, COSTLY_STEPS, DEFAULT_TOL
 
 _FIXED_STEP: dict[str, Advance] = {
     "rk4": rk4,
@@ -154,7 +154,7 @@ def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFA
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
     """`most_steps` of each of ``rows`` geodesics that make one thing; costly ones share 2500, at least 40 of each."""
     most = int(most_steps(bundle, length))
-    return min(most, max(ALL_STEPS // max(rows, FEW_GEODESICS), 2 * COSTLY_STEPS)) if bundle.is_costly else most
+    return min(most, max(ALL_STEPS // max(rows, 1), 2 * COSTLY_STEPS)) if bundle.is_costly else most
 
 
 def _as_times(times: Any) -> FloatArray:

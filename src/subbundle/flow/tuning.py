@@ -13,6 +13,5 @@ BORDER = 1e-3
 
 # Steps per length scale, on average, after which a geodesic is given up: most take 5 to 15.
 COSTLY_STEPS = 20
-# Steps of all geodesics of a submanifold or an atlas together: 20 s for 60 shapes of four points. Fewer than so many
-# geodesics take as long as these.
-ALL_STEPS, FEW_GEODESICS = 2500, 5
+# Steps of all geodesics of a submanifold or an atlas together: 20 s for 60 shapes of four points.
+ALL_STEPS = 2500
