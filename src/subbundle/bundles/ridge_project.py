@@ -27,7 +27,7 @@ from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
-from subbundle.bundles.tuning import FEW_POINTS, LADDER
+from subbundle.bundles.tuning import LADDER
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach, tail
 from subbundle.local.model import LocalModel, spread_form
@@ -139,9 +139,7 @@ def _continuation(value: Any, bundle: Subbundle) -> tuple[FloatArray, float]:
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'continuation must be "auto", None or a falling sequence of factors; got {value!r}.')
-        # Clouds of a few points cannot give any of them as many.
-        most = FEW_POINTS * bundle.cloud.n_points if isinstance(bundle, PrincipalSubbundle) else np.inf
-        return LADDER, min(PER_COEFFICIENT * (bundle.rank + 1.0), most)
+        return LADDER, PER_COEFFICIENT * (bundle.rank + 1.0)
     factors = as_real(value, "continuation")
     if (
         factors.ndim != 1

@@ -20,5 +20,3 @@ SHIFTS = 3
 
 # Factors of the bandwidth at which such a point looks for neighbours, each a fifth narrower than the one before.
 LADDER = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)
-# Fraction of a cloud of few points that is enough for neighbours: it cannot give any of them more.
-FEW_POINTS = 0.25
