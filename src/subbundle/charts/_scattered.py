@@ -18,7 +18,7 @@ from subbundle._numbers import NOTICEABLE
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts.interpolant import ExpInterpolant
-from subbundle.charts.tuning import PER_COEFFICIENT
+from subbundle.local.tuning import PER_COEFFICIENT
 
 
 def n_coefficients(rank: int) -> int:
@@ -61,7 +61,7 @@ class Scattered(ExpInterpolant):
         """What the kernels read: directions, nodes with scaled velocities, ends, h, scale, the reach R of the fit."""
         nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
         ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
-        count = min(int(PER_COEFFICIENT * n_coefficients(self.directions.shape[1])) + 1, len(self.directions))
+        count = min(PER_COEFFICIENT * n_coefficients(self.directions.shape[1]) + 1, len(self.directions))
         apart, _ = self._compass.query(self.directions, k=[count])
         return self.directions, nodes, ends, self.step, self.scale, float(apart.max())
 

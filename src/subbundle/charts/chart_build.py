@@ -275,5 +275,5 @@ def _check_directions(unit: FloatArray) -> FloatArray:
     if rank == 1:
         return unit
     if rank > 2:
-        return directions(rank, tuning.CHECK_GEODESICS + 5)
-    return np.asarray(_between(count)[evenly(count, tuning.CHECK_GEODESICS)])
+        return directions(rank, tuning.FEWEST_GEODESICS // 2)
+    return np.asarray(_between(count)[evenly(count, tuning.FEWEST_GEODESICS // 2)])

@@ -22,7 +22,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.charts.fan import Fan, jacobi_fields
-from subbundle.charts.tuning import GEODESICS_APART, LEAST_LEAD, LEAST_SPREAD, RISE, RISE_AT_CUT, SHEETS_APART
+from subbundle.charts.tuning import GEODESICS_APART, LEAST_LEAD, LEAST_SPREAD, RISE, SHEETS_APART
 
 # Nodes nearby that are compared: more than one geodesic has within that distance.
 _NEIGHBOURS = 24
@@ -152,7 +152,7 @@ class Domain:
         """ρ at the two sides [L, 2] of the cell after each geodesic of a circle of directions; of a line, ρ twice."""
         if len(self.extents) == 2:
             return np.repeat(self.extents[:, None], 2, axis=1)
-        rise = np.where(self.cut, np.where(self.endings == Ending.FOLDED, 0.0, RISE_AT_CUT), RISE) * scale
+        rise = np.where(self.endings == Ending.FOLDED, 0.0, RISE * scale)
         ends = np.stack([self.extents, np.roll(self.extents, -1)], axis=1)
         rise = np.minimum(rise, np.roll(rise, -1))[:, None]
         return np.asarray(np.minimum(ends, ends.min(axis=1, keepdims=True) + rise))

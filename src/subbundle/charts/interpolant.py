@@ -23,7 +23,6 @@ from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts.fan import Fan, angular
 from subbundle.charts.fan_domain import differ
-from subbundle.charts.tuning import START_NODES
 
 Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
@@ -89,11 +88,11 @@ class ExpInterpolant(ABC):
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
         From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another sheet of
-        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts.
-        Coordinates may end up outside the domain.
+        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts: as many as
+        lie around a target, one on either side along each coordinate. Coordinates may end up outside the domain.
         """
         nodes, at = self.nodes
-        _, near = self.tree.query(targets, k=np.arange(1, min(START_NODES, len(nodes)) + 1))
+        _, near = self.tree.query(targets, k=np.arange(1, min(2 * at.shape[1], len(nodes)) + 1))
         # Of a target so far away that its distances overflow no node is the nearest, and any serves.
         near = np.minimum(near, len(nodes) - 1)
         first = near[:, 0]
