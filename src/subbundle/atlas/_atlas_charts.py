@@ -27,6 +27,7 @@ from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.quadratic_chart import QuadraticChart
 from subbundle.charts.tuning import (
     ERROR_QUANTILE,
+    FEWEST_GEODESICS,
     GEODESICS_APART,
     MOST_GEODESICS,
     NODES_PER_LENGTH,
@@ -36,6 +37,7 @@ from subbundle.charts.tuning import (
 )
 from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
+from subbundle.geodesics.tuning import MOST_LANDMARKS
 
 # Most points of the ridge that are to be covered: seconds.
 _MOST_SITES = 65536
@@ -79,10 +81,11 @@ def sites(bundle: Subbundle) -> Sites:
 
 
 def _count(bundle: LearnedSubbundle) -> int:
-    """How many sites suit the cloud: the sum of the weights is the number of observations on one patch."""
-    return int(
-        np.clip(tuning.SITES_PER_PATCH * len(bundle.rows) / bundle.typical_mass, tuning.FEWEST_SITES, _MOST_SITES)
-    )
+    """How many sites suit the cloud: the sum of the weights is the number of observations on one patch.
+
+    No fewer than the landmarks that represent it elsewhere.
+    """
+    return int(np.clip(tuning.SITES_PER_PATCH * len(bundle.rows) / bundle.typical_mass, MOST_LANDMARKS, _MOST_SITES))
 
 
 def cover(
@@ -99,7 +102,7 @@ def cover(
     covered = _mark(points, charts, radius, covers, np.zeros(len(points), bool))
     for _ in range(_ROUNDS):
         missing = np.flatnonzero(~covered)
-        if missing.size <= tuning.MOST_UNCOVERED * len(points):
+        if missing.size == 0:
             break
         apart *= tuning.BASES_APART
         further = make(points[missing[farthest(points[missing], apart, 0)]])
@@ -163,7 +166,7 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
     if bundle.rank > 2:
         return default_count(bundle.rank) // (4 if bundle.is_costly else 1)  # as in one chart
     needed = np.ceil(2.0 * np.pi * radius / (GEODESICS_APART * bundle.length_scale))
-    return int(np.clip(needed, tuning.FEWEST_IN_ATLAS, MOST_GEODESICS))
+    return int(np.clip(needed, FEWEST_GEODESICS // 2, MOST_GEODESICS))
 
 
 def _together(

@@ -100,9 +100,9 @@ class Atlas(ChartAtlas):
             as_choice(base_points, "base_points", ("auto",))
             places = sites(bundle)
             reach = float(self._radii(radius, 1, spread=True)[0])
-            if self._kind == "quadratic":  # so that neighbours overlap where the cloud is bent most, too
+            if self._kind == "quadratic":  # neighbours overlap on half of it; where it is bent more further ones follow
                 limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
-                reach = float(np.quantile(limits, tuning.MOST_BENT))
+                reach = float(np.median(limits))
             self.threshold = _threshold(threshold, places.noise, bundle)
             # The sites leave holes not much smaller than such a chart.
             closer = tuning.BASES_APART if self._kind == "quadratic" else 1.0
@@ -196,11 +196,11 @@ class Atlas(ChartAtlas):
         return rows[kept], charts[kept], located.coordinates[kept], located.points[kept]
 
     def _near(self, chart: InvertibleChart, points: FloatArray) -> NDArray[np.bool_]:
-        """Which ``points`` [n, dim] of the ridge lie well inside ``chart``: not only in its last twentieth."""
+        """Which ``points`` [n, dim] of the ridge lie well inside ``chart``: not only in its last tenth."""
         located = chart.locate(points)
         held = (located.status == Status.OK) & (located.residuals < self.threshold)
         distances = np.linalg.norm(located.coordinates[held], axis=1)
-        held[held] = distances <= tuning.WELL_INSIDE * chart.extent_along(located.coordinates[held])
+        held[held] = distances <= tuning.OUTERMOST * chart.extent_along(located.coordinates[held])
         return np.asarray(held)
 
 

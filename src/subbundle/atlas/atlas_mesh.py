@@ -5,7 +5,8 @@ reach a bandwidth or so beyond the cloud. On a straight border of it the local m
 
     |P (m − p)| = √(2/π) a,
 
-and points where it lies further are left out. Some of the others, spread evenly and first along the border, become the
+and points where it lies further are left out; one length scale inside the border it lies inward by e^(−½)/(2 Φ(1)) of
+that. Some of the others, spread evenly and first where it lies further than that, along the border, become the
 vertices; the tangent planes there, blended as well, decide which of them form triangles (`subbundle.triangles`).
 """
 
@@ -14,12 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_positive
 from subbundle.atlas.base import normals_of
 from subbundle.atlas.blending import Blended
-from subbundle.atlas.tuning import DRIFTING, GRID_FINER, OUTERMOST, VERTICES_APART
+from subbundle.atlas.tuning import GRID_FINER, OUTERMOST, VERTICES_APART
 from subbundle.charts.base import InvertibleChart
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh
@@ -46,7 +48,8 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     seen = blended.status == Status.OK
     drift[seen] = _drift(atlas, blended.points[seen], tangents[seen])
     chosen = np.flatnonzero(drift <= 1.0)
-    border = np.maximum(np.where(drift > DRIFTING, drift, 0.0), _outermost(atlas, blended))[chosen]
+    inside = float(np.exp(-0.5) / (2.0 * ndtr(1.0)))
+    border = np.maximum(np.where(drift > inside, drift, 0.0), _outermost(atlas, blended))[chosen]
     chosen = chosen[spread(blended.points[chosen], apart, border)]
     vertices, tangents = np.ascontiguousarray(blended.points[chosen]), np.ascontiguousarray(tangents[chosen])
     faces = triangulate(vertices, tangents, max(opening, 2.0 * apart), n_jobs)

@@ -8,10 +8,12 @@ A chart has the orientation of its coordinates everywhere: ∂exp/∂v is contin
 since the domain ends before the first fold. At a point x that charts i and j both cover, with Jacobians J_i, J_j
 [D, k], they agree if
 
-    det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ½ det J_iᵀ J_i det J_jᵀ J_j.
+    det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ¼ det J_iᵀ J_i det J_jᵀ J_j,
 
-Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over a large
-fraction of its overlap shows that the submanifold is not orientable.
+if their tangent spaces lean by less than 60° in one direction.
+
+Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over more
+than half of its overlap shows that the submanifold is not orientable.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_batch
 from subbundle.atlas.blending import Blended
-from subbundle.atlas.tuning import FIRMLY_ALIKE, MOST_OPPOSED, PLACES_APART
+from subbundle.atlas.tuning import PLACES_APART
 from subbundle.charts.base import ChartList
 from subbundle.charts.chart import Located
 from subbundle.graph.neighbor_graph import by_size
 from subbundle.triangles.poisson_disk import spread
+from subbundle.triangles.tuning import SAME_PLANE
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Votes:
         expected = self.signs[self.pairs].prod(axis=1) if len(self.pairs) else np.empty(0)
         against = np.where(expected > 0, self.opposed, self.alike)
         shared = self.alike + self.opposed
-        # By more than the standard error of a count.
-        return not bool((against - np.sqrt(against) > MOST_OPPOSED * shared).any())
+        # More than half, and by more than the standard error of a count.
+        return not bool((against - np.sqrt(against) > 0.5 * shared).any())
 
 
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
@@ -92,7 +95,7 @@ def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int)
     first, second = _pairs_in_rows(rows)
     product = np.linalg.det(jacobians[first].transpose(0, 2, 1) @ jacobians[second])
     square = np.linalg.det(jacobians.transpose(0, 2, 1) @ jacobians)
-    firm = product**2 > FIRMLY_ALIKE * square[first] * square[second]
+    firm = product**2 > SAME_PLANE**2 * square[first] * square[second]
     low, high = np.minimum(charts[first], charts[second]), np.maximum(charts[first], charts[second])
     keys, group = np.unique((low * n_charts + high)[firm], return_inverse=True)
     alike = np.bincount(group, product[firm] > 0.0, minlength=len(keys)).astype(np.int64)
