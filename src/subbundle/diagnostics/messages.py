@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from subbundle.diagnostics.tuning import NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
+from subbundle.diagnostics.tuning import NOISY, NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
 from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, UNNOTICED
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def _about_the_shape(report: Report) -> Iterator[str]:
             f"Only {choice.confidence:.0%} of the places count {report.rank} directions: the dimension is uncertain or "
             "varies over the cloud. Compare neighbouring ranks."
         )
-    if report.noise > report.bandwidth:
+    if report.noise > NOISY * report.bandwidth:
         yield (
-            f"The noise, {report.noise:.3g}, is wider than the bandwidth: sheets closer than "
+            f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
             f"{3.0 * report.bandwidth:.3g} will melt together. More observations would allow to see more."
         )
     if report.bending > _BENT:

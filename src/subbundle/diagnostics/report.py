@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from subbundle._html import card
+from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.atlas_distance import AtlasDistance
@@ -148,6 +149,7 @@ class Report:
         return path
 
 
+@one_blas_thread()
 def diagnose(
     points: Any, rank: int | str | None = "auto", bandwidth: float | str = "auto", *, n_jobs: int | None = None
 ) -> Report:

@@ -21,5 +21,8 @@ OUTLYING_NOISE = 4.0
 WORTH_NOTING = 0.01
 # Fraction of the places that agree on the rank, below which it is worth a second look.
 UNSURE = 0.7
+# Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to distinguish: the best
+# bandwidths were at least 1.8 times as wide as the noise.
+NOISY = 0.6
 # Ratio of the density's 95 % to its 5 % quantile, above which one bandwidth does not suit all of it.
 UNEVEN = 10.0

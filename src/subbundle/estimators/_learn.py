@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.utils.validation import validate_data
 
+from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, IntArray, SubbundleWarning, all_finite, evenly
 from subbundle._validation import as_choice, as_flag, as_integer, as_points, as_positive, readable, tabular
 from subbundle.bundles.riemannian import RiemannianSubbundle
@@ -145,6 +146,7 @@ def _tangent_coordinates(rows: FloatArray, space: Space) -> FloatArray:
     return first_components(known, space.dim).enter(known)
 
 
+@one_blas_thread()
 def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
     """The bundle of ``X`` [n, n_features] with the settings of ``estimator``, whose ``name`` for the rank is given."""
     e, denoise = estimator, as_flag(estimator.denoise, "denoise")

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._html import card
+from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
@@ -96,6 +97,7 @@ class RankChoice:
         return card("RankChoice", [*facts, ("scale", self.scale), ("contrast", self.contrast)])
 
 
+@one_blas_thread()
 def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:
     """Choose the dimension of the manifold that ``points`` [N, d] lie around; at least 30 of them are needed.
 
