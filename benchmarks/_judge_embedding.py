@@ -14,14 +14,14 @@ from benchmarks._sheets import roll_sheet, s_sheet
 def figures() -> dict[str, float]:
     """Fractions of the neighbours lost, and rigid errors; smaller is better."""
     tables = {
-        "S, noisy": made._sheet(s_sheet, 700, 0),
-        "S, clean, with a hole": made._sheet(s_sheet, 400, 0, noise=0.0, hole=True),
-        "Swiss roll, noisy": made._sheet(roll_sheet, 900, 1),
-        "smooth, k = 3, noisy": made._smooth(400, 3, 1, noise=0.05),
+        "S, noisy": made._sheet(s_sheet, 400, 0),
+        "S, clean, with a hole": made._sheet(s_sheet, 300, 0, noise=0.0, hole=True),
+        "Swiss roll, noisy": made._sheet(roll_sheet, 700, 1),
+        "smooth, k = 3, noisy": made._smooth(250, 3, 1, noise=0.05),
         "loop": made._loop(80, 1, 0),
-        "sphere": made._closed(400, 0, ring=False),
-        "blob": made._blob(150, 0),
-        "clusters": made._clusters(300, 0),
+        "sphere": made._closed(200, 0, ring=False),
+        "blob": made._blob(60, 0),
+        "clusters": made._clusters(160, 0),
     }
     found: dict[str, float] = {}
     with warnings.catch_warnings():
