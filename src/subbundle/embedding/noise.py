@@ -26,6 +26,7 @@ its curvature any fit is worse than the row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
-from subbundle.selection.tuning import UNNOTICED
+from subbundle.selection.tuning import CLIP, PLACES, UNNOTICED
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
@@ -70,8 +71,9 @@ def _telling(points: FloatArray) -> int:
         floor = left[kept] / size
         if values[kept] <= (1.0 + UNNOTICED) * floor * (1.0 + np.sqrt(ratio)) ** 2:
             second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
-            flat = abs(second / (1.0 + ratio) - 1.0) < tuning.MOMENT_MARGIN
-            flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < tuning.MOMENT_MARGIN
+            # Variances that are off by a fraction have moments that are off by the order times as much.
+            flat = abs(second / (1.0 + ratio) - 1.0) < 2.0 * UNNOTICED
+            flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < 3.0 * UNNOTICED
             if flat and floor > 1e-12 * values[0]:
                 return kept
             break
@@ -127,7 +129,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
     known = [fits for order in (1, 2) for fits in _climb(seen, masses, rank, order)[2:]]
     if not known:
         return AS_THEY_ARE
-    queries = len(evenly(count, tuning.QUERIES))
+    queries = len(evenly(count, PLACES))
     least = min(known, key=lambda fits: float(fits.risk.mean()))
     tied = [fits for fits in known if not _exceeds(fits.risk - least.risk, queries)]
     best = min(tied, key=lambda fits: (-fits.order, fits.count))
@@ -142,16 +144,19 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
 
 
 def _exceeds(values: FloatArray, queries: int) -> bool:
-    """Whether the mean of ``values`` [splits · queries] is above zero by more than its standard error."""
+    """Whether the mean of ``values`` [splits · queries] is above zero by more than its standard error.
+
+    That comes from means over as many blocks of consecutive queries as each has queries.
+    """
     per_query = values.reshape(-1, queries).mean(axis=0)
-    means = [float(block.mean()) for block in np.array_split(per_query, min(tuning.ERROR_BLOCKS, queries))]
+    means = [float(block.mean()) for block in np.array_split(per_query, isqrt(queries))]
     return bool(np.mean(means) > np.std(means, ddof=1) / np.sqrt(len(means)))
 
 
 def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:
     """Fits over rows within √(k + 4) bandwidths: weights 1 − (d/R)² in k dimensions have the variance R²/(k + 4)."""
     count = len(points)
-    some = points[evenly(count, tuning.QUERIES)]
+    some = points[evenly(count, PLACES)]
     reach = bandwidth * np.sqrt(rank + 4.0)
     inside = NearestNeighbors().fit(points).radius_neighbors(some, reach, return_distance=False)
     size = int(np.median([len(rows) for rows in inside])) - 1
@@ -175,7 +180,7 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
 def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
     """Fits over neighbourhoods of rising size, up to one whose risk exceeds all of E somewhere: no better than rows."""
     count = len(points)
-    chosen = evenly(count, tuning.QUERIES)
+    chosen = evenly(count, PLACES)
     splits = max(tuning.ALL_QUERIES // count, 1)
     queries = np.tile(points[chosen], (splits, 1))
     most = min(tuning.MOST_NEIGHBORS, count // 3)
@@ -250,5 +255,5 @@ def _noise(fits: _Fits, low: _Fits, high: _Fits) -> FloatArray:
 
 
 def _clipped(values: FloatArray) -> FloatArray:
-    limit = np.quantile(np.abs(values), tuning.CLIPPED_ABOVE)
+    limit = np.quantile(np.abs(values), CLIP)
     return np.clip(values, -limit, limit)

@@ -13,13 +13,13 @@ CHART_REACH = 1.5
 # noise: components
 # Up to so many features nothing is left out: a floor of noise cannot be seen in so few.
 FEW_FEATURES = 8
-# Relative margin of the moments of a floor of noise, and the fraction of the variance that may go in any case.
-MOMENT_MARGIN, TRACE_OF_VARIANCE = 0.1, 1e-5
+# Fraction of the variance that may go in any case.
+TRACE_OF_VARIANCE = 1e-5
 
 # noise: fits
-# Rows at which risks are compared, of each split, and in all: small tables are split several times, so that no single
-# split decides.
-QUERIES, ALL_QUERIES = 300, 900
+# Rows of all splits together at which risks are compared: small tables are split several times, so that no single split
+# decides.
+ALL_QUERIES = 900
 # Neighbourhoods grow by this factor, up to so many rows: larger ones are no longer local.
 FIT_GROWTH, MOST_NEIGHBORS = 1.35, 400
 # Fraction of a bias that a change of the neighbourhood is taken to show at least: what fills many dimensions hardly
@@ -27,10 +27,6 @@ FIT_GROWTH, MOST_NEIGHBORS = 1.35, 400
 LEAST_CHANGE = 0.3
 # Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
 SKETCH_DIMENSIONS = 40
-# Quantile of a figure over the queries at which larger ones are clipped: rows between sheets.
-CLIPPED_ABOVE = 0.98
-# Groups of consecutive queries whose means give the standard error of a figure.
-ERROR_BLOCKS = 20
 
 # curves
 # Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between the two kinds.
