@@ -16,7 +16,8 @@ from scipy.spatial.distance import cdist
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle.embedding.tuning import CURVE_FRACTION, OPEN_MEDIANS, TOUR_ROWS
+from subbundle.embedding.tuning import CURVE_FRACTION, TOUR_ROWS
+from subbundle.graph.tuning import STANDS_OUT
 
 # Steps to either side over which a row of a curve has neighbours: a parabola needs more than the first two.
 CURVE_STEPS = 2
@@ -72,7 +73,8 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     lengths = distances[order, np.roll(order, -1)]
     longest = int(np.argmax(lengths))
     order, lengths = np.roll(order, -longest - 1), np.roll(lengths, -longest - 1)
-    return Tour(order, lengths, bool(lengths[-1] < OPEN_MEDIANS * np.median(lengths)))
+    # Closed unless the longest edge is a gap that stands out against the spacing.
+    return Tour(order, lengths, bool(lengths[-1] < STANDS_OUT * np.median(lengths)))
 
 
 def _followed(distances: FloatArray, order: IntArray, nearest: int, steps: int) -> float:

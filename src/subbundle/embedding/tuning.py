@@ -33,8 +33,6 @@ SKETCH_DIMENSIONS = 40
 CURVE_FRACTION = 0.77
 # Rows of all starts of the tour together, of which there are at least two: a start costs their square.
 TOUR_ROWS = 2400
-# The tour is closed unless its longest edge exceeds so many medians.
-OPEN_MEDIANS = 4.0
 
 # skeleton
 # Neighbourhoods grow by this factor from 2k + 2 rows, up to the larger of the two: these, or twice the first.

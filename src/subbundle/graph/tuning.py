@@ -12,7 +12,8 @@ FRAME_EXTRA = 6
 
 # Bridges ---------------------------------------------------------------------------------------------------------
 
-# Length of a bridge, in distances to half of the neighbours, that uneven density alone does not make.
+# Length of a gap in spacings, distances to half of the neighbours or median steps along a curve, that uneven density
+# alone does not make.
 STANDS_OUT = 4.0
 # Rows more than log n that an empty ball would have had to hold: accidents of less than one in e⁵ tables.
 SURPRISE = 5.0
