@@ -23,8 +23,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
-from subbundle.embedding.tuning import HELD_TO_ZERO
 from subbundle.local.neighbor_fits import distance_weights
+from subbundle.local.tuning import PENALTIES
 
 # Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
 ROWS, _NEAR = 1000, 10
@@ -124,7 +124,8 @@ def prediction_error(points: FloatArray, positions: FloatArray) -> float:
     steps = (positions[near] - positions[:, None]) / reach[:, :, None]
     features = np.concatenate([np.ones((count, size, 1)), steps], axis=2)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
-    held = np.diag([0.0] + [HELD_TO_ZERO] * rank) + 1e-12 * np.eye(rank + 1)
+    # The least of penalties holds slopes to zero: nearest rows on a line give none across it.
+    held = np.diag([0.0] + [PENALTIES[0]] * rank) + 1e-12 * np.eye(rank + 1)
     gram = weighted @ features + held
     # Only the constant of the fit is asked for.
     loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))

@@ -80,7 +80,3 @@ INVERSE_ROUNDS = 4
 INVERSE_REACH = 0.3
 # Half-width of central differences of coordinates, in radii: the atlas is smooth on the scale of its charts.
 DIFFERENCE_RADII = 0.05
-
-# quality
-# Slopes are held to zero by this fraction of the weights: nearest rows on a line give no slope across it.
-HELD_TO_ZERO = 1e-3
