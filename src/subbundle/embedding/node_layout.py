@@ -213,7 +213,8 @@ def _ring(tour: Tour, closed: bool) -> csr_array:
 def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c, and the relative error of that.
 
-    They are held to the rigid turn of the chart in directions that no member shows.
+    They are held to the rigid turn of the chart, which counts like one member more: there are directions that no member
+    shows.
     """
     members, rank = layout.members, layout.positions.shape[1]
     charts = RigidCharts(members, len(layout.positions))
@@ -224,7 +225,8 @@ def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     weighted = members.weights[:, None] * members.coordinates
     np.add.at(own, of, np.einsum("mi,mj->mij", weighted, members.coordinates))
     np.add.at(cross, of, np.einsum("mi,mj->mij", weighted, moved))
-    held = (tuning.HELD_TO_TURN * np.trace(own, axis1=1, axis2=2) / rank + 1e-300)[:, None, None] * np.eye(rank)
+    one = np.trace(own, axis1=1, axis2=2) / (rank * np.diff(members.starts))
+    held = (one + 1e-300)[:, None, None] * np.eye(rank)
     maps = np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))
     off = moved - np.einsum("mi,mij->mj", members.coordinates, maps[of])
     lost, total = (float(np.sum(members.weights[:, None] * x**2)) for x in (off, moved))

@@ -66,8 +66,6 @@ CUT_GAIN = 0.5
 # Rank up to which charts are laid out as rigid pieces unless asked for, with k (k − 1)/2 turns each: 17 s for 1000 rows
 # of rank 6, 44 s of rank 8. Beyond it the distances decide.
 MOST_RIGID = 6
-# Maps of charts are held to their rigid turn by this fraction of the mean second moment of the members.
-HELD_TO_TURN = 0.05
 
 # rigid_layout
 # Most rounds, and the relative gain of the energy below which they end.
