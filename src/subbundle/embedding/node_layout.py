@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from subbundle._types import FloatArray
+from subbundle.atlas.tuning import EVEN_CONTRADICTION
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.embedding import tuning
 from subbundle.embedding.closing import crossing_edges, unrolled, without
@@ -91,9 +92,9 @@ def lay_out_nodes(
     start, joined, cut = found.positions, found.lengths, 0.0
     metric = "stress" if metric == "auto" and rank > tuning.MOST_RIGID else metric
     # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
-    wanted = np.inf if metric == "rigid" else tuning.CONTRADICTION
+    wanted = np.inf if metric == "rigid" else EVEN_CONTRADICTION
     members, charts, positions, residual = _loose(found, fits, start, wanted)
-    if residual > tuning.CONTRADICTION:
+    if residual > EVEN_CONTRADICTION:
         crossing = crossing_edges(found)
         if crossing.any():
             edges = without(found.edges, crossing)
@@ -108,8 +109,18 @@ def lay_out_nodes(
                 members, charts, positions, residual = _loose(found, fits, start, wanted)
     positions, tie, error = _tied(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
-    zigzag = (misfit / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER
+    zigzag = _weight_of_distances(misfit)
     return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, zigzag, size, cut, error)
+
+
+def _weight_of_distances(contradiction: float) -> float:
+    """Weight of graph distances beside charts that contradict each other by so much, relative to their size."""
+    return float((contradiction / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER)
+
+
+# Charts that agree are laid out with the weight that distances have where contradictions begin: it holds what no chart
+# holds, and nothing jumps.
+_LOOSE = _weight_of_distances(EVEN_CONTRADICTION)
 
 
 def _loose(
@@ -125,7 +136,7 @@ def _loose(
         return members, charts, start, 0.0
     clusters = compact_clusters(found.lengths, charts.rank)
     goal = wanted**2 * charts.size
-    positions = joint_layout(start, charts, found.stress, clusters, tie=tuning.LOOSE_TIE, scale=1.0, goal=goal)
+    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0, goal=goal)
     residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
     return members, charts, positions, residual
 
@@ -143,10 +154,10 @@ def _tied(
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
         positions = plain.minimised(found.positions)
         return positions, float("inf"), prediction_error(points, positions)
-    tie = tuning.LOOSE_TIE
-    if metric == "auto" and residual > tuning.CONTRADICTION:
-        tie = (residual / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER
-        scale = float(np.clip(found.stress.scale_of(positions), tuning.LEAST_SCALE, 1.0))
+    tie = _LOOSE
+    if metric == "auto" and residual > EVEN_CONTRADICTION:
+        tie = _weight_of_distances(residual)
+        scale = min(found.stress.scale_of(positions), 1.0)
         clusters = compact_clusters(found.lengths, charts.rank)
         positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
     error = prediction_error(points, positions)

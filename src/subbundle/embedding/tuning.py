@@ -54,12 +54,6 @@ CENTRE_PROBES = 16
 # node_layout
 # Residual of the charts at which they and graph distances weigh the same, and the power that turns one into the other.
 EVEN_RESIDUAL, RESIDUAL_POWER = 0.2, 4.0
-# Weight of the distances while the charts are laid out on their own: enough to hold what no chart holds.
-LOOSE_TIE = 1e-4
-# The charts' own scale of the graph distances is not below this; a free one would let the layout shrink.
-LEAST_SCALE = 0.5
-# Residual above which charts contradict each other.
-CONTRADICTION = 0.03
 # A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
 # worse than cut ones, a cut through others gains at most a twentieth.
 CUT_GAIN = 0.5

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from subbundle._types import Status, StatusArray
-from subbundle.embedding.tuning import CONTRADICTION
+from subbundle.atlas.tuning import EVEN_CONTRADICTION
+from subbundle.embedding.tuning import EVEN_RESIDUAL
 from subbundle.estimators._input import FEW
-from subbundle.estimators.tuning import SHAPELESS, UNPREDICTED
+from subbundle.estimators.tuning import UNPREDICTED
 
 
 def has_shape(model: Any) -> bool:
     """Whether the rows of a fitted `AtlasEmbedding` lie about a shape of its dimension."""
-    return bool(model.alignment_residual_ <= SHAPELESS or model.quality_.prediction_error <= UNPREDICTED)
+    return bool(model.alignment_residual_ <= EVEN_RESIDUAL or model.quality_.prediction_error <= UNPREDICTED)
 
 
 def fit_message(model: Any) -> str:
@@ -34,7 +35,7 @@ def fit_message(model: Any) -> str:
             "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; "
             "closed='raise' refuses instead."
         )
-    elif model.alignment_residual_ > CONTRADICTION:
+    elif model.alignment_residual_ > EVEN_CONTRADICTION:
         how = "distances along the shape" if model.metric_ == "stress" else "its charts as rigid pieces"
         found.append(
             f"the shape cannot be laid flat: charts contradict each other by {model.alignment_residual_:.0%} of their "
