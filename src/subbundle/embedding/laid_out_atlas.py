@@ -16,13 +16,13 @@ from scipy.sparse import csr_array
 
 from subbundle._compiled import kernel
 from subbundle._memory import blocks
-from subbundle._numbers import LARGEST
+from subbundle._numbers import LARGEST, MOST_ROUNDS, NOTICEABLE
 from subbundle._types import FloatArray, IntArray
 from subbundle.atlas.blending import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
 from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts
-from subbundle.embedding.tuning import DIFFERENCE_RADII, INVERSE_REACH, INVERSE_ROUNDS
+from subbundle.embedding.tuning import DIFFERENCE_RADII
 
 # Those of whole numbers come last: the links of the layout, and those along the shape.
 _REAL = ("origins", "bases", "frames", "forms", "maps", "shifts", "radii", "lengths")
@@ -155,21 +155,25 @@ class LaidOutAtlas:
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].
 
-        A few rounds of z ← z + (z − coordinates of x) make the two ways agree.
+        Rounds of z ← z + (z − coordinates of x) make the two ways agree, each by a factor of the disagreement between
+        charts better. A row takes part as long as its gap falls: across a cut, or where the coordinates overlap, the
+        way back leads elsewhere.
         """
         wanted = np.ascontiguousarray(coordinates)
         points, coverage = self._points_of(wanted)
         inside = np.flatnonzero(coverage > 0.0)
-        asked = wanted[inside].copy()
-        for _ in range(INVERSE_ROUNDS):
+        asked, before = wanted[inside], np.full(len(inside), np.inf)
+        found = points[inside]
+        for _ in range(MOST_ROUNDS):
             if inside.size == 0:
                 break
-            gap = wanted[inside] - self._coordinates_of(points[inside])
-            # Across a cut, or where the coordinates overlap, the way back leads elsewhere: nothing is to be gained.
-            near = np.linalg.norm(gap, axis=1) <= INVERSE_REACH * float(np.median(self.radii))
-            inside, asked, gap = inside[near], asked[near], gap[near]
-            asked = asked + gap
-            points[inside] = self._points_of(asked)[0]
+            gap = wanted[inside] - self._coordinates_of(found)
+            size = np.linalg.norm(gap, axis=1)
+            better = size < before
+            points[inside[better]] = found[better]
+            left = better & (size > NOTICEABLE * float(np.median(self.radii)))
+            inside, asked, before = inside[left], asked[left] + gap[left], size[left]
+            found = self._points_of(asked)[0]
         return points, coverage
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:

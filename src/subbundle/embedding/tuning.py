@@ -66,9 +66,5 @@ MOST_RIGID = 6
 LAYOUT_ROUNDS, LAYOUT_SETTLED = 25, 3e-4
 
 # laid_out_atlas
-# Rounds that make the inverse agree with the way there, each a factor of the disagreement between charts better.
-INVERSE_ROUNDS = 4
-# Gap between wanted and reached coordinates, in radii, beyond which the way back has led elsewhere: across a cut.
-INVERSE_REACH = 0.3
 # Half-width of central differences of coordinates, in radii: the atlas is smooth on the scale of its charts.
 DIFFERENCE_RADII = 0.05
