@@ -22,10 +22,11 @@ from subbundle._validation import as_choice, as_flag, as_integer, as_points, as_
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surroundings_on
 from subbundle.charts.chart import Chart
+from subbundle.charts.tuning import MOST_GEODESICS
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
 from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower, prepare
-from subbundle.estimators.tuning import COMPONENTS_OF_ALL, GEODESICS, LEAST_OF_GEODESICS
+from subbundle.estimators.tuning import COMPONENTS_OF_ALL, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
@@ -190,7 +191,11 @@ def find_base_point(learned: Prepared, base_point: Any, space: Space | None) -> 
 
 
 def first_chart(learned: Prepared, base: FloatArray, radius: float | str, space: Space | None) -> Chart:
-    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide."""
+    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide.
+
+    Of rank 2 it has half of the most geodesics of a chart, in half of the time: its interpolant is good to a hundredth
+    of a bandwidth or better, far below the noise, where `Chart` aims at a thousandth.
+    """
     bundle, rank = learned.bundle, learned.bundle.rank
     if rank > _HIGHEST:
         raise ValueError(
@@ -199,7 +204,7 @@ def first_chart(learned: Prepared, base: FloatArray, radius: float | str, space:
         )
     fraction = (COMPONENTS_OF_ALL / learned.components.axes.shape[1]) ** 8
     if space is not None or fraction >= 1.0 or rank == 1:
-        return Chart(bundle, base, radius, n_geodesics=GEODESICS if rank == 2 else None)
-    full = GEODESICS if rank == 2 else default_count(rank)
+        return Chart(bundle, base, radius, n_geodesics=MOST_GEODESICS // 2 if rank == 2 else None)
+    full = MOST_GEODESICS // 2 if rank == 2 else default_count(rank)
     rays = int(max(fraction, LEAST_OF_GEODESICS) * full)
     return Chart(bundle, base, radius, n_geodesics=rays, max_radius=Cloud(bundle.rows).size)

@@ -21,6 +21,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.bundles.surroundings import surrounding_dim
+from subbundle.charts.tuning import RESIDUAL_DEVIATIONS, TOL
 from subbundle.cloud import Cloud
 from subbundle.estimators import tuning
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
@@ -105,11 +106,11 @@ def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
     are. A bundle that fills its space has the whole space for a ridge."""
     if bundle.rank == surrounding_dim(bundle):
         return points
-    projected = carry_to_ridge(bundle, points, tol=tuning.RIDGE_NEAR_ENOUGH, max_steps=_STEPS)
+    projected = carry_to_ridge(bundle, points, tol=TOL, max_steps=_STEPS)
     arrived = (projected.status == Status.OK) | (projected.status == Status.NOT_CONVERGED)
-    # A point that was moved further than the kernel reaches has gone to another sheet.
+    # Points belong to a shape within three standard deviations of the data; one that moved further has changed sheets.
     with np.errstate(invalid="ignore"):
-        arrived &= projected.shifts <= tuning.FARTHEST_MOVE * (
+        arrived &= projected.shifts <= RESIDUAL_DEVIATIONS * (
             bundle.bandwidth_at(points) + float(np.nanmedian(projected.shifts))
         )
     return np.where(arrived[:, None], projected.points, points)

@@ -22,18 +22,10 @@ WIDEST = 0.9
 # Kernel mass that a denoised cloud needs. Beyond it more points cost time and change nothing: on 20000 points around a
 # sphere 3000 denoised ones gave the same distances as all.
 ENOUGH_MASS = 40.0
-# Steps of the ridge shorter than this fraction of the bandwidth change nothing that noise would not.
-RIDGE_NEAR_ENOUGH = 1e-3
-# Bandwidths, and median moves beyond these, that a point may move to the ridge: one that moves further than the kernel
-# reaches has gone to another sheet.
-FARTHEST_MOVE = 3.0
 
 # _learn: the chart (benchmarks/round_trip.py)
-# Geodesics of a two-dimensional chart: its interpolant is then good to a hundredth of a bandwidth or better, far below
-# the noise, at half the time of the thousandth that `Chart` aims at.
-GEODESICS = 256
-# Components up to which that many are followed; beyond, their number falls with the eighth power, as a step takes
-# longer and thin data needs more of them, but not below a fraction.
+# Components up to which all geodesics of a chart are followed; beyond, their number falls with the eighth power, as a
+# step takes longer and thin data needs more of them, but not below a fraction.
 COMPONENTS_OF_ALL, LEAST_OF_GEODESICS = 8, 0.12
 
 # _atlas_model
