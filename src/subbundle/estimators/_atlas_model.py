@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._numbers import MOST_ROUNDS
 from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.base import nearest_frame
+from subbundle.atlas.tuning import PATH_SETTLED
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
@@ -22,7 +24,6 @@ from subbundle.embedding.table import TableLayout, lay_out_table
 from subbundle.embedding.tuning import DIFFERENCE_RADII
 from subbundle.estimators._input import DistanceCoordinates, filled_from
 from subbundle.estimators.state import State, check_components
-from subbundle.estimators.tuning import FILLINGS
 from subbundle.selection.components import Components
 
 
@@ -111,15 +112,21 @@ def as_shown(located: Located, outside: str) -> Located:
 
 
 def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> FloatArray:
-    """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape."""
+    """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape, again and again until
+    they have settled as paths do."""
     known = np.isfinite(rows)
     if known.all():
         return rows
     filled = filled_from(rows, components.leave(atlas.bases))
-    some = ~known.all(axis=1)
-    for _ in range(FILLINGS):
-        projections = components.leave(atlas.locate(components.enter(filled[some])).points)
-        filled[some] = np.where(known[some], rows[some], projections)
+    moving, settled = np.flatnonzero(~known.all(axis=1)), PATH_SETTLED * float(np.median(atlas.radii))
+    for _ in range(MOST_ROUNDS):
+        projections = components.leave(atlas.locate(components.enter(filled[moving])).points)
+        found = np.where(known[moving], rows[moving], projections)
+        moves = np.linalg.norm(found - filled[moving], axis=1)
+        filled[moving] = found
+        moving = moving[moves > settled]
+        if moving.size == 0:
+            break
     return filled
 
 

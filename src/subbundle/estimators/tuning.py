@@ -28,10 +28,6 @@ ENOUGH_MASS = 40.0
 # step takes longer and thin data needs more of them, but not below a fraction.
 COMPONENTS_OF_ALL, LEAST_OF_GEODESICS = 8, 0.12
 
-# _atlas_model
-# Rounds in which missing entries are replaced by those of the nearest point of the shape.
-FILLINGS = 5
-
 # atlas_messages
 # Fraction of the variance that coordinates do not predict above which rows have no shape of so few dimensions, where
 # charts count less than distances as well.
