@@ -2,8 +2,9 @@
 
 Unrolled from a central node along shortest paths, each step taken in the chart of the node before and turned along with
 the frames, a shape that closes up comes back beside itself: two neighbours end up far apart. Edges whose ends lie more
-than three times their length apart after unrolling cross the cut. Curvature alone also separates them, but little: on a
-sphere the factor is θ/sin θ at the angle θ from the start, three at 131°.
+than three times their length apart after unrolling cross the cut, as nodes of a fan so far apart in its coordinates lie
+on different sheets. Curvature alone also separates them, but little: on a sphere the factor is θ/sin θ at the angle θ
+from the start, three at 131°.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from subbundle._types import FloatArray, evenly
 from subbundle.atlas.base import nearest_frame
+from subbundle.charts.tuning import SHEETS_APART
 from subbundle.embedding.skeleton import Skeleton
-from subbundle.embedding.tuning import CENTRE_PROBES, UNROLLED_APART
+from subbundle.embedding.tuning import CENTRE_PROBES
 from subbundle.graph.neighborhoods import Neighborhoods
 
 
@@ -27,7 +29,7 @@ def crossing_edges(found: Skeleton) -> NDArray[np.bool_]:
     positions, edges = unrolled(found), found.edges
     apart = np.linalg.norm(positions[edges.neighbors] - positions[:, None], axis=2)
     # Between rows that nearly coincide noise alone would reach any factor.
-    return np.asarray(apart > UNROLLED_APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
+    return np.asarray(apart > SHEETS_APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
 
 
 def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:

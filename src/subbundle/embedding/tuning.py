@@ -45,9 +45,6 @@ DISTANCE_TABLE, FEWEST_LANDMARKS = 300_000, 150
 SCALING_TOL = 1e-3
 
 # closing
-# Times that an edge must be longer after unrolling to cross the cut: on a sphere curvature alone stretches by less up
-# to 131° from the start.
-UNROLLED_APART = 3.0
 # Nodes from which all distances are taken to find a central one, where unrolling begins.
 CENTRE_PROBES = 16
 
