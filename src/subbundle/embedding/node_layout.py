@@ -6,7 +6,7 @@
    is the residual r. Where the shape closes up it is cut, if the rows are then predicted far better
 4  charts and graph distances together, the latter with the weight (r/.2)⁴: charts that agree need no path lengths,
    which zigzag and are wrong around holes; charts that contradict each other (curved, thin data) need them
-5  if the result predicts the rows worse than the distances alone, these alone count
+5  if charts contradict each other and the result predicts the rows worse than the distances alone, these alone count
 """
 
 from __future__ import annotations
@@ -154,14 +154,15 @@ def _tied(
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
         positions = plain.minimised(found.positions)
         return positions, float("inf"), prediction_error(points, positions)
-    tie = _LOOSE
-    if metric == "auto" and residual > EVEN_CONTRADICTION:
+    tie, contradict = _LOOSE, metric == "auto" and residual > EVEN_CONTRADICTION
+    if contradict:
         tie = _weight_of_distances(residual)
         scale = min(found.stress.scale_of(positions), 1.0)
         clusters = compact_clusters(found.lengths, charts.rank)
         positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
     error = prediction_error(points, positions)
-    if metric == "auto" and error > found.error:
+    # Where charts agree both predict the rows alike, and rounding would decide.
+    if contradict and error > found.error:
         return found.positions, float("inf"), found.error
     return positions, tie, error
 
