@@ -167,9 +167,9 @@ def _some(points: FloatArray, share: float) -> FloatArray:
 def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
     """Raise when typical neighbourhoods are those of a curve or a body."""
     first, second, third = np.median(eigenvalues[:, :3], axis=0)
-    if second < tuning.CURVE_RATIO * first:
+    if second < tuning.SHEET_FLATNESS * first:
         shape = "a curve"
-    elif third > tuning.BODY_RATIO * second:
+    elif third > tuning.NO_PLANE * second:
         shape = "a body of more than two dimensions, or noise as large as the object"
     else:
         return

@@ -153,7 +153,7 @@ def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
             f"bandwidth must reach a few neighbours; with {window:.3g} a typical point has {effective:.1f}. "
             "Pass a larger one, or 'auto'."
         )
-    if not np.median(fit.eigenvalues[:, 2]) < tuning.BODY_RATIO * np.median(fit.eigenvalues[:, 1]):
+    if not np.median(fit.eigenvalues[:, 2]) < tuning.NO_PLANE * np.median(fit.eigenvalues[:, 1]):
         raise ValueError(f"{_why_not(fit)} The bandwidth was {window:.3g}.")
     seen = estimate(fit, window)
     return Pilot(seen.noise, seen.spacing, window / factor)
@@ -184,12 +184,12 @@ def _flatness(fit: LocalFit) -> tuple[float, float]:
     if not effective.any():
         return 0.0, np.inf
     first, second, third = np.median(fit.eigenvalues[effective > 0.0], axis=0)
-    return float(np.median(effective)), float(third / second) if second > tuning.CURVE_RATIO * first else np.inf
+    return float(np.median(effective)), float(third / second) if second > tuning.SHEET_FLATNESS * first else np.inf
 
 
 def _why_not(fit: LocalFit) -> str:
     first, second, third = np.median(fit.eigenvalues, axis=0) / max(float(np.median(fit.eigenvalues[:, 0])), 1e-300)
-    shape = "a curve" if second < tuning.CURVE_RATIO else "a solid body, or noise as large as the object"
+    shape = "a curve" if second < tuning.SHEET_FLATNESS else "a solid body, or noise as large as the object"
     return (
         f"points must lie around a surface; they look like {shape}: the variances of a typical neighbourhood are as "
         f"{first:.0f} : {second:.2g} : {third:.2g} (a surface has 1 : 1 : 0). Pass the points of a surface, or a "

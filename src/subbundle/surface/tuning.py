@@ -15,7 +15,8 @@ import numpy as np
 RIDGE_STEPS = 3
 # Ratio of the bandwidths that are tried one after the other.
 BANDWIDTH_GROWTH = 1.25
-# Effective neighbours from which on eigenvalues mean something, and λ_3/λ_2 at which a surface is seen.
+# Effective neighbours from which on eigenvalues mean something, and λ_3/λ_2 at which a surface is seen, or λ_2/λ_1 at
+# which a curve is.
 LEAST_NEIGHBOURS, SHEET_FLATNESS = 16.0, 0.34
 # The same where a ratio that rises again shows that there is a second sheet: from how many neighbours on a ratio does
 # not rise by chance, how low it must have been, and by how much it rises. Walls of benchmarks/scans need all three.
@@ -29,8 +30,6 @@ SECOND_LOOK, SECOND_SHEET = 1.3, 1.6
 NARROWEST_NOISES = 1.2
 # Residuals beyond so many noise levels have no weight in a robust quadric; how often that cut follows the noise.
 CUT_NOISES, CUT_ROUNDS = 4.0, 3
-# λ_2/λ_1 below which neighbourhoods are those of a curve, λ_3/λ_2 above which they are those of a body.
-CURVE_RATIO, BODY_RATIO = 0.25, 0.5
 
 # Points, windows and cells: prepare.py ---------------------------------------------------------------------------
 
@@ -54,8 +53,8 @@ WALL_VALLEY = 0.6
 
 # Seeds that see no sheet are tried again in windows narrower by this factor, and by its square.
 RETRY_WINDOW = 0.7
-# λ_3/λ_2 at which there is no tangent plane left, and the reliability below which a seed is dropped; without it narrow
-# tunnels close.
+# λ_3/λ_2 at which there is no tangent plane left, but a body, and the reliability below which a seed is dropped;
+# without it narrow tunnels close.
 NO_PLANE, LEAST_RELIABILITY = 0.6, 0.01
 # Fraction of the typical density below which observations are outliers, at seeds, at vertices and on ridges in R^d;
 # at a straight border a sheet has a half.
