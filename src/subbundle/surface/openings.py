@@ -3,7 +3,7 @@
 The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed that looks its way is
 within a window of it. An unseen patch of half-width w (the distance of its furthest vertex from all seeds) is bridged
 if w is at most the given one, and it is no balloon: Poisson's equation bulges over wide openings, so a patch may have
-at most twice the area of a flat disc with the same rim. What is bridged becomes a membrane, every vertex in the middle
+at most the area of a half sphere with the same rim. What is bridged becomes a membrane, every vertex in the middle
 of its neighbours: nothing else can be known there.
 """
 
@@ -93,7 +93,8 @@ def sort_out(
                 continue
             length = float(np.linalg.norm(vertices[rim[:, 0]] - vertices[rim[:, 1]], axis=1).sum())
             half, size = float(far[faces[rows]].max()), float(area[rows].sum())
-            flat = size <= tuning.BALLOON * length**2 / (4.0 * np.pi)
+            # At most the half sphere over the rim.
+            flat = size <= length**2 / (2.0 * np.pi)
             flat = flat and size <= tuning.LARGEST_PATCH * area[shown].sum()
             keep[rows] = half <= widest and (flat or bool(np.isinf(widest)))
             (bridged if keep[rows[0]] else left).append(half)

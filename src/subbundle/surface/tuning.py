@@ -114,15 +114,11 @@ DEFECT_CELLS = 2.0
 SEEN_CELLS = 2.0
 # Fraction of the distance to its eighth neighbour within which a seed is evidence, in usual ones at most.
 SPARSE_REACH, SPARSE_MOST = 0.8, 2.0
-# Largest area of a bridged patch, in areas of a flat disc with the same rim, and in seen areas: the back of an open
-# sheet is no opening.
-BALLOON, LARGEST_PATCH = 2.0, 0.2
-# How much of the inner half of a disc may be empty in a tunnel that is filled, so that a few outliers do not fill one;
-# distance, in windows, within which observations count, and how many there must be at the rim.
-EMPTY_DISC, DISC_RADIUS, DISC_OBSERVATIONS = 0.2, 0.75, 4
+# Largest area of a bridged patch, in seen areas: the back of an open sheet is no opening.
+LARGEST_PATCH = 0.2
 # Observations along the axis of a tunnel are counted up to so many windows to the side, a radius of one to two windows
-# and the noise of the walls, and as far along; so many make a tube.
-TUBE_RADII, TUBE_OBSERVATIONS = (2.0, 2.5, 3.0), 20
+# and the noise of the walls, and as far along.
+TUBE_RADII = (2.0, 2.5, 3.0)
 
 # Bandwidths: widths.py -----------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """Tunnels that observations fill, and those whose walls they are.
 
-A loop through a tunnel spans a disc outside of the object. On a fan of it, from the middle c of the loop to its
-vertices x, look at the inner half, c + s (x − c) with s ≤ ½: in a tunnel of radius r the walls are (1 − s) r away. If
-nearly everywhere there are half as many observations around as at the rim, the tunnel is not empty, however wide it is:
-the surface was perforated where the scan is sparse or in layers. In a true tunnel only the noise of its walls is there.
+A loop through a tunnel spans a disc outside of the object, and in a tunnel of radius r the walls are r away from its
+middle. If there are, within ½ r of it, half as many observations as around the rim, the tunnel is not empty, however
+wide it is: the surface was perforated where the scan is sparse or in layers. In a true tunnel only the noise of its
+walls is there.
 
 A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
 is left alone, so most normals at the loop have to point to the middle.
@@ -22,9 +22,6 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import tuning
 from subbundle.surface.repair import vertex_normals
-
-# The inner half of a disc, in steps of equal area.
-_STEPS = 0.5 * np.sqrt([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 class Filled:
@@ -49,13 +46,13 @@ class Filled:
             if short[i]:
                 filled[i] = not self._tube(rim - middle, middle)
             else:
-                disc = middle + _STEPS[:, None, None] * (rim - middle)
-                # Where the scan is so sparse that a few observations are further away, that far.
-                far = self._tree.query(rim, k=[min(tuning.DISC_OBSERVATIONS, len(self._observations))])[0]
-                radius = max(tuning.DISC_RADIUS * self._window, float(np.median(far)))
-                inside, beside = self._near(disc.reshape(-1, 3), radius), self._near(rim, radius)
+                # Where the scan is so sparse that half as many as there are would be none, as far as needed.
+                far = self._tree.query(rim, k=[2])[0]
+                half = 0.5 * np.linalg.norm(rim - middle, axis=1)
+                radius = max(float(np.median(half)), float(np.median(far)))
+                inside, beside = self._near(middle[None], radius), self._near(rim, radius)
                 # Half way between a sheet and nothing.
-                filled[i] = np.quantile(inside, tuning.EMPTY_DISC) >= max(0.5 * float(np.median(beside)), 1.0)
+                filled[i] = inside[0] >= 0.5 * np.median(beside)
         return filled
 
     def _tube(self, spokes: FloatArray, middle: FloatArray) -> bool:
@@ -72,12 +69,9 @@ class Filled:
         for radius in tuning.TUBE_RADII:
             along = np.histogram(height[aside < radius], parts)[0]
             around = np.sum(aside < np.sqrt(2.0) * radius) - along.sum()
-            # A sheet has as many around as inside, an even tube a third in each part.
-            if (
-                along.min() > along.sum() / 6.0
-                and around < along.sum() / 4.0
-                and along.sum() > tuning.TUBE_OBSERVATIONS
-            ):
+            # A sheet has as many around as inside, an even tube a third in each part, each of them a surface.
+            fewest = max(along.sum() / 6.0, tuning.NEIGHBOURS)
+            if along.min() >= fewest and around < along.sum() / 4.0:
                 return True
         return False
 
