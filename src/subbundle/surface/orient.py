@@ -16,8 +16,8 @@ inside of another is the wall of a cavity and looks inward, one inside of that o
 
 A badly registered pass of the scanner leaves a layer before the sheet that it belongs to. It has seeds of its own, and
 since sheets close up, they face the sheet behind across a narrow gap. But no scanner sees into a gap that is deeper
-than wide: both are images of one surface. If one of them is a side of a wall, whose other side was seen as well, and
-the other bounds nothing, that is dropped; and so is the sparser one.
+than wide, where most seeds around face the other sheet: both are images of one surface. If one of them is a side of a
+wall, whose other side was seen as well, and the other bounds nothing, that is dropped; and so is the sparser one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from subbundle.surface import tuning
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.repair import dots
 from subbundle.surface.seeds import Seeds
-from subbundle.triangles.tuning import SMALLEST_PART
+from subbundle.triangles.tuning import SAME_PLANE, SMALLEST_PART
 
 # Rounds in which seeds follow their neighbours at the end; two or three are enough.
 _MOST_ROUNDS = 20
@@ -242,18 +242,18 @@ def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, wi
     """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
     bins = Bins(points, tuning.LAYER_GAP * window / 6.0)
     everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
-    beyond, gap = across_gap(bins, normals, everyone, tuning.LAYER_GAP * window, -tuning.LAYER_COSINE)
+    beyond, gap = across_gap(bins, normals, everyone, tuning.LAYER_GAP * window, -SAME_PLANE)
     rows = np.flatnonzero(gap)
     if rows.size == 0:
         return everyone
     both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
     around = bins.query(points[both], near)[1]
-    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > tuning.LAYER_COSINE
+    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > SAME_PLANE
     asked, wall = np.unique(around), np.zeros(len(points), np.bool_)
-    wall[asked] = across_gap(bins, normals, asked, -tuning.LAYER_WALL * window, -tuning.LAYER_COSINE)[1]
+    wall[asked] = across_gap(bins, normals, asked, -tuning.LAYER_WALL * window, -SAME_PLANE)[1]
     values = np.stack([np.log(mass), wall, gap])[:, around]
     means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
     (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)
     layer = (own < other + np.log(tuning.LAYER_MASS)) | ((own_wall < 0.5) & (other_wall > 0.5))
-    kept: IntArray = np.delete(everyone, rows[layer & (depth > tuning.LAYER_DEPTH)])
+    kept: IntArray = np.delete(everyone, rows[layer & (depth > 0.5)])
     return kept

@@ -83,11 +83,8 @@ SEAM_AGREEMENT, SEAM_LINK, SEAM_LENGTH = 0.8, 2.0, 5.0
 
 # Widest gap between a sheet and the layer before it, and thickest wall, in windows.
 LAYER_GAP, LAYER_WALL = 4.0, 8.0
-# Cosine of normals from which on seeds are of one sheet, and below minus which they face each other.
-LAYER_COSINE = 0.5
-# Mass, as a fraction of that across the gap, below which a sheet is the sparser one; the fraction of the seeds around
-# that must face a sheet as well: the gap is deep.
-LAYER_MASS, LAYER_DEPTH = 0.75, 0.25
+# Mass, as a fraction of that across the gap, below which a sheet is the sparser one.
+LAYER_MASS = 0.75
 
 # The implicit function: implicit.py, screening.py ----------------------------------------------------------------
 
