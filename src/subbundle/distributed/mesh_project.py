@@ -21,7 +21,7 @@ from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
 from subbundle.surface.pyramid import Pyramid
-from subbundle.surface.tuning import BLENDED_RADIUS, FURTHEST_CELLS, QUADRIC_STEPS, SHEET_COSINE
+from subbundle.surface.tuning import BLENDED_RADIUS, QUADRIC_STEPS, SEEN_CELLS, SHEET_COSINE
 
 # Sides, in cells, of the voxels with one centre each.
 _SIDES = np.sqrt(2.0) ** np.arange(16)
@@ -43,7 +43,7 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
     cuts = choosing.cut(scale.pilot, widths[rows])
     fit = levels.quadric(here.points[rows], here.normals[rows], widths[rows], cuts, rounds=QUADRIC_STEPS)
     way = np.linalg.norm(fit.points - here.points[rows], axis=1)
-    good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < FURTHEST_CELLS * scale.cell))
+    good = np.flatnonzero(np.isfinite(fit.gain) & (fit.gain > 0.0) & (way < SEEN_CELLS * scale.cell))
     fit, radii = fit.take(good), radii[good]
 
     def alike(one: IntArray, other: IntArray) -> NDArray[np.bool_]:
@@ -97,6 +97,6 @@ def _placed(
     length = np.sqrt(np.sum(tilted**2, axis=1, keepdims=True))
     tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), across)
     back = project.taken_back(min(scale.noise, scale.height_noise), values[:, 1])
-    stayed = ~known | (np.sum(way**2, axis=1) > (FURTHEST_CELLS * scale.cell) ** 2)
+    stayed = ~known | (np.sum(way**2, axis=1) > (SEEN_CELLS * scale.cell) ** 2)
     points = np.where(stayed[:, None], start, start + way - back[:, None] * tilted)
     return points, np.where(stayed[:, None], across, tilted), np.where(stayed, np.inf, np.sqrt(values[:, 0]))

@@ -10,11 +10,12 @@ off it, towards the centres of curvature. That much is taken back, with curvatur
 
 Then the mesh is smoothed where vertices are uncertain. With s_i the standard error of vertex i and p_i its projection,
 
-    x_i ← (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
+    x_i = (c_i p_i + λ mean of the neighbours' x)/(c_i + λ),     c_i = min(1, (s₀/s_i)⁴),
 
-is the Jacobi iteration for Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|²: vertices known better than s₀ hardly move, and those
-without nearby observations become a membrane. s₀ is twice the typical error, which is what the windows chose to leave:
-smoothing further would round more than it gains. Nor does an error of a small fraction of a cell show in the mesh.
+is solved for, which makes Σ c_i |x_i − p_i|² + λ Σ |x_i − mean|² small: vertices known better than s₀ hardly move, and
+those without nearby observations become a membrane. s₀ is twice the typical error, which is what the windows chose to
+leave: smoothing further would round more than it gains. Nor does an error of a small fraction of a cell show in the
+mesh.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import tuning
@@ -70,7 +74,7 @@ def refine(
     cuts = choosing.cut(pilot, chosen.widths)
     fit = blended_quadrics(cloud, vertices, normals, ~unseen, average, chosen.widths, cuts, tuning.QUADRIC_STEPS, along)
     way = np.linalg.norm(fit.points - vertices, axis=1)
-    stayed = ~np.isfinite(fit.gain) | (way > tuning.FURTHEST_CELLS * cell) | unseen
+    stayed = ~np.isfinite(fit.gain) | (way > tuning.SEEN_CELLS * cell) | unseen
     bend = fit.bend
     for _ in range(tuning.AVERAGING_ROUNDS):
         bend = average @ bend
@@ -105,7 +109,7 @@ def height_variance(mass: FloatArray, gain: FloatArray, residual: FloatArray) ->
     return np.asarray(choosing.variance_of_height(gain) * noise_sq)
 
 
-# Rounds for all vertices, which leave 1e-7 of the error where they are known; rings around the others that go on.
+# Rounds for all vertices, which leave 1e-7 of the error where they are known; rings solved for around the others.
 _FEW_ROUNDS, _BESIDE = 8, 2
 
 
@@ -119,16 +123,20 @@ def soften(points: FloatArray, error: FloatArray, average: Any, cell: float) -> 
     x = points
     for _ in range(_FEW_ROUNDS):
         x = _relaxed(points, trust, average @ x)
-    # Where vertices are known, every round leaves λ/(1 + λ) of the error: only the others, and those beside, go on.
+    # Where vertices are known, every round leaves λ/(1 + λ) of the error: the others, and those beside, are solved for.
     unsure = trust < 1.0
     for _ in range(_BESIDE):
         unsure = average @ unsure > 0.0
-    rows = np.flatnonzero(unsure)
+    # A component of which nothing is known has no membrane.
+    part = connected_components(average, directed=False)[1]
+    unsure &= (np.bincount(part, trust) > 0.0)[part]
+    rows, rest = np.flatnonzero(unsure), np.flatnonzero(~unsure)
     if rows.size == 0:
         return x
-    x, some = x.copy(), average[rows]
-    for _ in range(tuning.SOFTENING_ROUNDS - _FEW_ROUNDS):
-        x[rows] = _relaxed(points[rows], trust[rows], some @ x)
+    x, some = x.copy(), tuning.SOFTENING * average[rows]
+    system = csc_array(-some[:, rows])
+    system.setdiag(system.diagonal() + trust[rows] + tuning.SOFTENING)
+    x[rows] = splu(system).solve(trust[rows, None] * points[rows] + some[:, rest] @ x[rest])
     return x
 
 

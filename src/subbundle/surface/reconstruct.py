@@ -149,7 +149,7 @@ def reconstruct(
     clock.stage("borders and small parts")
     if closed:
         concerns.invented_area(settled, found.faces, found.unseen)
-    vertices, faces, error = trim(settled, found.faces, cloud, scan, tuning.DEFECT_CELLS * grid.cell, closed=closed)
+    vertices, faces, error = trim(settled, found.faces, cloud, scan, tuning.SEEN_CELLS * grid.cell, closed=closed)
     side = repair.vertex_normals(vertices, faces, turned.orientable)
     carried = carrying.carry(rows, given, vertices, grid.cell)
     carried.setdefault("standard_error", error)

@@ -60,14 +60,14 @@ def around(
     apart = eighth_neighbour(points, grid.cell)
     field = implicit.solve(points, normals, grid, smooth, n_jobs, apart)
     stage("extracting triangles")
-    vertices, faces = _triangles(field, None, grid, tuning.DEFECT_CELLS * grid.cell)
+    vertices, faces = _triangles(field, None, grid, tuning.SEEN_CELLS * grid.cell)
     del field
     stage("openings and handles")
     sight = openings.Sight(points, normals, tuning.SEEN_CELLS * grid.cell, apart)
     far, seen, scale = sight.of(vertices, repair.vertex_normals(vertices, faces))
     keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
     faces = repair.keep_large_parts(vertices, faces[keep], seen)
-    whole, faces, rows = repair.make_manifold(vertices, faces, tuning.DEFECT_CELLS * grid.cell)
+    whole, faces, rows = repair.make_manifold(vertices, faces, tuning.SEEN_CELLS * grid.cell)
     seen, scale = _with_new(sight, whole, faces, seen[rows], scale[rows])
     faces, old = repair.compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]

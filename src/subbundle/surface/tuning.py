@@ -105,9 +105,8 @@ LEAST_SEEDS = 8
 CUT_LOOP, FILLED_LOOP = 2.0 * np.pi, 5.0 * np.pi
 # Turn of the normals along an edge, in radians, from which on it is split.
 SPLIT_TURN = 0.25
-# Holes narrower than so many cells are defects of the triangles.
-DEFECT_CELLS = 2.0
-# Distance from a seed up to which a vertex is seen, in cells: a window or more. As far beside the mesh there is none.
+# Distance from a seed up to which a vertex is seen, in cells: a window or more. Further away is another sheet, to which
+# no vertex moves, and beside the mesh there is none; narrower holes, seen from their rims, are defects of triangles.
 SEEN_CELLS = 2.0
 # Fraction of the distance to its eighth neighbour within which a seed is evidence, in usual ones at most.
 SPARSE_REACH, SPARSE_MOST = 0.8, 2.0
@@ -141,11 +140,9 @@ TURN_ROUNDS, LEAST_TURN = 10, 0.05
 
 # Projection: project.py, blend.py, pyramid.py, sides.py -----------------------------------------------
 
-# Longest way of a vertex, in cells; further away is another sheet.
-FURTHEST_CELLS = 1.5
-# Standard error, in cells and in typical ones, up to which a vertex stays where it is; strength and rounds of smoothing
-# the others. Without the first the box of benchmarks/scans loses 3 %.
-SURE_CELLS, SURE_ERRORS, SOFTENING, SOFTENING_ROUNDS = 0.07, 2.0, 0.15, 100
+# Standard error, in cells and in typical ones, up to which a vertex stays where it is, or its plane for outliers;
+# strength of smoothing the others. Without the first the box of benchmarks/scans loses 3 %.
+SURE_CELLS, SURE_ERRORS, SOFTENING = 0.07, 2.0, 0.15
 # Radius that the centre of a quadric covers, and in which its quadric counts, in bandwidths.
 COVERED_RADIUS, BLENDED_RADIUS = 0.4, 0.6
 # Cosine between the normals of a centre and a vertex from which on they are on one sheet.
