@@ -39,8 +39,8 @@ from subbundle.surface.tuning import (
     RIDGE_STEPS,
     RISK_ROUNDS,
     SEED_CELLS,
-    SEED_STRIDE,
     START_CELLS,
+    STRIDE,
     SUPPORT,
     SURROUNDINGS,
     VOXEL_SIDE,
@@ -237,7 +237,7 @@ def mass_fraction(points: FloatArray, mass: FloatArray, names: IntArray, scale: 
     Seeds cover every sheet evenly, however dense it is, and outliers beside it have a small fraction of its mass.
     """
     # One in four, by the bits of its name: which ones does not depend on the tile.
-    some = np.flatnonzero(((names * _MIX) >> 40) % SEED_STRIDE == 0)
+    some = np.flatnonzero(((names * _MIX) >> 40) % STRIDE == 0)
     if len(some) == 0 or len(rows) == 0:
         return np.ones(len(rows))
     ranks = [*range(1, min(SURROUNDINGS, len(some)) + 1)]

@@ -6,7 +6,8 @@ changes is the height of a curved surface, for the mean of points spread over s�
 
     ½ (II_11 + II_22) s²/12,
 
-which is taken back from the fitted height, to four fifths: a thin sheet fills its voxels less than evenly.
+which is taken back from the fitted height, to four fifths: a thin sheet fills its voxels less than evenly. Voxels
+grow as the bandwidths do that are tried, rung by rung.
 """
 
 from __future__ import annotations
@@ -62,15 +63,15 @@ class Pyramid:
         widest: float, origin: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
-        wanted = max(tuning.LEVEL_SPACINGS * spacing, tuning.LEVEL_RATIO * side)
+        wanted = max(tuning.CELL_SPACINGS * spacing, tuning.RUNG_RATIO * side)
         while wanted < tuning.VOXEL_SIDE * widest:
             means, counts = voxel_means(points, weights, wanted, origin)
             # A piece of a scene has the same levels as all others.
-            if origin is not None or tuning.LEVEL_RATIO * len(means) < self._clouds[-1].n_points:
+            if origin is not None or tuning.RUNG_RATIO * len(means) < self._clouds[-1].n_points:
                 lattice = None if origin is None else (origin, BLOCK * wanted)
                 self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
                 self._sides.append(wanted)
-            wanted *= tuning.LEVEL_RATIO
+            wanted *= tuning.RUNG_RATIO
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,

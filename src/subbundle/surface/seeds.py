@@ -142,7 +142,7 @@ def _of_a_sheet(seeds: Seeds, cell: float) -> Seeds:
     dense ones, and only what is nearly empty goes.
     """
     # A fraction of the seeds, in no order of their places, stands for all of them.
-    some = seeds.take(np.arange(0, len(seeds.points), tuning.SEED_STRIDE))
+    some = seeds.take(np.arange(0, len(seeds.points), tuning.STRIDE))
     count = min(tuning.SURROUNDINGS, len(some.points))
     if count < 2:
         return seeds
@@ -156,14 +156,17 @@ def _of_a_sheet(seeds: Seeds, cell: float) -> Seeds:
 
 
 def valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SUPPORT` if it has none."""
-    steps = np.geomspace(tuning.SUPPORT, tuning.HIGHEST_VALLEY, 41)
+    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SUPPORT` if it has none.
+
+    It is below what a sheet has at a straight border, a half. Modes are two where it is below half of the lower one.
+    """
+    steps = np.geomspace(tuning.SUPPORT, 0.5, 41)
     ordered = np.sort(fraction)
     inside = np.searchsorted(ordered, steps * tuning.VALLEY_BREADTH) - np.searchsorted(
         ordered, steps / tuning.VALLEY_BREADTH
     )
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
-    if inside[lowest] < tuning.VALLEY_DEPTH * inside[: lowest + 1].max():
+    if inside[lowest] < 0.5 * inside[: lowest + 1].max():
         return float(steps[lowest])
     return tuning.SUPPORT
 

@@ -31,14 +31,15 @@ class SidedPyramid:
     """
 
     def __init__(self, levels: Pyramid, scan: Prepared, vertices: FloatArray, normals: FloatArray, cell: float) -> None:
-        self._levels, self._beside = levels, tuning.SIDED_CELLS * cell
+        # Those that are asked are about √stride cells apart: within twice that all see a wall of which one does.
+        self._levels, self._beside = levels, 2.0 * np.sqrt(tuning.STRIDE) * cell
         self._sided: FacingPyramid | None = None
         rungs = ladder(scan.pilot)
         thickness = float(cut(scan.pilot, rungs).max()) + tuning.CUT_NOISES * scan.pilot.noise
-        thin = in_thin_walls(vertices[:: tuning.VERTEX_STRIDE], normals[:: tuning.VERTEX_STRIDE], thickness)
+        thin = in_thin_walls(vertices[:: tuning.STRIDE], normals[:: tuning.STRIDE], thickness)
         if not thin.any():
             return
-        self._walls = cKDTree(vertices[:: tuning.VERTEX_STRIDE][thin])
+        self._walls = cKDTree(vertices[:: tuning.STRIDE][thin])
         near = np.isfinite(
             self._walls.query(scan.points, distance_upper_bound=tuning.SIDED_REACH * float(rungs[-1]))[0]
         )

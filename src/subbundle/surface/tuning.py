@@ -28,7 +28,8 @@ BANDWIDTH_NOISES, BANDWIDTH_SPACINGS = 1.8, 1.5
 SECOND_LOOK, SECOND_SHEET = 1.3, 1.6
 # Narrowest window of a robust quadric, in noise levels.
 NARROWEST_NOISES = 1.2
-# Residuals beyond so many noise levels have no weight in a robust quadric; how often that cut follows the noise.
+# Residuals beyond so many noise levels have no weight in a robust quadric, and differences of heights count no more;
+# how often that cut follows the noise.
 CUT_NOISES, CUT_ROUNDS = 4.0, 3
 
 # Points, windows and cells: prepare.py ---------------------------------------------------------------------------
@@ -36,7 +37,7 @@ CUT_NOISES, CUT_ROUNDS = 4.0, 3
 # More distinct points than this are replaced by voxel means, if these are at most such a fraction of them.
 DENSE_POINTS, THINNED = 400_000, 0.8
 # The window, in bandwidths of the pilot; the cells of the grid, which are the edges of the mesh, in windows and in
-# spacings; in R^d the least distance of vertices.
+# spacings, below which they and voxels would hold single observations; in R^d the least distance of vertices.
 WINDOW_BANDWIDTHS, CELL_WINDOWS, CELL_SPACINGS = 1.1, 0.5, 1.3
 # Neighbours that surround a place on a surface: whose distance gives the area of a seed, whose normals are compared,
 # whose attributes a vertex averages; with fewer there is no distribution of heights.
@@ -59,11 +60,11 @@ NO_PLANE, LEAST_RELIABILITY = 0.6, 0.01
 # Fraction of the typical density below which observations are outliers, at seeds, at vertices and on ridges in R^d;
 # at a straight border a sheet has a half.
 SUPPORT = 0.08
-# What is typical is the median over so many seeds around, of one in so many: nearer ones may be of one clump.
-SURROUNDINGS, SEED_STRIDE = 16, 4
-# Outliers may end at higher fractions where there is a valley: how high, the factor up and down over which fractions
-# are counted together, and how deep it must be, as a fraction of the lower mode. Scattered outliers need it.
-HIGHEST_VALLEY, VALLEY_BREADTH, VALLEY_DEPTH = 0.45, 1.2, 0.25
+# What is typical is the median over so many seeds around. With 8 the outliers of benchmarks/scans have a flap.
+SURROUNDINGS = 16
+# Outliers may end at higher fractions where there is a valley: the factor up and down over which fractions are counted
+# together. Scattered outliers need it.
+VALLEY_BREADTH = 1.2
 # Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in cells.
 START_CELLS, SEED_CELLS = 1.25, 0.94
 # Cosine to a direction of the cube up to which observations are in its cloud: 75 degrees.
@@ -120,23 +121,22 @@ TUBE_RADII = (2.0, 2.5, 3.0)
 
 # Steps of a vertex onto its quadric.
 QUADRIC_STEPS = 2
-# Ratio of the bandwidths that are tried, and how many there are.
+# Ratio of the bandwidths that are tried, and of the voxels that go with them, whose means must be so many times fewer
+# to be worth having; and how many there are.
 RUNG_RATIO, RUNGS = 1.69, 5
 # What is not quadratic in a window, as a fraction of its bandwidth, for which the cut has room.
 MODEL_ERROR = 0.1
-# One vertex in so many is tried, for a bandwidth and for a far side of its wall: both are smooth over the mesh.
-VERTEX_STRIDE = 8
-# Rounds in which risks are averaged over the vertices that were tried, and then the rungs over the mesh.
-RISK_ROUNDS, RUNG_ROUNDS = 40, 6
+# One vertex in so many is tried, for a bandwidth and for a far side of its wall: both are smooth over the mesh; and one
+# seed in so many, for what is typical around: nearer ones may be of one clump.
+STRIDE = 8
+# Rounds in which risks are averaged over the vertices that were tried.
+RISK_ROUNDS = 40
 # Rounds in which curvatures, and drift and mass at a border, are averaged over the mesh: a reach of about a window.
 AVERAGING_ROUNDS = 4
-# A difference counts at most so many noise levels: one wild height must not decide for all around it, and rounding
-# must not where there is no noise.
-LARGEST_DIFFERENCE = 1.5
 # Rungs have weights exp(−so many R/min R).
 RISK_SHARPNESS = 2.0
-# Rounds in which normals are averaged, with a reach of about two edges, and a turn in radians that does not matter.
-TURN_ROUNDS, LEAST_TURN = 10, 0.05
+# A turn of normals, in radians, that does not matter.
+LEAST_TURN = 0.05
 
 # Projection: project.py, blend.py, pyramid.py, sides.py -----------------------------------------------
 
@@ -147,13 +147,11 @@ SURE_CELLS, SURE_ERRORS, SOFTENING = 0.07, 2.0, 0.15
 COVERED_RADIUS, BLENDED_RADIUS = 0.4, 0.6
 # Cosine between the normals of a centre and a vertex from which on they are on one sheet.
 SHEET_COSINE = 0.7
-# Side of voxels whose means stand for the observations, in bandwidths, and in spacings, below which they would hold
-# single ones; spread of the observations in a voxel, as a fraction of s²/12 (a sphere without noise tells).
-VOXEL_SIDE, LEVEL_SPACINGS, VOXEL_SPREAD = 0.4, 1.2, 0.8
-# Ratio of the sides of one level and the next; means that are not so many times fewer are left out.
-LEVEL_RATIO = 1.8
-# How far windows are filled, in the widest bandwidths, around walls; the cells within which vertices belong to them.
-SIDED_REACH, SIDED_CELLS = 1.5, 5.0
+# Side of voxels whose means stand for the observations, in bandwidths; spread of the observations in one, as a fraction
+# of s²/12 (a sphere without noise tells).
+VOXEL_SIDE, VOXEL_SPREAD = 0.4, 0.8
+# How far windows are filled, in the widest bandwidths, around walls.
+SIDED_REACH = 1.5
 
 # Borders and outliers: trim.py, outliers.py ------------------------------------------------
 

@@ -92,7 +92,7 @@ def choose(
     Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] are left out.
     """
     rungs = ladder(pilot)
-    rows = np.arange(0, len(points), tuning.VERTEX_STRIDE)
+    rows = np.arange(0, len(points), tuning.STRIDE)
     rows = rows[usable[rows]]
     heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, along[rows])
     known = np.isfinite(gains).all(axis=0)
@@ -111,7 +111,7 @@ def choose(
     # From the vertices that were tried to all: those out of reach of any take what is typical.
     total = np.asarray(near.sum(axis=1)).ravel()
     spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
-    for _ in range(tuning.RUNG_ROUNDS):
+    for _ in range(_window_rounds()):
         spread = average @ spread
     return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
 
@@ -157,7 +157,8 @@ def risk_terms(
     agree = np.array([height_correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
     differ = variance_of_difference(gains, gains[before], agree)
     seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
-    squares = np.minimum((heights - heights[before]) ** 2, tuning.LARGEST_DIFFERENCE**2 * noise_sq) - noise_sq * differ
+    # One wild height must not decide for all around it, and rounding must not where there is no noise.
+    squares = np.minimum((heights - heights[before]) ** 2, tuning.CUT_NOISES**2 * noise_sq) - noise_sq * differ
     return squares / seen**2, noise_sq * gains
 
 
@@ -182,6 +183,14 @@ def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
 def width_of(rungs: FloatArray, rung: FloatArray) -> FloatArray:
     """The bandwidth [n] at a ``rung`` [n] between whole numbers."""
     return np.asarray(rungs[0] * _elementwise.exp(np.log(tuning.RUNG_RATIO) * rung))
+
+
+def _window_rounds() -> int:
+    """Rounds of `neighbour_average` that reach over a window.
+
+    A round has the variance 3/7 e² in each direction, with edges e to six neighbours; a window is some edges wide.
+    """
+    return int(np.ceil(7.0 / 3.0 / tuning.CELL_WINDOWS**2))
 
 
 def _normalised(matrix: Any) -> Any:
@@ -218,7 +227,7 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     """
     i, j = np.triu_indices(3)
     products = normals[:, i] * normals[:, j]
-    for _ in range(tuning.TURN_ROUNDS):
+    for _ in range(_window_rounds()):
         products = average @ products
     # In the tangent plane: a scatter (x, z; z, y) turns most at the angle φ with cos 2φ = (x − y)/2r, least across it.
     first, second = np.moveaxis(beside(normals), 2, 0)
