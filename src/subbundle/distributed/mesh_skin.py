@@ -24,7 +24,7 @@ from subbundle.surface import openings, repair
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import without_layers
 from subbundle.surface.trim import RINGS, excess_near_border
-from subbundle.surface.tuning import HOLE_WINDOWS, SEEN_CELLS
+from subbundle.surface.tuning import CELL_WINDOWS, RESOLVED, SEEN_CELLS
 from subbundle.triangles import clip
 from subbundle.triangles.clip import split_quads
 from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
@@ -147,7 +147,7 @@ def _trimmed(
     names = np.concatenate([names, names[edges, 0]])
     faces = _without_crumbs(points, faces, scale)
     known = len(points)
-    points, faces = repair.fill_holes(points, faces, HOLE_WINDOWS * scale.window)
+    points, faces = repair.fill_holes(points, faces, RESOLVED * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]

@@ -5,7 +5,8 @@ the noise of the observations around that vertex. Where these are exact, a small
 
 A clump of outliers is a body: observations fill it. What is found around it, if anything, is a closed piece with a good
 part of its observations deep inside, where a surface has none: of a full ball of radius r the fraction (1 − a/r)³ lies
-deeper than the window a, of a sheet one in a hundred.
+deeper than the window a, an eighth of the smallest ball that is resolved; of a sheet one in a hundred, and with twice
+the noise that the window is for one in twenty-five.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, wi
     depth = np.abs(np.sum((vertices[nearest] - points) * vertex_normals(vertices, faces)[nearest], axis=1))
     beside = np.bincount(piece[nearest], minlength=len(count))
     deep = np.bincount(piece[nearest], depth > window, minlength=len(count))
-    return faces[~(doubtful & (deep > tuning.BODY_FRACTION * beside))[piece[faces[:, 0]]]]
+    body = deep > (1.0 - 1.0 / tuning.RESOLVED) ** 3 * beside
+    return faces[~(doubtful & body)[piece[faces[:, 0]]]]
 
 
 def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell: float, window: float) -> IntArray:
@@ -53,7 +55,8 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     aside = np.sqrt(np.maximum(np.einsum("nd,nd->n", away, away) - height**2, 0.0))
     # Beside the surface there are voxels of outliers alone, so an observation counts where its vertex lies.
     noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / _MEDIAN
-    far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.OUTLIER_FLOOR * cell)
+    # The planes of vertices are off by the error that does not show in a cell.
+    far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.SURE_CELLS * cell)
     rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))
     return rows
 

@@ -51,7 +51,7 @@ def around(
 ) -> Skin:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
     window = scan.window
-    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= tuning.LEAST_SEEDS)
+    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= tuning.NEIGHBOURS)
     big = big if big.size else np.arange(len(seeds.points))
     outward = seeds.normals * turned.signs[:, None]
     big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
@@ -74,7 +74,8 @@ def around(
     # A loop in a membrane has no observations, so it counts as the least known one.
     scale = np.where(seen, scale[old], scale.min())
     filled = Filled(scan.points, window)
-    cut = cut_short_loops(vertices, faces, tuning.CUT_LOOP * window, scale, filled, tuning.FILLED_LOOP * window)
+    narrow, wide = np.pi * tuning.RESOLVED * window, np.pi * tuning.FILLED_WIDTH * window
+    cut = cut_short_loops(vertices, faces, narrow, scale, filled, wide)
     seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
     vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
     faces, ends = split_bent(vertices, cut.faces, normals, seen, tuning.SPLIT_TURN)

@@ -42,7 +42,7 @@ def trim(
         supported = np.concatenate([supported, supported[edges[:, 0]]])
         error = np.concatenate([error, error[edges].max(axis=1)])
     faces = repair.keep_large_parts(vertices, faces, supported)
-    widest = np.inf if closed else max(defect, tuning.HOLE_WINDOWS * scan.window)
+    widest = np.inf if closed else max(defect, tuning.RESOLVED * scan.window)
     vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])

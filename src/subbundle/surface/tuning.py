@@ -40,7 +40,8 @@ DENSE_POINTS, THINNED = 400_000, 0.8
 # spacings, below which they and voxels would hold single observations; in R^d the least distance of vertices.
 WINDOW_BANDWIDTHS, CELL_WINDOWS, CELL_SPACINGS = 1.1, 0.5, 1.3
 # Neighbours that surround a place on a surface: whose distance gives the area of a seed, whose normals are compared,
-# whose attributes a vertex averages; with fewer there is no distribution of heights.
+# whose attributes a vertex averages; with fewer there is no distribution of heights, and a connected component of fewer
+# seeds, none of which is surrounded, is a clump of outliers.
 NEIGHBOURS = 8
 # Fraction of neighbours whose normals must lie on the same side for normals to be used.
 SAME_SIDE = 0.85
@@ -99,11 +100,12 @@ SCREENING = 4.0
 
 # The zero set: skin.py, openings.py, tunnels.py ------------------------------------------------------------------
 
-# Seeds in a connected component, below which it is a clump of outliers.
-LEAST_SEEDS = 8
-# Loops up to so many windows that separate nothing are cut: a tube or a tunnel narrower than two windows is not
-# resolved. Those around tunnels of up to five windows are closed if observations fill them.
-CUT_LOOP, FILLED_LOOP = 2.0 * np.pi, 5.0 * np.pi
+# Windows that a thing must be wide to be resolved. Narrower tubes and tunnels are cut, narrower holes are none (the cut
+# at a rim leaves them where the density falls); a closed piece as full of observations as a ball of that radius is a
+# body.
+RESOLVED = 2.0
+# Tunnels of up to so many windows are closed if observations fill them.
+FILLED_WIDTH = 5.0
 # Turn of the normals along an edge, in radians, from which on it is split.
 SPLIT_TURN = 0.25
 # Distance from a seed up to which a vertex is seen, in cells: a window or more. Further away is another sheet, to which
@@ -157,14 +159,9 @@ SIDED_REACH = 1.5
 
 # Mass that is beyond a border, as a fraction of the largest around.
 BORDER_MASS = 0.3
-# Holes narrower than so many windows are none: the cut at a rim leaves them where the density falls.
-HOLE_WINDOWS = 2.0
 # Heights beyond so many local noise levels are outliers; the noise of a place is the median height in voxels of so many
-# cells, and never below this fraction of a cell, by which the planes of the vertices are off.
-OUTLIER_NOISES, OUTLIER_VOXEL, OUTLIER_FLOOR = 5.0, 5.0, 0.05
-# Fraction of the observations of a closed piece deeper than a window from which on it is a body: of a full ball two
-# windows in radius. Sheets have .00, those with twice the noise that the window is for .04.
-BODY_FRACTION = 0.12
+# cells.
+OUTLIER_NOISES, OUTLIER_VOXEL = 5.0, 5.0
 
 # R^d: ambient.py, reconstruct.py ------------------------------------------
 
