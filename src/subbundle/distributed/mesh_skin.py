@@ -152,7 +152,7 @@ def _trimmed(
     for row in range(known, len(points)):
         around = faces[(faces == row).any(axis=1)]
         names[row, 0] = names[around[around != row], 0].min()
-    return names, clip.smoothed(points, faces), faces
+    return names, clip.smoothed(points, faces, 1.0 / CELL_WINDOWS), faces
 
 
 def _without_crumbs(points: FloatArray, faces: IntArray, scale: Scale) -> IntArray:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.topology import Edges, border_edges, edges_of, parts_of
-from subbundle.triangles.tuning import EQUAL_BEND, RIM_ROUNDS, SNAP
+from subbundle.triangles.tuning import EQUAL_BEND, SNAP
 
 
 def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
@@ -65,13 +65,16 @@ def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, Float
     return np.concatenate([kept, *pieces]), np.column_stack([inner, outer]), t
 
 
-def smoothed(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours."""
+def smoothed(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
+    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours.
+
+    A round has the variance ½ e² along edges e, and as many are made as ``reach`` edges need.
+    """
     rows, ends = np.unique(border_edges(faces), return_inverse=True)
     first, second = ends.reshape(-1, 2).T
     count = np.bincount(ends.ravel(), minlength=len(rows))[:, None]
     rim = vertices[rows]
-    for _ in range(RIM_ROUNDS):
+    for _ in range(round(2.0 * reach**2)):
         sides = [np.bincount(first, x[second], len(rows)) + np.bincount(second, x[first], len(rows)) for x in rim.T]
         rim = 0.5 * rim + 0.5 * np.column_stack(sides) / count
     vertices = vertices.copy()

@@ -14,9 +14,6 @@ SAME_PLANE = 0.5
 EQUAL_BEND = 0.05
 # A cut nearer to a vertex than this fraction of an edge goes through the vertex: no slivers.
 SNAP = 0.25
-# Rounds in which the border is smoothed. Fits there are one-sided, and their noise makes the border longer than it is.
-# A window is about two edges wide, and ten rounds reach a little further.
-RIM_ROUNDS = 10
 # Powers with which the threshold of cost is raised: gentler and less gentle where the topology would change; then so
 # many times more triangles are tried.
 HASTE, MORE_FACES = (5.0, 3.0, 7.0), 1.3
