@@ -2,9 +2,9 @@
 
 Two walls closer than a window cannot be told apart by where their points lie, but by where their normals point. So the
 observations are dealt out to clouds by direction: the fourteen unit vectors towards the faces and corners of a cube,
-each with the observations whose normals are within 75 degrees of it. A surface whose normal is n is looked for in the
-cloud of the direction nearest to n, at most 37 degrees away: all observations of its own sheet are there whose normals
-are off by less than 38 degrees, and none of a sheet that faces the other way.
+each with the observations whose normals are on its side. A surface whose normal is n is looked for in the cloud of the
+direction nearest to n, at most 37 degrees away: all observations of its own sheet are there whose normals are off by
+less than 53 degrees, and of a sheet that faces the other way only those that are off by more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from itertools import product
 import numpy as np
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.surface import tuning
 from subbundle.surface.local import QuadricFit, WeightedCloud
 from subbundle.surface.pyramid import Pyramid, dealt
 
@@ -36,7 +35,7 @@ class Facing:
     def __init__(self, points: FloatArray, normals: FloatArray, weights: FloatArray | None, n_jobs: int) -> None:
         self.directions = cube_directions(1, 3)
         lean = normals @ self.directions.T
-        self.rows = [np.flatnonzero(column > tuning.DIRECTION_COSINE) for column in lean.T]
+        self.rows = [np.flatnonzero(column > 0.0) for column in lean.T]
         self.points, self.normals, self.weights = points, normals, weights
         self.clouds = [
             WeightedCloud(points[rows], None if weights is None else weights[rows], n_jobs=n_jobs)

@@ -7,8 +7,6 @@ grid, spacings and noise levels those of the observations.
 
 from __future__ import annotations
 
-import numpy as np
-
 # First look at a scan: pilot.py ----------------------------------------------------------------------------------
 
 # Steps after which a point is on the ridge.
@@ -68,8 +66,6 @@ SURROUNDINGS = 16
 VALLEY_BREADTH = 1.2
 # Sides of the voxels that starts are averaged in, and of those in which one seed is kept, in cells.
 START_CELLS, SEED_CELLS = 1.25, 0.94
-# Cosine to a direction of the cube up to which observations are in its cloud: 75 degrees.
-DIRECTION_COSINE = float(np.cos(np.deg2rad(75.0)))
 
 # Orientation: orient.py ------------------------------------------------------------------------------------------
 
