@@ -24,34 +24,34 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 312
+MOST_TUNED = 228
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
-    "atlas": (1640, 23, 8),
+    "atlas": (1640, 15, 8),
     "bins": (200, 0, 4),
-    "bundles": (3640, 6, 9),
-    "charts": (2980, 18, 11),
+    "bundles": (3640, 5, 9),
+    "charts": (2960, 13, 11),
     "cloud": (520, 1, 6),
-    "commands": (2120, 2, 11),
-    "diagnostics": (840, 10, 3),
-    "distributed": (4120, 14, 47),
-    "embedding": (2000, 39, 9),
-    "estimators": (2040, 14, 7),
+    "commands": (2120, 1, 11),
+    "diagnostics": (840, 8, 3),
+    "distributed": (4120, 10, 47),
+    "embedding": (2000, 26, 9),
+    "estimators": (2040, 9, 7),
     "experiments": (1620, 0, 39),
-    "flow": (920, 5, 11),
+    "flow": (920, 4, 11),
     "formats": (980, 2, 13),
-    "geodesics": (2360, 15, 12),
-    "graph": (320, 4, 1),
-    "local": (4180, 18, 11),
+    "geodesics": (2340, 11, 12),
+    "graph": (360, 4, 2),
+    "local": (4180, 13, 11),
     "plot": (540, 0, 4),
-    "selection": (1740, 26, 13),
+    "selection": (1740, 20, 13),
     "spaces": (2400, 2, 2),
-    "surface": (3780, 103, 38),
+    "surface": (3780, 76, 37),
     "testing": (420, 0, 2),
     "the top": (3880, 0, 39),
-    "triangles": (1840, 7, 6),
-    "viewer": (1840, 3, 14),
+    "triangles": (1840, 6, 6),
+    "viewer": (1840, 2, 14),
 }
 # What a new folder may have until it stands in the table.
 NEW_FOLDER = (1500, 4, 8)
