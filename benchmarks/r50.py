@@ -8,6 +8,9 @@ from benchmarks._report import Bar, Result, Table
 from subbundle._types import Status
 from subbundle.experiments import r50
 
+# Mean and standard deviation of the paper's error, over twenty clouds.
+PAPER_MEAN, PAPER_SD = 0.023, 0.025
+
 
 def run() -> Result:
     r50.measure(100, n=500, dim=8)  # compiles
@@ -17,8 +20,8 @@ def run() -> Result:
     lost = sum(r.status != Status.OK for r in results)
     rows = [[r.seed, f"{r.error:+.4f}", f"{r.residual:.4f}", r.iterations, f"{r.seconds:.1f}"] for r in results]
     summary = [
-        ["mean error", f"{errors.mean():+.4f}", f"{one.mean():+.4f}", f"{r50.PAPER_MEAN:+.3f}"],
-        ["standard deviation", f"{errors.std(ddof=1):.4f}", f"{one.std(ddof=1):.4f}", f"{r50.PAPER_SD:.3f}"],
+        ["mean error", f"{errors.mean():+.4f}", f"{one.mean():+.4f}", f"{PAPER_MEAN:+.3f}"],
+        ["standard deviation", f"{errors.std(ddof=1):.4f}", f"{one.std(ddof=1):.4f}", f"{PAPER_SD:.3f}"],
         ["largest residual", f"{max(r.residual for r in results):.4f}", "", "not given"],
         ["searches that did not settle", lost, "", "not given"],
     ]
