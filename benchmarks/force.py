@@ -61,19 +61,19 @@ def symmetric_cloud(rng: np.random.Generator, d: int, k: int) -> tuple[np.ndarra
 
 def hamiltonian(x: np.ndarray, p: np.ndarray, eta: np.ndarray, k: int, a: float, centering: str, kernel: str) -> float:
     """H(p, η) from the definition."""
-    w = _weights(x, p, a, kernel)
+    w = _weights(x, p, a, kernel, k)
     mean = w @ x
     if centering == "recentred":
-        w = _weights(x, mean, a, kernel)
+        w = _weights(x, mean, a, kernel, k)
     y = x - (p if centering == "none" else mean)
     vectors = np.linalg.eigh((y * w[:, None]).T @ y)[1][:, -k:]
     return 0.5 * float(np.sum((eta @ vectors) ** 2))
 
 
-def _weights(x: np.ndarray, p: np.ndarray, a: float, kernel: str) -> np.ndarray:
+def _weights(x: np.ndarray, p: np.ndarray, a: float, kernel: str, k: int) -> np.ndarray:
     t = np.sum((x - p) ** 2, axis=1) / a**2
     # A common factor drops out of the normalised weights, and keeps them from underflowing.
-    phi = np.exp(-0.5 * (t - t.min())) if kernel == "gaussian" else np.maximum(1.0 - t / 8.0, 0.0) ** 4
+    phi = np.exp(-0.5 * (t - t.min())) if kernel == "gaussian" else np.maximum(1.0 - t / (14.0 + k), 0.0) ** 6
     return phi / phi.sum()
 
 

@@ -8,6 +8,7 @@ from sklearn.manifold import trustworthiness
 
 import subbundle as sb
 from subbundle import datasets
+from subbundle.cloud import Cloud
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.noise import denoise, evidence_of_noise, kept_components
 from subbundle.embedding.quality import neighborhoods_kept, quality
@@ -69,3 +70,12 @@ def test_a_handful_of_rows_beside_a_far_outlier_can_be_diagnosed(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert sb.diagnose(rows, 2, n_jobs=1).n_points == 8
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_noise_wider_than_the_first_neighbourhoods_is_found(seed):
+    # The nearest of 3000 rows lie within the noise: small fits follow it, and their risks say little of larger ones.
+    roll = datasets.swiss_roll(3000, noise=0.05, seed=seed)
+    found = evidence_of_noise(roll.points[Cloud(roll.points).order], np.ones(3000), 2)
+    # The noise across the sheet; fits take a few per cent of it for curvature.
+    assert found.noise == pytest.approx(0.05, rel=0.15)

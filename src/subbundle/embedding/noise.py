@@ -37,7 +37,7 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
-from subbundle.selection.tuning import CLIP, PLACES, UNNOTICED
+from subbundle.selection.tuning import CLIP, PLACES, RISEN, UNNOTICED
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
@@ -178,7 +178,10 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
 
 
 def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
-    """Fits over neighbourhoods of rising size, up to one whose risk exceeds all of E somewhere: no better than rows."""
+    """Fits over neighbourhoods of rising size, until their risk has risen well above the least: see `selection`.
+
+    The first two, whose bias nothing smaller shows, do not count.
+    """
     count = len(points)
     chosen = evenly(count, PLACES)
     splits = max(tuning.ALL_QUERIES // count, 1)
@@ -195,7 +198,8 @@ def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> lis
         biases = [_squared_bias(fits, found[-back]) for back in (2, 3) if len(found) >= back]
         fits.risk = fits.risk + max([np.zeros(len(queries)), *biases], key=lambda values: float(values.mean()))
         found.append(fits)
-        if len(found) > 2 and fits.risk.mean() > min(one.total.mean() for one in found):
+        risks = [one.risk.mean() for one in found[2:]]
+        if risks and risks[-1] > RISEN * min(risks):
             break
         size = int(np.ceil(size * tuning.FIT_GROWTH))
     for j, fits in enumerate(found):
