@@ -140,9 +140,12 @@ class WeightedCloud:
         """At most ``count`` observations [n, 3], spread evenly over the cloud; the same on every call."""
         return self.cloud.at(self.cloud.sample(count)) + self.centre
 
-    def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0) -> LocalFit:
-        """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; project them by ``rounds`` steps."""
-        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, errors="none", n_jobs=self.n_jobs)
+    def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0, tol: float = 0.0) -> LocalFit:
+        """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; project them by ``rounds`` steps.
+
+        A step shorter than ``tol`` bandwidths is the last.
+        """
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, tol=tol, errors="none", n_jobs=self.n_jobs)
         normals = model.normals[:, :, 0]
         across = np.einsum("nd,nd->n", model.mean - model.points, normals)
         drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)

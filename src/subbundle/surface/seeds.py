@@ -109,14 +109,14 @@ def _grow(
     """Voxel means of ``points`` projected to the ridge, where there is a tangent plane."""
     starts, _ = voxel_means(points, weights, tuning.START_CELLS * cell, origin)
     starts = _start_per_cell(cloud.fit(starts, bandwidth, rounds=1), cell, origin)
-    fit = cloud.fit(starts, bandwidth, rounds=tuning.RIDGE_STEPS)
+    fit = cloud.fit(starts, bandwidth, rounds=tuning.RIDGE_STEPS, tol=tuning.LAST_STEP)
     place, normals, mass = fit.points.copy(), fit.normals.copy(), fit.mass.copy()
     ratio = _flatness(fit)
     for narrower in (tuning.RETRY_WINDOW, tuning.RETRY_WINDOW**2):
         rows = np.flatnonzero((ratio > tuning.SHEET_FLATNESS) & (mass > 0.0))
         if rows.size == 0:
             break
-        again = cloud.fit(starts[rows], narrower * bandwidth, rounds=tuning.RIDGE_STEPS)
+        again = cloud.fit(starts[rows], narrower * bandwidth, rounds=tuning.RIDGE_STEPS, tol=tuning.LAST_STEP)
         flatter = _flatness(again)
         better = (again.mass > 0.0) & (flatter < ratio[rows])
         rows, kept = rows[better], np.flatnonzero(better)
