@@ -40,8 +40,8 @@ def run() -> Result:
             "20000 observations of a sphere, a cylinder and a torus, noise relative to the size (the diameter), "
             "isotropic; distances between 40 of them that are further apart than a quarter of the size, against the "
             "exact ones between their projections onto the surface (these 40 have noise across it only): mean of the "
-            "relative error. The truth on the torus is that of a mesh of 48000 triangles. The graph joins nearest neighbours "
-            "and is shown at the count that is best with the truth known; ours chooses its bandwidth itself."
+            "relative error. The truth on the torus is that of a mesh of 48000 triangles. The graph joins nearest "
+            "neighbours and is shown at the count that is best with the truth known; ours chooses its bandwidth itself."
         ),
         tables=[
             Table(["surface", "noise", "ours", "neighbour graph", "heat method", "neighbours"], rows),
