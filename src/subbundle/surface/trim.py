@@ -51,7 +51,7 @@ def trim(
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
     # Fits at a border are one-sided, and their noise makes it longer than it is: it is smoothed over a window.
-    return clip.smoothed(vertices[old], faces, 1.0 / tuning.CELL_WINDOWS), faces, error[old]
+    return clip.without_hairpins(vertices[old], faces, 1.0 / tuning.CELL_WINDOWS), faces, error[old]
 
 
 # Edges from the border of the mesh within which the cloud may end: the mesh reaches beyond it by about two.

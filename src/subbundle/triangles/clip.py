@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,54 @@ def smoothed(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
     A round has the variance ½ e² along edges e, and as many are made as ``reach`` edges need.
     """
     rows, ends = np.unique(border_edges(faces), return_inverse=True)
-    first, second = ends.reshape(-1, 2).T
-    count = np.bincount(ends.ravel(), minlength=len(rows))[:, None]
+    average = _rim_average(ends.reshape(-1, 2), len(rows))
     rim = vertices[rows]
     for _ in range(round(2.0 * reach**2)):
-        sides = [np.bincount(first, x[second], len(rows)) + np.bincount(second, x[first], len(rows)) for x in rim.T]
-        rim = 0.5 * rim + 0.5 * np.column_stack(sides) / count
+        rim = average(rim)
     vertices = vertices.copy()
     vertices[rows] = rim
     return vertices
+
+
+def without_hairpins(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
+    """`smoothed`, and again around the vertices where the border still turns by more than a right angle.
+
+    Averaging draws a tongue, out and back over many vertices, together into edges far shorter than the others, and
+    where these reverse there is a cusp whatever their length. More rounds over as many edges as the smoothing reaches
+    spread them out along the border; it ends with the cusps, or after as many rounds as draw a tongue of that reach
+    straight.
+    """
+    vertices = smoothed(vertices, faces, reach)
+    rows, ends = np.unique(border_edges(faces), return_inverse=True)
+    first, second = ends.reshape(-1, 2).T
+    average, rim, rounds = _rim_average(ends.reshape(-1, 2), len(rows)), vertices[rows], round(2.0 * reach**2)
+    for _ in range(rounds**2):
+        # The edges u, w from a vertex to its neighbours make an acute angle where |u + w|² > |u|² + |w|².
+        way = rim[second] - rim[first]
+        both = np.column_stack([np.bincount(first, x, len(rows)) - np.bincount(second, x, len(rows)) for x in way.T])
+        squares = np.bincount(ends.ravel(), np.repeat(np.sum(way**2, axis=1), 2), len(rows))
+        around = np.sum(both**2, axis=1) > squares
+        if not around.any():
+            break
+        for _ in range(rounds):
+            near = around[first] | around[second]
+            around[first[near]] = around[second[near]] = True
+        rim = np.where(around[:, None], average(rim), rim)
+    vertices[rows] = rim
+    return vertices
+
+
+def _rim_average(ends: IntArray, n: int) -> Callable[[FloatArray], FloatArray]:
+    """The map that replaces each of ``n`` vertices, joined by the edges ``ends`` [e, 2], by half of itself and half the
+    mean of its neighbours."""
+    first, second = ends.T
+    count = np.bincount(ends.ravel(), minlength=n)[:, None]
+
+    def average(rim: FloatArray) -> FloatArray:
+        sides = [np.bincount(first, x[second], n) + np.bincount(second, x[first], n) for x in rim.T]
+        return np.asarray(0.5 * rim + 0.5 * np.column_stack(sides) / count)
+
+    return average
 
 
 def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
