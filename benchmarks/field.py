@@ -18,9 +18,9 @@ import subbundle as sb
 from benchmarks._extras import jax_in_double
 from benchmarks._report import Bar, Result, Table
 from benchmarks._timing import Timings, take_turns
-from subbundle.cloud.build import LEAF
 from subbundle.kernels import CODES, reach_of
-from subbundle.local.sums import window_moments
+from subbundle.local.gather import ball
+from subbundle.local.moments import moments
 
 N_POINTS, N_QUERIES, RANK = 100_000, 2_500, 2
 # On this surface, of area 16, about 1000 observations then lie in reach of a query.
@@ -32,12 +32,11 @@ ROUNDS = 7
 @nb.njit(nogil=True)
 def second_moments(tree, bandwidth, power, reach, points, out):
     """Write the weighted second moment of every point into ``out`` [batch, d, d], and nothing else."""
-    n_leaves = tree[0].shape[0]
-    found, phi, psi = np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
-    first = np.empty(points.shape[1])
+    found, near = np.empty(tree[0].shape[0], np.int64), np.empty((points.shape[1] + 1, 0))
+    shift = np.empty(points.shape[1])
     for b in range(points.shape[0]):
-        mass, _, _ = window_moments(tree, points[b], bandwidth, power, reach, True, found, phi, psi, first, out[b])
-        out[b] /= mass
+        near, count, _, _, sums = ball(tree, points[b], bandwidth, power, reach, -1.0, None, None, found, near)
+        moments(near, count, sums, None, shift, out[b])
 
 
 def neighbour_lists(points: np.ndarray, queries: np.ndarray, kernel: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,6 @@
 """What all tests share: compiled kernels, and the principal subbundle computed a second time, with NumPy alone."""
 
+import os
 from functools import cache
 from itertools import pairwise
 
@@ -7,14 +8,19 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from subbundle.bundles._pointwise import field_batch
+from subbundle.bundles.hamiltonian import field_batch
 from subbundle.compiling import PARTS, compile_parts
 
 _BLAS = ThreadpoolController()
 
 
 def pytest_configure(config):
-    """Compile on all cores before the workers start: on an empty cache each would compile every kernel."""
+    """Compile on all cores before the workers start: on an empty cache each would compile every kernel.
+
+    Workers inherit that threads of OpenMP, which scikit-learn's neighbours start for three rows too, sleep while they
+    wait: with a worker per core they would use up the time of the one that they wait for.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     several = (config.getoption("numprocesses", None) or 0) > 1
     if whole and several and not hasattr(config, "workerinput") and not field_batch._cache.is_kept():

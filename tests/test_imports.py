@@ -131,12 +131,6 @@ def test_the_order_of_the_layers_names_no_module_twice():
     assert len(names) == len(set(names))
 
 
-# Private modules that another folder still imports. The list may only shrink.
-STILL_SHARED = {
-    "bundles._pointwise",
-}
-
-
 def test_private_modules_are_imported_by_their_own_folder_only():
     shared = {
         f"{parts[1]}.{parts[2]}"
@@ -147,7 +141,7 @@ def test_private_modules_are_imported_by_their_own_folder_only():
         and parts[2].startswith("_")
         and parts[1] != path.relative_to(PACKAGE).parts[0]
     }
-    assert shared <= STILL_SHARED
+    assert not shared
 
 
 def test_records_and_former_names_are_reachable_without_being_listed():

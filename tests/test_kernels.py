@@ -6,9 +6,8 @@ import pytest
 
 from subbundle import kernels
 from subbundle.cloud import Cloud
-from subbundle.cloud.build import LEAF
+from subbundle.local.gather import ball, slope_row
 from subbundle.local.rows import weigh_rows
-from subbundle.local.weights import profile, weigh
 
 # exp_minus is only ever inlined into loops, so it is tested in one.
 
@@ -48,19 +47,20 @@ def test_the_range_of_exp_minus_holds_the_reach():
 
 
 def blocked_weights(cloud, point, bandwidth, kernel, apart=-1.0, rank=2):
-    """φ and ψ of all observations in leaf order, from the kernel for few dimensions."""
-    n_leaves = len(cloud.blocks)
-    found, phi, psi = np.empty(n_leaves, np.int64), np.empty((n_leaves, LEAF)), np.empty((n_leaves, LEAF))
-    tree = cloud.tree
+    """φ and ψ of all observations in leaf order, from the kernels for few dimensions."""
+    rows, result = cloud.at(np.arange(cloud.n_points)), np.zeros((2, cloud.n_points))
     code, reach = kernels.CODES[kernel], kernels.reach_of(kernel, rank, cloud.dim)
     general = None if cloud.dim == 3 and code != kernels.GAUSSIAN else True
-    count, shift = weigh(tree, point, bandwidth, code, reach, apart, general, found, phi, psi)
-    result = np.zeros((2, n_leaves, LEAF))
-    result[0, found[:count]], result[1, found[:count]] = profile(code, phi, psi)[:count], psi[:count]
-    flat = result.reshape(2, -1)
-    # Places of the last leaf beyond the last observation weigh nothing.
-    np.testing.assert_array_equal(flat[:, cloud.n_points :], 0.0)
-    return flat[0, : cloud.n_points], flat[1, : cloud.n_points], shift
+    found = np.empty(len(cloud.blocks), np.int64)
+    # In three dimensions φ is not written beside ψ.
+    for place, slopes in enumerate((None, True)):
+        near = np.empty((cloud.dim + 1 + place, 0))
+        near, count, shift, _, _ = ball(cloud.tree, point, bandwidth, code, reach, apart, slopes, general, found, near)
+        weights = near[slope_row(code, cloud.dim) if slopes else cloud.dim, :count]
+        for n in np.flatnonzero(weights):
+            apart_from = np.abs(rows - point - near[: cloud.dim, n]).max(axis=1)
+            result[place, apart_from == apart_from.min()] = weights[n]
+    return result[0], result[1], shift
 
 
 def row_weights(cloud, point, bandwidth, kernel, apart=-1.0, rank=2):
@@ -135,12 +135,15 @@ def test_an_observation_and_its_duplicates_can_be_left_out(weights, dim, kernel)
     cloud = Cloud(data)
     rows = cloud.at(np.arange(100))
     point = rows[int(np.flatnonzero(cloud.order == 3)[0])].copy()
-    phi, psi, _ = weights(cloud, point, 3.0, kernel, apart=0.0)
+    phi, psi, shift = weights(cloud, point, 3.0, kernel, apart=0.0)
     same = (rows == point).all(axis=1)
     assert same.sum() == 6
     np.testing.assert_array_equal(phi[same], 0.0)
     np.testing.assert_array_equal(psi[same], 0.0)
-    assert phi[~same].max() == pytest.approx(1.0, abs=1e-9) if kernel == "gaussian" else phi[~same].max() > 0.0
+    nearest = ((rows - point) ** 2).sum(axis=1)[~same].min() / 9.0
+    if kernel == "gaussian":
+        assert phi[~same].max() == pytest.approx(np.exp(-0.5 * (nearest - shift)), rel=1e-12)
+    assert phi[~same].max() > 0.0
 
 
 @pytest.mark.parametrize(("weights", "dim"), [(blocked_weights, 3), (row_weights, 17)])

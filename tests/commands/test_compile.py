@@ -3,7 +3,7 @@
 import pytest
 
 from subbundle import compiling
-from subbundle.bundles._pointwise import field_batch
+from subbundle.bundles.hamiltonian import field_batch
 from subbundle.cli import main
 
 

@@ -61,7 +61,7 @@ def test_rows_are_those_of_one_machine_whatever_the_tiles(tmp_path, size):
 def test_some_rows_look_further_than_the_halo_and_are_done_again():
     # Otherwise the test above says nothing of them.
     ridge = whole(cloud())
-    assert np.sum(ridge.looked > halo_of(2, 3, WIDTH)) > 5
+    assert np.sum(ridge.support_radius > halo_of(2, 3, WIDTH)) > 5
     assert np.sum(ridge.status != 0) > 0
 
 
@@ -70,7 +70,7 @@ def test_observations_further_than_looked_have_no_say():
     ridge = whole(points)
     typical = sb.PrincipalSubbundle(points, 2, WIDTH).typical_mass
     for row in (*range(0, 20, 4), 700, 1400):
-        near = points[np.linalg.norm(points - points[row], axis=1) <= ridge.looked[row] * (1.0 + 1e-12)]
+        near = points[np.linalg.norm(points - points[row], axis=1) <= ridge.support_radius[row] * (1.0 + 1e-12)]
         far = points[0] + 1e3 * np.arange(1, 31)[:, None]  # out of reach; a cloud needs a few points
         part = sb.PrincipalSubbundle(np.concatenate([near, far]), 2, WIDTH, typical_mass=typical)
         alone = sb.ridge_project(part, points[row])

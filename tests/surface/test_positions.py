@@ -9,7 +9,7 @@ import trimesh
 import subbundle as sb
 from subbundle.surface import widths
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.pilot import Pilot, look
+from subbundle.surface.pilot import Pilot, estimate_pilot
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import vertex_normals
 from subbundle.surface.widths import elongation
@@ -172,7 +172,7 @@ def test_long_windows_average_more_of_a_groove():
 def test_noise_on_a_thin_tube():
     # The tube is ten noise levels across; λ₃ alone sees half as much again, because of what bends away.
     points = cylinder(20000, 0.1, 0.02, 0)
-    assert look(WeightedCloud(points)).noise == pytest.approx(0.02, rel=0.2)
+    assert estimate_pilot(WeightedCloud(points)).noise == pytest.approx(0.02, rel=0.2)
 
 
 def test_sideways_noise_does_not_shrink_a_sphere():

@@ -11,7 +11,7 @@ from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, cube_directions
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import without_layers
-from subbundle.surface.pilot import Pilot, look, look_for_walls
+from subbundle.surface.pilot import Pilot, estimate_pilot, with_thin_walls
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import soften
 from subbundle.surface.pyramid import Pyramid
@@ -374,7 +374,7 @@ def test_walls_of_four_noise_levels_are_two_sheets():
     way = on_sphere(20_000, rng)
     noise, half = 0.015, 0.03
     cloud = (0.5 + half * rng.choice([-1.0, 1.0], 20_000))[:, None] * way + noise * rng.standard_normal(way.shape)
-    found = look_for_walls(WeightedCloud(cloud), look(WeightedCloud(cloud)))
+    found = with_thin_walls(WeightedCloud(cloud), estimate_pilot(WeightedCloud(cloud)))
     # Neighbourhoods are centred at their own means, of some 30 heights, which takes or adds a few per cent.
     assert found.both > 0.0
     assert found.noise == pytest.approx(noise, rel=0.15)
@@ -399,8 +399,8 @@ def test_noise_of_any_kind_around_one_sheet_is_no_wall(kind):
         "heavy": lambda: 0.02 * rng.standard_t(3, way.shape),
     }
     cloud = WeightedCloud(0.5 * way + draw[kind]())
-    seen = look(cloud)
-    assert look_for_walls(cloud, seen) == seen
+    seen = estimate_pilot(cloud)
+    assert with_thin_walls(cloud, seen) == seen
 
 
 def test_a_sphere_inside_of_a_sphere_is_a_cavity():

@@ -13,7 +13,7 @@ from subbundle.surface import voxels
 from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.orient import orient
-from subbundle.surface.pilot import look
+from subbundle.surface.pilot import estimate_pilot
 from subbundle.surface.seeds import plant
 from subbundle.triangles import clip
 from subbundle.triangles.mesh import Mesh
@@ -91,7 +91,7 @@ def test_other_sheets_are_kept_out_of_a_quadric():
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.05])
 def test_the_pilot_finds_noise_and_spacing(noise):
     data = sb.datasets.torus(10000, noise=noise, seed=0)
-    pilot = look(WeightedCloud(data.points))
+    pilot = estimate_pilot(WeightedCloud(data.points))
     # What curvature adds to λ₃ is taken out to second order; a tenth of the spacing is left.
     assert pilot.noise == pytest.approx(noise, rel=0.1, abs=0.1 * pilot.spacing)
     # Noise along the surface does not change the density, noise across it is accounted for.

@@ -58,7 +58,7 @@ def nearest_in_bins(points, order, first, low, side, shape, asked, places, dista
         for reach in range(1, _FURTHEST + 1):
             for c in range(count):
                 distances[m, c], rows[m, c] = np.inf, -1
-            _look(points, order, first, low, side, shape, places, m, i, j, k, reach, distances, rows)
+            _search_bin(points, order, first, low, side, shape, places, m, i, j, k, reach, distances, rows)
             edge = inside + reach * side
             if distances[m, count - 1] < edge * edge:
                 found = True
@@ -76,7 +76,7 @@ def _margin(x, i, side):
 
 
 @kernel
-def _look(points, order, first, low, side, shape, places, m, i, j, k, reach, best, rows):
+def _search_bin(points, order, first, low, side, shape, places, m, i, j, k, reach, best, rows):
     """Sort what lies in the bins up to ``reach`` around (i, j, k) into row ``m`` of ``best``, ``rows``, by distance².
 
     Takes whole arrays, as `cloud.search.box_distance_sq` does.

@@ -40,10 +40,10 @@ def sign_of_largest(columns: FloatArray) -> FloatArray:
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
+def middle_from(first: Seen, mean_shift: Callable[[FloatArray], Seen]) -> Seen:
     """Move points into the middle of the cloud by a few steps of the mean shift.
 
-    ``first`` is what ``look`` sees from observations that are left out themselves: in high dimension an observation
+    ``first`` is the ``mean_shift`` of observations that are left out themselves: in high dimension an observation
     stands alone on its own noise, and its kernel mass is not that where geodesics run.
     """
     mean, log_mass, effective = first
@@ -51,7 +51,7 @@ def middle_from(first: Seen, look: Callable[[FloatArray], Seen]) -> Seen:
         alive = np.flatnonzero(np.isfinite(mean).all(axis=1))
         log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
         if alive.size:
-            mean[alive], log_mass[alive], effective[alive] = look(mean[alive])
+            mean[alive], log_mass[alive], effective[alive] = mean_shift(mean[alive])
     return mean, log_mass, effective
 
 

@@ -38,7 +38,7 @@ class Ridge:
         Distance moved over the noise times √(d − k): about one for observations, large for outliers.
     shifts, offsets : [batch]
         Distance moved, and length of the last step.
-    looked : [batch]
+    support_radius : [batch]
         Distance from the given point beyond which no observation had a weight; NaN above 16 dimensions of data, and for
         bundles known only by their frames.
     neighbours : [batch]
@@ -57,7 +57,7 @@ class Ridge:
     outlier_scores: FloatArray
     shifts: FloatArray
     offsets: FloatArray
-    looked: FloatArray
+    support_radius: FloatArray
     neighbours: FloatArray
     steps: IntArray
     status: StatusArray

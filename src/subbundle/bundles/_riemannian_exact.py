@@ -14,17 +14,17 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, Status, StatusArray
-from subbundle.bundles._pointwise import _velocity_and_turn
 from subbundle.bundles._riemannian_differences import Local
 from subbundle.bundles._riemannian_geometry import (
     carry,
-    look,
     moment_gradient,
     product,
     scratch_for,
     through_the_mean,
+    weigh,
 )
 from subbundle.bundles._riemannian_sums import mean_log, second_moment
+from subbundle.bundles.hamiltonian import velocity_and_turn
 from subbundle.local.moments import eigh
 from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_verdict, mass_verdict
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
@@ -133,7 +133,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
         for a in range(dim):
             velocity[b, a] = np.nan
             gradient[b, a] = np.nan
-        count, nearest, lost = look(observations, curvature, points[b], bases[b], bandwidth, -1.0, near)
+        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, near)
         mass, _ = mean_log(near[1], near[2], count, mean)
         status[b] = mass_verdict(_log_mass(mass, nearest), log_floor)
         if status[b] != 0:
@@ -141,7 +141,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
         there, n_there = near, count
         if centering == RECENTRED:
             carry(points[b], bases[b], mean, curvature, centre, carried)
-            n_there, _, lost_there = look(observations, curvature, centre, carried, bandwidth, -1.0, far)
+            n_there, _, lost_there = weigh(observations, curvature, centre, carried, bandwidth, -1.0, far)
             there, lost = far, lost or lost_there
         mass_there = second_moment(there[1], there[2], n_there, mean, centering == LOCAL, sigma)
         eigh(sigma, ALL, values, vectors)
@@ -150,7 +150,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             continue
         for a in range(dim):
             covector[a] = product(bases[b, a], covectors[b])
-        _velocity_and_turn(values, vectors, covector, rank, velocity[b], turn)
+        velocity_and_turn(values, vectors, covector, rank, velocity[b], turn)
         moment_gradient(there, n_there, mass_there, scale, mean, centering == LOCAL, turn, gradient[b])
         if centering == RECENTRED:
             through_the_mean(near, count, mass, scale, mean, curvature, covector, velocity[b], gradient[b])
@@ -170,12 +170,12 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
     sigma = np.empty((dim, dim))
     centre, carried = np.empty(ambient), np.empty((dim, ambient))
     for b in range(points.shape[0]):
-        count, nearest, lost = look(observations, curvature, points[b], bases[b], bandwidth, -1.0, scratch)
+        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, scratch)
         mass, _ = mean_log(scratch[1], scratch[2], count, mean[b])
         log_mass[b] = _log_mass(mass, nearest)
         if centering == RECENTRED:
             carry(points[b], bases[b], mean[b], curvature, centre, carried)
-            count, _, lost_there = look(observations, curvature, centre, carried, bandwidth, -1.0, scratch)
+            count, _, lost_there = weigh(observations, curvature, centre, carried, bandwidth, -1.0, scratch)
             lost = lost or lost_there
         second_moment(scratch[1], scratch[2], count, mean[b], centering == LOCAL, sigma)
         eigh(sigma, ALL, values[b], vectors[b])
@@ -193,7 +193,7 @@ def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, l
     """
     scratch = scratch_for(observations, bases.shape[1])
     for b in range(points.shape[0]):
-        count, nearest, lost = look(observations, curvature, points[b], bases[b], bandwidth, apart, scratch)
+        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, apart, scratch)
         mass, squares = mean_log(scratch[1], scratch[2], count, mean[b])
         log_mass[b] = _log_mass(mass, nearest)
         effective[b] = mass * mass / squares if squares > 0.0 else 0.0

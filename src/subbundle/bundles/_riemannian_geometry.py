@@ -42,13 +42,13 @@ _SERIES = 0.05
 
 @kernel
 def scratch_for(observations, dim):
-    """Room for `look`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
+    """Room for `weigh`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
     n = observations.shape[1]
     return np.empty(n), np.empty((n, dim)), np.empty((n, 3))
 
 
 @kernel
-def look(observations, curvature, point, basis, bandwidth, apart, scratch):
+def weigh(observations, curvature, point, basis, bandwidth, apart, scratch):
     """Write v_n, φ_n, r_n, s_n of the observations [D, N] in reach of ``point`` into the scratch.
 
     Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out.

@@ -177,7 +177,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
         outlier_scores=_scores(shifts, level * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,
-        looked=found.looked,
+        support_radius=found.support_radius,
         neighbours=np.where(arrived, found.n_effective, np.nan),
         steps=found.steps,
         status=found.status,

@@ -6,7 +6,7 @@ import argparse
 
 from subbundle import compiling
 from subbundle._progress import Progress
-from subbundle.bundles._pointwise import field_batch
+from subbundle.bundles.hamiltonian import field_batch
 
 
 def run(options: argparse.Namespace) -> None:

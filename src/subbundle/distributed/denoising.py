@@ -1,10 +1,10 @@
 """What a worker does to denoise a tile: each observation projected to the ridge of the whole cloud, exactly.
 
-A row of a walk reads observations no further from its start than `Ridge.looked`: the reach of the kernel, R a, around
-all places that it passes. A halo of (R + 1) a is enough for rows that move by less than a bandwidth; where a row near
-the border of the tile looked further than the tile and its halo are known, it is done again with all that lies around
-it, twice as far, until it looked no further than that. Steps are at most a bandwidth long and at most 20, and wider
-windows of the continuation end at 3.8 a, so this ends.
+A row of a walk reads observations no further from its start than `Ridge.support_radius`: the reach of the kernel, R a,
+around all places that it passes. A halo of (R + 1) a is enough for rows that move by less than a bandwidth; where a row
+near the border of the tile looked further than the tile and its halo are known, it is done again with all that lies
+around it, twice as far, until it looked no further than that. Steps are at most a bandwidth long and at most 20, and
+wider windows of the continuation end at 3.8 a, so this ends.
 
 Sums over neighbours are in the order of the search tree, which depends on the points that a tile holds: results of two
 divisions differ by rounding. The tree is built from coordinates relative to the middle of the tile, so that this is
@@ -96,7 +96,7 @@ def _projected(
         some = slice(i, i + _BATCH)
         ridge = ridge_project(bundle, start[some], order=settings["order"])
         out["points"][some], out["noise"][some], out["scores"][some] = ridge.points, ridge.noise, ridge.outlier_scores
-        out["status"][some], looked[some] = ridge.status, ridge.looked
+        out["status"][some], looked[some] = ridge.status, ridge.support_radius
         if surface:
             out["normals"][some] = _upward(completed(ridge.tangents)[:, :, 2])
     return out, looked

@@ -31,7 +31,7 @@ from subbundle.local.tuning import NARROWER
 # `PRODUCTS` on, inner products of vectors of the normal space: those of c − c' and c − c'', the changes of the height
 # in these windows, and of the bias by the quartic term (11, 12, 13, 22, 23, 33); theirs with the part of the correction
 # that was not made, and those of all four, and of itself, with ½ tr II.
-LOG_MASS, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, LOOKED = range(11)
+LOG_MASS, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, SUPPORT = range(11)
 NARROW, _, _, _, _, _, PRODUCTS, _, _, _, _, _, _, _, _, _, _, _, _, _, COLUMNS = range(11, 32)
 
 

@@ -1,26 +1,26 @@
 """The neighbours of a point, packed for the passes that follow: offsets y_n = x_n − p [d, n] and weights w_n [n].
 
-A ball is gathered leaf by leaf in vector code; what has no weight is then squeezed out, so that moments, regression and
-standard errors run over neighbours only.
+Leaves that a ball meets are weighed in vector code. Above three dimensions what has no weight is left behind, so that
+moments, regression and standard errors run over neighbours only; in three the passes that follow are too short for that
+to pay, and the moments are summed along with the weights instead.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud.build import GROUP, LEAF
+from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
-from subbundle.local.settings import COMMON
+from subbundle.local.moments import added3, nothing3
+from subbundle.local.settings import ALL, COMMON
 from subbundle.local.tuning import FAINT
 
 
 @kernel
-def ball(tree, point, bandwidth, kernel, reach, apart, cases, found, near):
-    """Gather the ball around ``point`` with weights v_n φ(|x_n − p|²/a²).
+def ball(tree, point, bandwidth, kernel, reach, apart, slopes, cases, found, near):
+    """Gather the ball around ``point`` with weights w_n = v_n φ(|x_n − p|²/a²).
 
     Parameters
     ----------
@@ -30,166 +30,159 @@ def ball(tree, point, bandwidth, kernel, reach, apart, cases, found, near):
         Power of a compact profile, or `GAUSSIAN`, and t at which it ends, for the Gaussian beyond that of the nearest.
     apart : float
         Observations no further than this (squared) are left out; −1 keeps all, 0 leaves out the point itself.
+    slopes : True or None
+        Whether to write ψ_n = −2 v_n φ′_n too; see `slope_row`.
     cases : COMMON or ALL
-        COMMON in three dimensions with a compact kernel where nothing is left out.
+        COMMON in three dimensions with a compact kernel.
     found : [leaves] int64
         Scratch.
-    near : [d + 1, capacity]
-        Written: y_n, and w_n in the last row. Grown when it is too small.
+    near : [d + 1, capacity], or [d + 2, capacity] with ``slopes``
+        Written: y_n, w_n, ψ_n. Grown when it is too small.
 
     Returns
     -------
     near, count, shift, squares : array, int, float, float
         ``shift`` is the t that the Gaussian's weights are relative to: that of the nearest observation where it is far.
         ``squares`` is Σ w_n²/v_n: an observation of weight v counts as v observations.
+    sums : tuple
+        Those of `added3`, in three dimensions.
     """
     blocks, weights, boxes, corners, n_points = tree
-    area = bandwidth * bandwidth
-    count = leaves_within(boxes, corners, blocks.shape[0], point, reach * area, found)
-    near = _room(near, count)
-    if cases is COMMON or (kernel != GAUSSIAN and point.size == 3 and apart < 0.0):
-        scale = 1.0 / (area * reach)
-        _, squares = _weighed3(blocks, weights, found, count, point, scale, kernel, reach, cases, near)
-        return near, count * LEAF, 0.0, squares
-    if kernel == GAUSSIAN and point.size == 3 and apart < 0.0:
-        mass, squares = _weighed3(blocks, weights, found, count, point, 1.0 / area, kernel, reach, cases, near)
-        # Σ vφ² / Σ vφ is a mean of φ, so the nearest has at least that.
-        if squares > FAINT * mass:
-            return near, count * LEAF, 0.0, squares
-    least = _distances(blocks, found, count, point, apart, near)
-    if kernel != GAUSSIAN:
-        squares = _compact(weights, found, count, 1.0 / (area * reach), kernel, near)
-        return near, squeeze(near, count * LEAF), 0.0, squares
-    shift = 0.0
-    if not math.exp(-0.5 * least / area) > FAINT:
-        least = nearest_sq(blocks, boxes, n_points, point, apart)
-        if not least < TOO_FAR * area:
-            return near, 0, 0.0, 0.0
-        shift = least / area
-        count = leaves_within(boxes, corners, blocks.shape[0], point, least + reach * area, found)
-        near = _room(near, count)
-        _distances(blocks, found, count, point, apart, near)
-    squares = _gaussian(weights, found, count, 1.0 / area, shift, reach, near)
-    return near, squeeze(near, count * LEAF), shift, squares
+    area, shift, searched = bandwidth * bandwidth, 0.0, False
+    while True:
+        leaves = leaves_within(boxes, corners, blocks.shape[0], point, (shift + reach) * area, found)
+        near = _room(near, leaves)
+        count, sums = leaves * LEAF, nothing3()
+        if cases is COMMON or (point.size == 3 and kernel != GAUSSIAN):
+            peak, squares, sums = _weighed3(
+                blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, None, near
+            )
+        elif point.size == 3:
+            peak, squares, sums = _weighed3(
+                blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, ALL, near
+            )
+        else:
+            count, peak, squares = _weighed(
+                blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, near
+            )
+        # On the data the nearest observation is so near that it need not be looked for.
+        if cases is COMMON or kernel != GAUSSIAN or searched or peak > FAINT:
+            return near, count, shift, squares, sums
+        shift, searched = nearest_sq(blocks, boxes, n_points, point, apart) / area, True
+        if not shift < TOO_FAR:
+            return near, 0, 0.0, 0.0, nothing3()
 
 
 @kernel
-def _room(near, count):
-    if count * LEAF > near.shape[1]:
+def slope_row(kernel, dim):
+    """The row of `ball`'s neighbours that holds ψ_n: the Gaussian's is φ_n itself."""
+    return dim if kernel == GAUSSIAN else dim + 1
+
+
+@kernel
+def _room(near, leaves):
+    if leaves * LEAF > near.shape[1]:
         # Not a power of two: rows that lie a page apart would push one another out of the cache.
-        return np.empty((near.shape[0], 2 * count * LEAF + 24))
+        return np.empty((near.shape[0], 2 * leaves * LEAF + 24))
     return near
 
 
 # Only finite numbers reach these loops, so the compiler may assume it; that is what lets it vectorise the comparisons.
+# They index whole arrays: a view of a leaf would count its references, and threads would wait for one another.
 
 
 @kernel(fastmath=True)
-def _weighed3(blocks, weights, found, count, point, scale, kernel, reach, cases, near):
-    """Offsets and weights in one pass, t in units of 1/``scale``; return Σ w and Σ w²/v.
-
-    What has no weight is not squeezed out: the passes that follow are too short in three dimensions for that to pay.
-    """
+def _weighed3(blocks, weights, found, leaves, point, scale, shift, kernel, reach, apart, slopes, gaussian, near):
+    """Offsets, weights and moments in one pass, t = |y|² ``scale``; return a mean of φ, which the largest exceeds,
+    Σ w²/v and the ten sums. Where ψ is wanted w is not written: its sums are known."""
     p0, p1, p2 = point[0], point[1], point[2]
-    squares, mass = 0.0, 0.0
-    for c in range(count):
+    squares, sums = 0.0, nothing3()
+    end, slope = scale / reach, 2.0 * kernel / reach
+    for c in range(leaves):
         leaf, base = found[c], c * LEAF
         for i in range(LEAF):
             y0, y1, y2 = blocks[leaf, 0, i] - p0, blocks[leaf, 1, i] - p1, blocks[leaf, 2, i] - p2
-            t = (y0 * y0 + y1 * y1 + y2 * y2) * scale
-            if cases is COMMON or kernel != GAUSSIAN:
-                value, _ = powers(kernel, max(1.0 - t, 0.0))
+            square = y0 * y0 + y1 * y1 + y2 * y2
+            if gaussian is None:
+                u = max(1.0 - square * end, 0.0)
+                phi, lower = powers(kernel, u if square > apart else 0.0)
             else:
-                value = exp_minus(0.5 * min(t, reach))
-                value = value if t < reach else 0.0
-            weighted = value * weights[leaf, i]
+                t = square * scale - shift
+                phi = exp_minus(0.5 * max(min(t, reach), 0.0))
+                phi = phi if (t < reach) & (square > apart) else 0.0
+            w = phi * weights[leaf, i]
             near[0, base + i] = y0
             near[1, base + i] = y1
             near[2, base + i] = y2
-            near[3, base + i] = weighted
-            mass += weighted
-            squares += value * weighted
-    return mass, squares
+            if slopes is not None and gaussian is None:
+                near[4, base + i] = slope * lower * weights[leaf, i]
+            else:
+                near[3, base + i] = w
+            squares += phi * w
+            sums = added3(sums, w, y0, y1, y2)
+    return squares / sums[0], squares, sums
 
 
 @kernel(fastmath=True)
-def _distances(blocks, found, count, point, apart, near):
-    """Offsets and squared distances of the leaves found, those to leave out very far; returns the least."""
+def _weighed(blocks, weights, found, leaves, point, scale, shift, kernel, reach, apart, slopes, near):
+    """Offsets and weights of the observations that have one, leaf by leaf; return their number, a multiple of `LEAF`,
+    the largest φ, and Σ w²/v."""
     dim = point.size
-    for c in range(count):
-        leaf, base = found[c], c * LEAF
+    phi, psi, places = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF, np.int64)
+    count, peak, squares, slope = 0, 0.0, 0.0, 2.0 * kernel / reach
+    for c in range(leaves):
+        leaf = found[c]
         for i in range(LEAF):
-            near[dim, base + i] = 0.0
+            psi[i] = 0.0
         for j in range(dim):
             for i in range(LEAF):
                 offset = blocks[leaf, j, i] - point[j]
-                near[j, base + i] = offset
-                near[dim, base + i] += offset * offset
-    least = 1e300
-    if apart >= 0.0:
-        for n in range(count * LEAF):
-            if near[dim, n] <= apart:
-                near[dim, n] = 1e300
-    for n in range(count * LEAF):
-        least = min(least, near[dim, n])
-    return least
-
-
-@kernel(fastmath=True)
-def _gaussian(weights, found, count, scale, shift, reach, near):
-    """Turn squared distances into w = v exp(−(t − shift)/2), zero beyond the reach; return Σ w²/v."""
-    row = near.shape[0] - 1
-    squares = 0.0
-    for c in range(count):
-        leaf, base = found[c], c * LEAF
+                psi[i] += offset * offset
+        if kernel == GAUSSIAN:
+            for i in range(LEAF):
+                t = psi[i] * scale - shift
+                value = exp_minus(0.5 * max(min(t, reach), 0.0))
+                phi[i] = value if (t < reach) & (psi[i] > apart) else 0.0
+        else:
+            for i in range(LEAF):
+                u = max(1.0 - psi[i] * scale / reach, 0.0)
+                phi[i], lower = powers(kernel, u if psi[i] > apart else 0.0)
+                psi[i] = slope * lower
+        inside = 0.0
         for i in range(LEAF):
-            t = near[row, base + i] * scale - shift
-            value = exp_minus(0.5 * max(min(t, reach), 0.0))
-            value = value if t < reach else 0.0
-            near[row, base + i] = value * weights[leaf, i]
-            squares += value * value * weights[leaf, i]
-    return squares
-
-
-@kernel(fastmath=True)
-def _compact(weights, found, count, scale, power, near):
-    """Turn squared distances into w = v (1 − t/R²)₊^m; return Σ w²/v."""
-    row = near.shape[0] - 1
-    squares = 0.0
-    for c in range(count):
-        leaf, base = found[c], c * LEAF
-        for i in range(LEAF):
-            value, _ = powers(power, max(1.0 - near[row, base + i] * scale, 0.0))
-            near[row, base + i] = value * weights[leaf, i]
-            squares += value * value * weights[leaf, i]
-    return squares
-
-
-@kernel
-def squeeze(near, total):
-    """Move the columns of ``near`` with a weight (last row) to the front, in order; return how many there are.
-
-    In three dimensions by the `GROUP`, a vector register at once, as soon as one column of it has a weight; ``total``
-    is a multiple of it.
-    """
-    rows = near.shape[0]
-    kept = 0
-    if rows == 4:
-        for n in range(0, total, GROUP):
-            w = near[3, n] + near[3, n + 1] + near[3, n + 2] + near[3, n + 3]
-            w += near[3, n + 4] + near[3, n + 5] + near[3, n + 6] + near[3, n + 7]
-            for j in range(4):
-                # All are read before any is written.
-                a, b, c, d = near[j, n], near[j, n + 1], near[j, n + 2], near[j, n + 3]
-                e, f, g, h = near[j, n + 4], near[j, n + 5], near[j, n + 6], near[j, n + 7]
-                near[j, kept], near[j, kept + 1], near[j, kept + 2], near[j, kept + 3] = a, b, c, d
-                near[j, kept + 4], near[j, kept + 5], near[j, kept + 6], near[j, kept + 7] = e, f, g, h
-            kept += GROUP if w > 0.0 else 0
-        return kept
-    for n in range(total):
-        if near[rows - 1, n] > 0.0:
-            if kept < n:
-                for j in range(rows):
-                    near[j, kept] = near[j, n]
-            kept += 1
-    return kept
+            peak = max(peak, phi[i])
+            inside += 1.0 if phi[i] > 0.0 else 0.0
+        kept = 0
+        if 2.0 * inside > LEAF:
+            # A leaf that is mostly in reach is taken whole: to copy it is vector code.
+            kept = LEAF
+            for j in range(dim):
+                for i in range(LEAF):
+                    near[j, count + i] = blocks[leaf, j, i] - point[j]
+            for i in range(LEAF):
+                near[dim, count + i] = phi[i] * weights[leaf, i]
+            for i in range(LEAF):
+                squares += phi[i] * phi[i] * weights[leaf, i]
+            if slopes is not None and kernel != GAUSSIAN:
+                for i in range(LEAF):
+                    near[dim + 1, count + i] = psi[i] * weights[leaf, i]
+        else:
+            for i in range(LEAF):
+                places[kept] = i
+                kept += 1 if phi[i] > 0.0 else 0
+            for j in range(dim):
+                for m in range(kept):
+                    near[j, count + m] = blocks[leaf, j, places[m]] - point[j]
+            for m in range(kept):
+                i = places[m]
+                near[dim, count + m] = phi[i] * weights[leaf, i]
+                squares += phi[i] * phi[i] * weights[leaf, i]
+                if slopes is not None:
+                    near[dim + 1, count + m] = psi[i] * weights[leaf, i]
+        count += kept
+    # Filled up to whole leaves without weight: loops of a known length are several times as fast.
+    while count % LEAF > 0:
+        for j in range(near.shape[0]):
+            near[j, count] = 0.0
+        count += 1
+    return count, peak, squares

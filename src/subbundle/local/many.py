@@ -112,7 +112,7 @@ class ManyDimensions:
         """Move the point of row ``b`` of ``out``; ``own_width`` is its bandwidth, NaN for that of the widths."""
         plan, numbers, k = self._plan, out.numbers[b], self._plan.rank
         p = out.points[b]
-        seen = self._look(p, own_width, 1.0, plan.apart)
+        seen = self._moments_at(p, own_width, 1.0, plan.apart)
         few = seen is not None and seen.effective < plan.wanted
         if plan.ladder.size and seen is not None and (few or far(seen.shift, seen.width)):
             lower = self._descend(p, own_width)
@@ -120,7 +120,7 @@ class ManyDimensions:
                 out.status[b] = Status.LEFT_SUPPORT
                 return
             p[:] = p if lower is None else lower
-            seen = self._look(p, own_width, 1.0, -1.0)
+            seen = self._moments_at(p, own_width, 1.0, -1.0)
         while out.steps[b] < max(plan.max_steps, 1):
             if seen is None:
                 out.status[b] = Status.LEFT_SUPPORT
@@ -162,7 +162,7 @@ class ManyDimensions:
             if done or plan.max_steps == 0:
                 out.status[b] = Status.OK
                 return
-            seen = self._look(p, own_width, 1.0, -1.0)
+            seen = self._moments_at(p, own_width, 1.0, -1.0)
 
     def _write(self, out: of.Written, b: int, seen: Seen, fit: Fit) -> None:
         """Write tangents, second form and residual into row ``b`` of ``out``."""
@@ -187,7 +187,7 @@ class ManyDimensions:
         bent = (fit.coefficients[1 + k :] / a)[_squares(k)].sum(axis=0)
         vectors[2:] = a * bias, (1.0 - numbers[of.KEPT]) * bend, bent
         for level, factor in enumerate(NARROWER if self._plan.errors > 1 else ()):
-            less = self._look(seen.point, own_width, factor, -1.0)
+            less = self._moments_at(seen.point, own_width, factor, -1.0)
             if less is not None:
                 less.tangents = seen.tangents
                 narrow = Fit(less)
@@ -206,7 +206,7 @@ class ManyDimensions:
         if top < 0:
             return None
         for factor in plan.ladder[top:]:
-            seen = self._look(p, own_width, factor, -1.0) if seen is None else seen
+            seen = self._moments_at(p, own_width, factor, -1.0) if seen is None else seen
             if seen is not None:
                 self._turn(seen)
                 if gap_verdict(seen.values, plan.rank, plan.min_gap) == Status.OK:
@@ -217,7 +217,7 @@ class ManyDimensions:
     def _rung(self, p: FloatArray, own_width: float) -> tuple[int, Seen | None]:
         """Place on the ladder to begin at, as in `walk`, and what is seen there; −1 if there is none."""
         for level in reversed(range(self._plan.ladder.size)):
-            seen = self._look(p, own_width, self._plan.ladder[level], -1.0)
+            seen = self._moments_at(p, own_width, self._plan.ladder[level], -1.0)
             if seen is None or seen.effective < self._plan.wanted:
                 continue
             if mass_verdict(seen.log_mass - seen.typical, self._plan.log_share) != Status.OK:
@@ -238,7 +238,7 @@ class ManyDimensions:
             places, weights = places[kept], weights[kept]
         return places, weights, nearest
 
-    def _look(self, p: FloatArray, own_width: float, factor: float, apart: float) -> Seen | None:
+    def _moments_at(self, p: FloatArray, own_width: float, factor: float, apart: float) -> Seen | None:
         """What is seen from ``p`` with ``factor`` times its bandwidth; None where nothing is."""
         width, typical = width_at(self._widths, p, np.empty_like(p))
         width = factor * (width if np.isnan(own_width) else own_width)

@@ -1,9 +1,9 @@
-"""THE local model: what a cloud looks like around a point, seen through a window.
+"""The local model: moments, tangent space, second form, noise and standard errors of a cloud around a point.
 
-`fit_local` is its front door. Everything that looks at neighbours reads it: bundles, projections onto the ridge, small
-charts, the vertices of a mesh, the choice of bandwidths. Rows go to a compiled walk in up to `BLOCK_DIM` dimensions
-(`walk`), to BLAS above (`many`), to robust windows for surfaces (`tangential`); these take the cloud's centred
-coordinates.
+`fit_local` is its front door. Everything that depends on neighbours reads it: bundles, projections onto the ridge,
+small charts, the vertices of a mesh, the choice of bandwidths. Rows go to a compiled walk in up to `BLOCK_DIM`
+dimensions (`walk`), to BLAS above (`many`), to robust windows for surfaces (`tangential`); these take the cloud's
+centred coordinates.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
+from subbundle.local.local_pca import local_pca_rows
 from subbundle.local.many import ManyDimensions
-from subbundle.local.settings import ALL, COMMON, Plan, Widths, constant_widths, pairs
+from subbundle.local.settings import ALL, COMMON, LOCAL, Plan, Settings, Widths, constant_widths, pairs
 from subbundle.local.standard_errors import errors_of
 from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import LEFT_OUT
@@ -69,7 +70,7 @@ class LocalModel:
         Length of the estimated bias of the position.
     offsets : [n]
         Length of the last step (the one that would be taken, when none was).
-    looked : [n]
+    support_radius : [n]
         Distance from the query beyond which no observation had a weight; NaN for robust fits and above
         `BLOCK_DIM` dimensions.
     steps, status : [n]
@@ -93,7 +94,7 @@ class LocalModel:
     tangent_error: FloatArray
     bias: FloatArray
     offsets: FloatArray
-    looked: FloatArray
+    support_radius: FloatArray
     steps: IntArray
     status: StatusArray
     basis: FloatArray | None = None
@@ -156,10 +157,10 @@ def fit_local(
         0: mass, mean and eigenvalues only. 1: the ridge, where the mean lies in the tangent space. 2: the ridge
         corrected for curvature by a quadric.
     robust : float, [n] or None
-        Height above which an observation has no weight: a biweight on the residuals, over a window that looks at
+        Height above which an observation has no weight: a biweight on the residuals, over a window in the
         tangential coordinates only, for surfaces in R³. None for the ball.
     tangents : [n, d, k], optional
-        Tangent spaces to begin a robust fit with; by default those of a look with the ball.
+        Tangent spaces to begin a robust fit with; by default those of a local PCA over the ball.
     stretch : float or [n]
         How many times as wide a robust window is along its first tangent.
     steps : int
@@ -205,7 +206,7 @@ def fit_local(
             )
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
-            tangents = walk(cloud, start, everywhere, widths, plan.look(), jobs).tangents
+            tangents = walk(cloud, start, everywhere, widths, plan.without_steps(), jobs).tangents
         stretches = np.ones(len(start)) * stretch
         found = _walk_robust(cloud, start, widths, cuts, stretches, completed(tangents), plan, jobs)
     else:
@@ -220,11 +221,14 @@ def walk(
     cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
 ) -> LocalModel:
     """The local model by the ball; ``own_widths`` [n], or [0] for ``widths``."""
+    if plan.order == 0 and cloud.dim <= BLOCK_DIM:
+        settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
+        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, None)
     few = cloud.dim <= BLOCK_DIM
     out = of.Written(points, plan.rank, cloud.dim if few else plan.rank)
     many = None if few else ManyDimensions(cloud, widths, plan)
     surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
-    cases = COMMON if surface and not len(widths[2]) and plan.apart < 0.0 else ALL
+    cases = COMMON if surface and not len(widths[2]) else ALL
 
     def work(i: int, j: int) -> None:
         if many is None:
@@ -238,6 +242,21 @@ def walk(
 
     run_rows(work, len(points), n_jobs, calls_blas=not few)
     return _model(out, plan, None)
+
+
+def local_pca(
+    cloud: Cloud, points: FloatArray, settings: Settings, own_widths: FloatArray, apart: float, n_jobs: int
+) -> of.Written:
+    """Mass, mean and eigenpairs at ``points``, for any centring, up to `BLOCK_DIM` dimensions; see `local_pca_rows`."""
+    out, cases = of.Written(points, settings.rank, cloud.dim), settings.cases(cloud.dim)
+
+    def work(i: int, j: int) -> None:
+        rows = (array[i:j] for array in (out.points, out.basis, out.values, out.means, out.numbers, out.status))
+        local_pca_rows(cloud.tree, settings.numbers, own_widths[i:j], apart, cases, *rows)
+
+    run_rows(work, len(points), n_jobs, calls_blas=False)
+    out.steps[:] = out.status == Status.OK
+    return out
 
 
 def _walk_robust(
@@ -273,7 +292,7 @@ def _model(out: of.Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
         n_effective=columns[of.EFFECTIVE],
         residual=columns[of.RESIDUAL],
         offsets=columns[of.OFFSET],
-        looked=columns[of.LOOKED],
+        support_radius=columns[of.SUPPORT],
         steps=out.steps,
         status=out.status,
         basis=out.basis if out.basis.shape[2] > plan.rank else None,

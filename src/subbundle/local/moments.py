@@ -7,19 +7,21 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._jacobi import DIAGONAL, angle, diagonalise
 from subbundle._numbers import MOST_ROUNDS
+from subbundle.cloud.build import LEAF
 from subbundle.local.settings import COMMON
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @kernel
-def moments(near, count, cases, shift, sigma):
+def moments(near, count, sums, cases, shift, sigma):
     """Write m − p into ``shift`` [d] and the second moment about m into ``sigma`` [d, d]; return Σ w.
 
-    With ``cases`` COMMON only three dimensions are compiled.
+    Neighbours, and ``sums`` in three dimensions, are those of `gather.ball`. With ``cases`` COMMON only three
+    dimensions are compiled.
     """
     dim = shift.size
-    mass = _sums3(near, count, shift, sigma) if cases is COMMON or dim == 3 else _sums(near, count, shift, sigma)
+    mass = _write3(sums, shift, sigma) if cases is COMMON or dim == 3 else _sums(near, count, dim, shift, sigma)
     if not mass > 0.0:
         return 0.0
     for i in range(dim):
@@ -31,8 +33,22 @@ def moments(near, count, cases, shift, sigma):
     return mass
 
 
-# In three dimensions the ten sums Σ w, Σ w y, Σ w y yᵀ are a tuple, which stays in registers: a sum is one `added3` for
-# each neighbour, whoever has the neighbours, and `write3` at the end.
+@kernel
+def uncentre(shift, sigma):
+    """Turn the second moment about m into that about p."""
+    for i in range(shift.size):
+        for j in range(shift.size):
+            sigma[i, j] += shift[i] * shift[j]
+
+
+@kernel
+def log_mass(mass, nearest):
+    """Log of Σ w, whose weights are relative to t = ``nearest``."""
+    return np.log(mass) - 0.5 * nearest if mass > 0.0 else -np.inf
+
+
+# In three dimensions the ten sums Σ w, Σ w y, Σ w y yᵀ are a tuple, which stays in registers while neighbours are
+# gathered, one `added3` for each.
 
 
 @kernel
@@ -53,7 +69,7 @@ def added3(sums, w, y0, y1, y2):
 
 
 @kernel
-def write3(sums, first, second):
+def _write3(sums, first, second):
     """Write Σ w y into ``first`` [3] and Σ w y yᵀ into ``second`` [3, 3]; return Σ w."""
     s, s0, s1, s2, s00, s01, s02, s11, s12, s22 = sums
     first[0], first[1], first[2] = s0, s1, s2
@@ -63,44 +79,60 @@ def write3(sums, first, second):
     return s
 
 
-@kernel(fastmath=FAST)
-def _sums3(near, count, first, second):
-    sums = nothing3()
-    for n in range(count):
-        sums = added3(sums, near[3, n], near[0, n], near[1, n], near[2, n])
-    return write3(sums, first, second)
-
-
 # Columns of neighbours that the general passes work on at a time; they stay in the first cache.
 TILE = 128
 
 
+@kernel
+def weighted_sums(near, count, row, first, second):
+    """Write Σ w y into ``first`` [d] and the lower half of Σ w y yᵀ into ``second`` [d, d]; return Σ w.
+
+    w stands in ``row``; ``count`` is a multiple of `LEAF`.
+    """
+    if first.size == 3:
+        return _sums3(near, count, row, first, second)
+    return _sums(near, count, row, first, second)
+
+
 @kernel(fastmath=FAST)
-def _sums(near, count, first, second):
+def _sums3(near, count, row, first, second):
+    sums = nothing3()
+    for n in range(np.uint64(count)):
+        sums = added3(sums, near[row, n], near[0, n], near[1, n], near[2, n])
+    return _write3(sums, first, second)
+
+
+@kernel(fastmath=FAST)
+def _sums(near, count, row, first, second):
     dim = first.size
     mass = 0.0
     for i in range(dim):
         first[i] = 0.0
         for j in range(dim):
             second[i, j] = 0.0
-    weighted = np.empty(TILE)
-    for start in range(0, count, TILE):
-        width = min(TILE, count - start)
-        for n in range(width):
-            mass += near[dim, start + n]
+    offsets, weights, weighted = np.empty((dim, LEAF)), np.empty(LEAF), np.empty(LEAF)
+    for start in range(0, count, LEAF):
+        # Copied side by side: rows of neighbours lie far apart.
+        for n in range(LEAF):
+            weights[n] = near[row, start + n]
+        for i in range(dim):
+            for n in range(LEAF):
+                offsets[i, n] = near[i, start + n]
+        for n in range(LEAF):
+            mass += weights[n]
         for i in range(dim):
             # Written in one loop and summed in another: a loop that does both is compiled twice, with and without
             # vectors, and takes the one or the other by where the arrays happen to lie in memory.
-            for n in range(width):
-                weighted[n] = near[dim, start + n] * near[i, start + n]
+            for n in range(LEAF):
+                weighted[n] = weights[n] * offsets[i, n]
             total = 0.0
-            for n in range(width):
+            for n in range(LEAF):
                 total += weighted[n]
             first[i] += total
             for j in range(i + 1):
                 total = 0.0
-                for n in range(width):
-                    total += weighted[n] * near[j, start + n]
+                for n in range(LEAF):
+                    total += weighted[n] * offsets[j, n]
                 second[i, j] += total
     return mass
 

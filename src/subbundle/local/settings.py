@@ -18,6 +18,7 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status
+from subbundle.kernels import GAUSSIAN
 
 # What `width_at` reads: a, typical log mass, landmarks [m, d], logs [m, 2], 1/h².
 Widths = tuple[float, float, FloatArray, FloatArray, float]
@@ -67,6 +68,11 @@ class Settings:
         """What the kernels of a bundle read."""
         return self.widths, self.kernel, self.reach, self.centering, self.rank, self.log_share, self.min_gap
 
+    def cases(self, dim: int) -> Cases:
+        """COMMON in three dimensions with a compact kernel, one bandwidth and one pass, else ALL."""
+        compact = dim == 3 and self.kernel != GAUSSIAN
+        return COMMON if compact and not len(self.widths[2]) and self.centering != RECENTRED else ALL
+
     @property
     def bandwidth(self) -> float:
         """a, where it is the same everywhere."""
@@ -81,6 +87,12 @@ class Settings:
 def constant_widths(bandwidth: float, log_mass: float, dim: int) -> Widths:
     """The same bandwidth and typical log mass everywhere in R^``dim``."""
     return bandwidth, log_mass, np.empty((0, dim)), np.empty((0, 2)), 0.0
+
+
+def absolute(widths: Widths) -> Widths:
+    """The same bandwidths, with masses relative to 1."""
+    bandwidth, _, landmarks, logs, rate = widths
+    return bandwidth, 0.0, landmarks, logs * [1.0, 0.0], rate
 
 
 @kernel
@@ -206,6 +218,6 @@ class Plan:
         """Whether kernels are compiled with standard errors of noise, and with the bias: None for those without."""
         return ALL if self.errors > 0 else None, ALL if self.errors > 1 else None
 
-    def look(self) -> Plan:
+    def without_steps(self) -> Plan:
         """The same window, order 1, no steps."""
         return replace(self, order=1, max_steps=0, errors=0)

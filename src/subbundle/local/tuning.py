@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Weights: gather, sums, windows, and the reach of fits -------------------------------------------------------------
+# Weights: gather, windows, and the reach of fits -------------------------------------------------------------
 
 # Weight of the nearest observation below which weights are taken relative to it. In many dimensions all t = |x − p|²/a²
 # share a large noise term; on the data, where the nearest weighs more than this, nothing need be searched for.

@@ -1,4 +1,4 @@
-"""The local model in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code: look, fit, step.
+"""The local model in up to `BLOCK_DIM` dimensions, one point after the other, in compiled code: moments, fit, step.
 
 A step of order 1 is the normal component of the mean shift; one of order 2 goes to the height c of the quadric that
 fits the neighbours (see `regression`). Both shrink an offset along a normal direction e_j by about 1 − λ_j/a_n²
@@ -17,11 +17,11 @@ from subbundle.local.deviations import (
     EFFECTIVE,
     KEPT,
     LOG_MASS,
-    LOOKED,
     LOST,
     NARROW,
     OFFSET,
     RESIDUAL,
+    SUPPORT,
     WIDTH,
     compare,
     deviate,
@@ -29,7 +29,7 @@ from subbundle.local.deviations import (
     scratch,
 )
 from subbundle.local.gather import ball
-from subbundle.local.moments import eigh, moments, to_frame
+from subbundle.local.moments import eigh, log_mass, moments, to_frame
 from subbundle.local.regression import ball_sums, fitted, freedom, n_features
 from subbundle.local.settings import COMMON, gap_verdict, mass_verdict, width_at
 from subbundle.local.steps import (
@@ -64,7 +64,7 @@ def walk_rows(
     plan : tuple
         `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
-        COMMON for a surface in R³ with a compact kernel, no landmarks and no observation left out.
+        COMMON for a surface in R³ with a compact kernel and no landmarks.
     with_noise, with_bias : True or None
         `Plan.with_errors`.
     ladder : [m], or None for none
@@ -86,7 +86,7 @@ def walk_rows(
         p, row = points[b], numbers[b]
         for i in range(dim):
             start[i] = p[i]
-        row[LOOKED] = 0.0
+        row[SUPPORT] = 0.0
         climbed = ladder is None
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
@@ -95,11 +95,11 @@ def walk_rows(
             if own_widths.size > 0:
                 bandwidth = own_widths[b]
             row[WIDTH] = bandwidth
-            near, count, nearest, squares = ball(
-                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, cases, found, near
+            near, count, nearest, squares, sums = ball(
+                tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, None, cases, found, near
             )
-            look(start, p, bandwidth, reach + nearest, row)
-            mass = moments(near, count, cases, shift, sigma)
+            _note_support(start, p, bandwidth, reach + nearest, row)
+            mass = moments(near, count, sums, cases, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
                 break
@@ -117,7 +117,7 @@ def walk_rows(
                         break
                     continue
                 climbed = True
-            row[LOG_MASS], row[EFFECTIVE] = np.log(mass) - 0.5 * nearest - typical, effective
+            row[LOG_MASS], row[EFFECTIVE] = log_mass(mass, nearest) - typical, effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
             eigh(sigma, cases, values[b], basis[b])
@@ -127,9 +127,6 @@ def walk_rows(
             if status[b] != 0:
                 break
             steps[b] += 1
-            if order == 0:
-                row[OFFSET] = 0.0
-                break
             status[b] = _NOT_CONVERGED
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
@@ -170,12 +167,12 @@ def walk_rows(
 
 
 @kernel
-def look(start, p, width, reach, numbers):
-    """Note that observations up to t = ``reach`` from ``p`` were looked at by the row that began at ``start``."""
+def _note_support(start, p, width, reach, numbers):
+    """Note that observations up to t = ``reach`` from ``p`` had a weight in the row that began at ``start``."""
     away = 0.0
     for i in range(p.size):
         away += (p[i] - start[i]) * (p[i] - start[i])
-    numbers[LOOKED] = max(numbers[LOOKED], np.sqrt(away) + np.sqrt(reach) * width)
+    numbers[SUPPORT] = max(numbers[SUPPORT], np.sqrt(away) + np.sqrt(reach) * width)
 
 
 @kernel
@@ -211,7 +208,7 @@ def _deviate(tree, plan, p, squares, basis, cases, with_noise, with_bias, bend, 
             if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
                 break
             width = NARROWER[level] * bandwidth
-            near, count, _, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
+            near, count, _, squares, _ = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
             to_frame(near, count, basis, 1.0 / width, cases, room[4])
             compare(near, count, rank, room, spare, bandwidth, level, FLATNESS, squares, cases, row)
         for j in range(dim - rank):
@@ -236,11 +233,10 @@ def _descend(
         top = -1
         for level in range(ladder.size - 1, -1, -1):
             width = ladder[level] * bandwidth
-            near, count, nearest, squares = ball(tree, p, width, kernel, reach, -1.0, cases, found, near)
-            look(start, p, width, reach + nearest, row)
-            mass = moments(near, count, cases, shift, sigma)
-            # Weights are relative to the nearest observation, however far that is.
-            if mass <= 0.0 or mass_verdict(np.log(mass) - 0.5 * nearest, log_floor) != 0:
+            near, count, nearest, squares, sums = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
+            _note_support(start, p, width, reach + nearest, row)
+            mass = moments(near, count, sums, cases, shift, sigma)
+            if mass_verdict(log_mass(mass, nearest), log_floor) != 0:
                 continue
             if mass * mass / squares >= wanted:
                 eigh(sigma, cases, values, basis)
@@ -251,9 +247,10 @@ def _descend(
         if top < 0:
             return near, False
     for level in range(top, ladder.size):
-        near, count, nearest, _ = ball(tree, p, ladder[level] * bandwidth, kernel, reach, -1.0, cases, found, near)
-        look(start, p, ladder[level] * bandwidth, reach + nearest, row)
-        if moments(near, count, cases, shift, sigma) <= 0.0:
+        width = ladder[level] * bandwidth
+        near, count, nearest, _, sums = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
+        _note_support(start, p, width, reach + nearest, row)
+        if moments(near, count, sums, cases, shift, sigma) <= 0.0:
             return near, False
         eigh(sigma, cases, values, basis)
         if gap_verdict(values, rank, min_gap) == 0:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.cloud.build import LEAF
+from subbundle.cloud.build import GROUP, LEAF
 from subbundle.cloud.search import leaves_within
-from subbundle.local.gather import squeeze
 from subbundle.local.moments import FAST
 from subbundle.local.tuning import TANGENTIAL_REACH
 
@@ -30,7 +29,7 @@ def gathered(tree, found, p, frame, a, stretch, tall, raw, near):
         room = 4, 2 * count * LEAF + 24
         raw, near = np.empty(room, np.float32), np.empty(room, near.dtype)
     _turned(blocks, weights, found, count, p, frame, a, stretch, raw)
-    return raw, near, squeeze(raw, count * LEAF)
+    return raw, near, _squeeze(raw, count * LEAF)
 
 
 @kernel(fastmath=FAST)
@@ -82,6 +81,26 @@ def _turned(blocks, weights, found, count, p, frame, a, stretch, raw):
             raw[1, base + i] = v
             raw[2, base + i] = y0 * n0 + y1 * n1 + y2 * n2
             raw[3, base + i] = np.float32(weights[leaf, i]) if along * u * u + v * v < reach else none
+
+
+@kernel
+def _squeeze(near, total):
+    """Move the columns of ``near`` [4, total] with a weight (last row) to the front, in order; return how many.
+
+    By the `GROUP`, a vector register at once, as soon as one column of it has a weight; ``total`` is a multiple of it.
+    """
+    kept = 0
+    for n in range(0, total, GROUP):
+        w = near[3, n] + near[3, n + 1] + near[3, n + 2] + near[3, n + 3]
+        w += near[3, n + 4] + near[3, n + 5] + near[3, n + 6] + near[3, n + 7]
+        for j in range(4):
+            # All are read before any is written.
+            a, b, c, d = near[j, n], near[j, n + 1], near[j, n + 2], near[j, n + 3]
+            e, f, g, h = near[j, n + 4], near[j, n + 5], near[j, n + 6], near[j, n + 7]
+            near[j, kept], near[j, kept + 1], near[j, kept + 2], near[j, kept + 3] = a, b, c, d
+            near[j, kept + 4], near[j, kept + 5], near[j, kept + 6], near[j, kept + 7] = e, f, g, h
+        kept += GROUP if w > 0.0 else 0
+    return kept
 
 
 @kernel(fastmath=FAST)

@@ -64,7 +64,7 @@ def bandwidth_of(noise: float, spacing: float) -> float:
     return max(tuning.BANDWIDTH_NOISES * noise, tuning.BANDWIDTH_SPACINGS * spacing)
 
 
-def look(cloud: WeightedCloud) -> Pilot:
+def estimate_pilot(cloud: WeightedCloud) -> Pilot:
     """Estimate noise, spacing and bandwidth of ``cloud``, or raise when it does not lie around a surface."""
     width = _first_width(cloud)
     sample = cloud.sample(SAMPLE)
@@ -91,7 +91,7 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
     return Pilot(noise, seen.spacing, bandwidth_of(noise, seen.spacing))
 
 
-def look_for_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
+def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
     """``seen`` with the noise of each of two sheets, if it is that of both seen as one."""
     if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.NEIGHBOURS:
         return seen
@@ -144,7 +144,7 @@ def _first_width(cloud: WeightedCloud) -> float:
             raise ValueError(_why_not(fit))
 
 
-def look_at(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
+def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
     """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
     fit = cloud.fit(cloud.sample(SAMPLE), window, rounds=tuning.RIDGE_STEPS)
     effective = np.median(fit.n_effective)

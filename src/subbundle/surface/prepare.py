@@ -72,14 +72,14 @@ def prepare(
     if isinstance(bandwidth, str):
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
-        seen = pilot.look(few)
+        seen = pilot.estimate_pilot(few)
         # Pieces of a scene plant their own seeds, one side at a time.
-        seen = pilot.look_for_walls(few, seen) if dense is None else seen
+        seen = pilot.with_thin_walls(few, seen) if dense is None else seen
     else:
         if as_positive(bandwidth, "bandwidth") > few.size:
             wanted = f"less than the size of the cloud, {few.size:.3g}"
             raise ValueError(f"bandwidth must be {wanted}; got {bandwidth:.3g}. Pass bandwidth='auto'.")
-        seen = pilot.look_at(few, bandwidth, tuning.WINDOW_BANDWIDTHS)
+        seen = pilot.at_window(few, bandwidth, tuning.WINDOW_BANDWIDTHS)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = tuning.WINDOW_BANDWIDTHS * first.bandwidth
     if window > ambient.COARSE * few.size:
