@@ -24,33 +24,33 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 229
+MOST_TUNED = 228
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
     "atlas": (1640, 15, 8),
     "bins": (200, 0, 4),
-    "bundles": (3640, 5, 9),
+    "bundles": (3600, 5, 9),
     "charts": (2960, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
     "diagnostics": (840, 8, 3),
     "distributed": (4120, 10, 47),
-    "embedding": (2000, 26, 9),
+    "embedding": (2000, 25, 9),
     "estimators": (2040, 9, 7),
     "experiments": (1620, 0, 39),
     "flow": (920, 4, 11),
     "formats": (980, 2, 13),
     "geodesics": (2340, 11, 12),
     "graph": (360, 4, 2),
-    "local": (4180, 13, 11),
+    "local": (3980, 13, 11),
     "plot": (540, 0, 4),
-    "selection": (1760, 20, 13),
+    "selection": (1820, 20, 13),
     "spaces": (2400, 2, 2),
     "surface": (3780, 77, 37),
     "testing": (420, 0, 2),
     "the top": (3880, 0, 39),
-    "triangles": (1840, 6, 6),
+    "triangles": (1880, 6, 6),
     "viewer": (1840, 2, 14),
 }
 # What a new folder may have until it stands in the table.
@@ -102,7 +102,9 @@ def test_tuned_numbers_are_few():
 
 
 def test_tuned_numbers_have_a_reason_and_a_reader():
-    whole = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    words = Counter(
+        word for path in PACKAGE.rglob("*.py") for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
+    )
     for path in sorted(PACKAGE.glob("*/tuning.py")):
         source = path.read_text(encoding="utf-8")
         lines = source.split("\n")
@@ -111,8 +113,7 @@ def test_tuned_numbers_have_a_reason_and_a_reader():
                 before = next(line for line in reversed(lines[: node.lineno - 1]) if not ASSIGNED.match(line))
                 assert before.startswith("#"), f"{path.parent.name}/tuning.py:{node.lineno} has no reason beside it"
         for name in named_numbers(source):
-            readers = len(re.findall(rf"\b{name}\b", whole))
-            assert readers > 1, f"{path.parent.name}/tuning.py: nothing reads {name}"
+            assert words[name] > 1, f"{path.parent.name}/tuning.py: nothing reads {name}"
 
 
 def test_files_hold_one_idea():

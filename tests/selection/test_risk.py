@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from subbundle.cloud import Cloud
-from subbundle.selection._risk import Estimate, Statistic, compare, points_product
 from subbundle.selection.ladder import n_queries, parts
+from subbundle.selection.risk import Estimate, Statistic, compare, points_product
 from subbundle.selection.tuning import PLACES
 
 QUERIES = 4000

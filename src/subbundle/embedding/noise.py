@@ -8,15 +8,17 @@ components that hold the last 1e-5 of the variance go, which moves no distance b
 
 *Fits.* A split-sample risk decides whether rows are replaced by local fits, and over how many neighbours. At some
 hundred query rows q the shape is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
-the table, on m neighbours in all. With a, b the two points over q and ⟨ ⟩ the mean over the queries, clipped at its
-98 % quantile,
+the table, on m neighbours in all, and the one risk of `subbundle.selection.risk` gives variance V and squared bias B²
+of the fit to all rows. Only displacements normal to the frames of the fits count: a fit moves a row along its normal,
+and noise along the shape remains in any case. Frames of thin halves are tilted, and tangential displacements, along
+different normals onto the same sheet, would otherwise be attributed to errors of the fit. With a, b the points of the
+halves over q and P the projection normal to the frames of a,
 
-    V  = ⟨|a − b|²⟩/4                       variance of the fit to all rows
-    E  = ⟨(q − a)·(q − b)⟩                  noise² + bias² of the row itself
-    B² = max over l = 2, 3 of ⟨(a_j − a_{j−l})·(b_j − b_{j−l})⟩/(1 − (h²_{j−l}/h²_j)^order)²
+    E = ⟨|q − a|² + |q − b|² − |P(a − b)|²⟩/2                  noise² + bias² of the row itself.
 
-the last being the squared bias, which repeats in both halves while their noise does not. What of E does not grow like
-h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h. Differences between such figures have a standard error, from their
+What of E does not grow like h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h.
+
+Differences between such figures have a standard error, from their
 means over consecutive queries: these lie together, and so do their neighbours. Of the fits whose risk V + B² is within
 one standard error of the least the quadratic one of the fewest neighbours is taken: a bias adds up along the shape,
 where independent errors average out. Rows are replaced if and only if that risk is below σ²: on data that is thin for
@@ -37,7 +39,9 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
-from subbundle.selection.tuning import CLIP, PLACES, RISEN, UNNOTICED
+from subbundle.selection.ladder import clipped
+from subbundle.selection.risk import Estimate, Rung, climb, points_product
+from subbundle.selection.tuning import PLACES, UNNOTICED
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
@@ -108,12 +112,11 @@ AS_THEY_ARE = Denoising(1, 0, 0.0, 0.0, 0.0)
 
 @dataclass(slots=True)
 class _Fits:
-    """Fits of one ``order`` on ``count`` neighbours to both halves; figures [q] of the queries."""
+    """Fits of one ``order`` on ``count`` neighbours within a reach h; E, risk and noise [q] of the queries."""
 
     order: int
     count: int
     squared_reach: float
-    halves: tuple[FloatArray, FloatArray]
     total: FloatArray
     risk: FloatArray
     noise: FloatArray
@@ -126,7 +129,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
     seen = points
     if dim > tuning.SKETCH_DIMENSIONS:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
-    known = [fits for order in (1, 2) for fits in _climb(seen, masses, rank, order)[2:]]
+    known = [fits for order in (1, 2) for fits in _climb(seen, masses, rank, order)]
     if not known:
         return AS_THEY_ARE
     queries = len(evenly(count, PLACES))
@@ -178,7 +181,7 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
 
 
 def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
-    """Fits over neighbourhoods of rising size, until their risk has risen well above the least: see `selection`.
+    """Fits over neighbourhoods of rising size, until their risk has risen well above the least: see `selection.risk`.
 
     The first two, whose bias nothing smaller shows, do not count.
     """
@@ -189,22 +192,23 @@ def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> lis
     most = min(tuning.MOST_NEIGHBORS, count // 3)
     halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
     lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
-    coefficients = 1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0)
-    found: list[_Fits] = []
-    # From twice the number of coefficients and two to spare.
-    size = 2 * (coefficients + 2)
-    while size <= most:
-        fits = _fitted(points, masses, queries, lists, size // 2, rank, order)
-        biases = [_squared_bias(fits, found[-back]) for back in (2, 3) if len(found) >= back]
-        fits.risk = fits.risk + max([np.zeros(len(queries)), *biases], key=lambda values: float(values.mean()))
-        found.append(fits)
-        risks = [one.risk.mean() for one in found[2:]]
-        if risks and risks[-1] > RISEN * min(risks):
-            break
-        size = int(np.ceil(size * tuning.FIT_GROWTH))
-    for j, fits in enumerate(found):
-        fits.noise = _noise(fits, found[max(j - 1, 0)], found[min(j + 1, len(found) - 1)])
-    return found
+    sizes = [2 * (1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0) + 2)]
+    while sizes[-1] * tuning.FIT_GROWTH <= most:
+        sizes.append(int(np.ceil(sizes[-1] * tuning.FIT_GROWTH)))
+    rungs = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
+    # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p inside a shape.
+    found = climb(rungs, points_product, 2.0 * order, [np.arange(len(queries))])
+    totals = [_total(queries, one) for one in found]
+    known = []
+    for j, rung in enumerate(found):
+        if not rung.squared_bias[0].size:
+            continue
+        near = [i for i in (j - 1, j, j + 1) if 0 <= i < len(found)]
+        bias = rung.squared_bias[0] * float(rung.squared_bias[0].mean() > 0.0)
+        noise = _noise(totals[j], *((found[i].length ** 2, totals[i]) for i in (near[0], near[-1])))
+        size = sizes[j] // 2 * 2
+        known.append(_Fits(order, size, rung.length**2, totals[j], rung.variance[0] + bias, noise))
+    return known
 
 
 def _near(
@@ -230,34 +234,28 @@ def _near(
 def _fitted(
     points: FloatArray, masses: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int,
     rank: int, order: int,
-) -> _Fits:  # fmt: skip
-    fits, reach = [], 0.0
+) -> Rung:  # fmt: skip
+    fits, reach, known = [], 0.0, np.ones(len(queries), np.bool_)
     for distances, rows in lists:
         weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
-        fits.append(fit_polynomials(points, queries, rows[:, :size], weights, rank, order).points)
-        reach += 0.5 * float(_clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
-    first, second = fits
-    total = _clipped(np.sum((queries - first) * (queries - second), axis=1))
-    variance = _clipped(np.sum((first - second) ** 2, axis=1)) / 4.0
-    return _Fits(order, 2 * size, reach, (first, second), total, variance, np.zeros_like(total))
+        found = fit_polynomials(points, queries, rows[:, :size], weights, rank, order)
+        fits.append(Estimate(found.points, found.frames.transpose(0, 2, 1), known, float(size)))
+        reach += 0.5 * float(clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
+    return Rung(float(np.sqrt(reach)), fits, 0.5)
 
 
-def _squared_bias(fits: _Fits, smaller: _Fits) -> FloatArray:
-    """From the move between two neighbourhoods; the product across halves has no variance in it."""
-    moved = [new - old for new, old in zip(fits.halves, smaller.halves, strict=True)]
-    remains = 1.0 - (smaller.squared_reach / fits.squared_reach) ** fits.order
-    return _clipped(np.sum(moved[0] * moved[1], axis=1)) / max(remains, tuning.LEAST_CHANGE) ** 2
+def _total(queries: FloatArray, rung: Rung) -> FloatArray:
+    """E at the queries, clipped."""
+    assert rung.estimates is not None  # every half has rows enough for the smallest fit
+    first, second = rung.estimates
+    own = [np.sum((queries - one.value) ** 2, axis=1) for one in (first, second)]
+    return clipped(0.5 * (own[0] + own[1] - points_product(first, second, first, second)))
 
 
-def _noise(fits: _Fits, low: _Fits, high: _Fits) -> FloatArray:
-    """What of E, over neighbourhoods between ``low`` and ``high``, does not grow with them."""
-    if high.squared_reach <= low.squared_reach:
-        return np.zeros_like(fits.total)
-    here, below, above = (max(float(one.total.mean()), 1e-300) for one in (fits, low, high))
-    slope = 2.0 * np.log(above / below) / np.log(high.squared_reach / low.squared_reach)
-    return fits.total * float(here > 1e-300) * float(np.clip(1.0 - slope / 2.0, 0.0, 1.0))
-
-
-def _clipped(values: FloatArray) -> FloatArray:
-    limit = np.quantile(np.abs(values), CLIP)
-    return np.clip(values, -limit, limit)
+def _noise(here: FloatArray, low: tuple[float, FloatArray], high: tuple[float, FloatArray]) -> FloatArray:
+    """What of E ``here``, over neighbourhoods of squared reaches and E from ``low`` to ``high``, does not grow."""
+    if high[0] <= low[0]:
+        return np.zeros_like(here)
+    below, above = (max(float(one[1].mean()), 1e-300) for one in (low, high))
+    slope = 2.0 * np.log(above / below) / np.log(high[0] / low[0])
+    return np.asarray(here * float(here.mean() > 1e-300) * float(np.clip(1.0 - slope / 2.0, 0.0, 1.0)))

@@ -22,9 +22,6 @@ TRACE_OF_VARIANCE = 1e-5
 ALL_QUERIES = 900
 # Neighbourhoods grow by this factor, up to so many rows: larger ones are no longer local.
 FIT_GROWTH, MOST_NEIGHBORS = 1.35, 400
-# Fraction of a bias that a change of the neighbourhood is taken to show at least: what fills many dimensions hardly
-# grows with its neighbours.
-LEAST_CHANGE = 0.3
 # Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
 SKETCH_DIMENSIONS = 40
 

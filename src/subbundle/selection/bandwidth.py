@@ -1,6 +1,6 @@
 """The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule beside it.
 
-The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths (`_risk`). Its minimum is taken
+The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths (`risk`). Its minimum is taken
 from the parabola through log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to
 rung.
 
@@ -28,9 +28,10 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
-from subbundle.selection._risk import compare, on_the_ridge, ridge_position, tangent_projector
+from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.components import principal_components
 from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, parts
+from subbundle.selection.risk import compare
 from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, PLACES, RATIO, UNCANCELLED, WIDEST
 
 PURPOSES = ("ridge", "tangents", "geodesics")

@@ -138,10 +138,10 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
     return ladder, gaps
 
 
-def clipped_mean(values: FloatArray) -> float:
-    """Mean of the values clipped at the 98 % quantile of their own size."""
+def clipped(values: FloatArray) -> FloatArray:
+    """The values, clipped at the 98 % quantile of their own size."""
     bound = np.quantile(np.abs(values), CLIP)
-    return float(np.clip(values, -bound, bound).mean())
+    return np.clip(values, -bound, bound)
 
 
 def least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:

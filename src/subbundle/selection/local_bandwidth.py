@@ -1,6 +1,6 @@
 """A bandwidth for every place: the least estimated risk around each of many landmarks, smoothed.
 
-The risk of `_risk` is pooled over the observations nearest to a landmark, on a ladder of functions
+The risk of `risk` is pooled over the observations nearest to a landmark, on a ladder of functions
 a_j(p) = a_0(p) r^j, so that on each rung all places have about as many neighbours; its minimum over the ladder, from a
 parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring landmarks, and the
 result is the smooth function a(p) of `subbundle.LocalBandwidth`.
@@ -23,9 +23,10 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
-from subbundle.selection._risk import compare, on_the_ridge, ridge_position, tangent_projector
+from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
 from subbundle.selection.ladder import FEWEST, affordable_fits, first_widths, least, split
+from subbundle.selection.risk import compare
 from subbundle.selection.tuning import (
     CLIP,
     KNOWN,

@@ -10,7 +10,7 @@ PLACES = 300
 # that are best for the whole (350 points: error over the oracle's 1.06, with halves 1.70); they have one bandwidth.
 SAMPLE = 1000
 
-# The ladder of bandwidths (ladder.py, _risk.py) -------------------------------------------------------------------
+# The ladder of bandwidths (ladder.py, risk.py) --------------------------------------------------------------------
 
 # Rungs a_j = a_0 r^j. Risks are smooth in log a, and a parabola finds their minimum between rungs. Mean error over the
 # oracle's on 28 clouds: 1.049 for 2^(1/4), 1.045 for 2^(1/3), 1.068 for √2.
