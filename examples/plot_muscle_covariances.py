@@ -2,10 +2,10 @@
 Two electrodes on a forearm
 ===========================
 
-Muscles are listened to through electrodes on the skin; what tells one gesture from another is not the signal but its
-covariance. Here (geomstats ships the recording) one person makes five signs with the hand, for 25 seconds each, and
-does so six times. Of two neighbouring electrodes, every window of 500 samples (2 s) gives a 2 × 2 covariance matrix:
-330 points of the manifold of symmetric positive definite matrices with its affine-invariant metric.
+Electrodes on the skin record muscle activity; gestures are distinguished by the covariance of the signals rather than
+by the signals themselves. Here (geomstats ships the recording) one person makes five signs with the hand, for 25
+seconds each, and does so six times. Of two neighbouring electrodes, every window of 500 samples (2 s) gives a 2 × 2
+covariance matrix: 330 points of the manifold of symmetric positive definite matrices with its affine-invariant metric.
 
 They lie along an arch. A geodesic of the manifold, which is what tangent PCA fits, cuts through it; the principal curve
 follows it. And the position along the curve shows what happened: in the first four repeats the first electrode is the

@@ -3,8 +3,8 @@ Choosing bandwidth and rank
 ===========================
 
 Two numbers describe a fit: the dimension of the shape and the width of the neighbourhood. Both can be chosen from the
-data. The bandwidth is the one at which two halves of the data agree best on where the shape is; how flat the risk is
-around it says how much the choice matters.
+data. The bandwidth minimises the error estimated from two halves of the data; the flatness of that risk around its
+minimum measures how much the choice matters.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ print(f"rank {rank.rank}, {rank.confidence:.0%} of the places agree")
 print(f"bandwidth {choice.bandwidth:.3f}, error to expect {choice.error:.4f}")
 
 # %%
-# Held against the truth, which the choice did not know: the error of the ridge at every bandwidth of the ladder.
+# Compared with the ground truth, which the choice did not use: the error of the ridge at every bandwidth of the grid.
 known = np.isfinite(choice.risks)
 errors = []
 for width in choice.ladder[known]:

@@ -1,9 +1,9 @@
 """
-What the diagnostics catch
-==========================
+What the diagnostics detect
+===========================
 
-Before anything is learned: what is this cloud like? `diagnose` estimates the dimension, bandwidth, noise, bending,
-connected components and outliers, and says in words what to worry about.
+Before anything is fitted, `diagnose` estimates the dimension, bandwidth, noise, curvature, connected components and
+outliers of a cloud, and warns where assumptions are violated.
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ print(report)
 figure = report.figure()
 
 # %%
-# A report shows itself in a notebook as a table.
+# A notebook shows a report as a table.
 report
 
 # %%
-# Other clouds, other warnings: noise without a shape, two shapes, and a shape that is flat.
+# Other clouds, other warnings: isotropic noise, two components, and a flat sheet.
 rng = np.random.default_rng(0)
 clouds = {
     "a ball of noise": rng.normal(size=(1500, 3)),

@@ -1,10 +1,10 @@
 """
-A bandwidth for every place
-===========================
+A bandwidth that varies over the cloud
+======================================
 
-5000 noisy observations of a cone, as many at each radius: towards the tip it bends more sharply, and observations lie
-denser and are less noisy. Left: the bandwidths that `choose_local_bandwidth` finds, and the best single one, found
-with the truth. Right: the error of the ridge with each, relative to the radius.
+5000 noisy observations of a cone, as many at each radius: towards the tip its curvature and the density of the
+observations increase, and the noise decreases. Left: the bandwidths that `choose_local_bandwidth` finds, and the best
+single one, found with the truth. Right: the error of the ridge with each, relative to the radius.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ def errors(bandwidth):
 
 
 # %%
-# The best constant is found with the truth, so that the comparison is not against a poor choice.
+# The best constant is found with the ground truth, so that the comparison is not with a poor choice.
 middle = sb.selection.choose_bandwidth(noisy, rank=2).bandwidth
 constants = {middle * 2.0 ** (step / 4): errors(middle * 2.0 ** (step / 4)) for step in range(-5, 3)}
 best = min(constants, key=lambda width: np.mean(constants[width] ** 2))

@@ -1,11 +1,11 @@
 """
-The middle of a cloud
-=====================
+The ridge of a noisy cloud
+==========================
 
-1500 noisy observations of a curve with a tight bend. The ridge of order 1, where the local mean has no part across
-the bundle, cuts the bend short; the ridge of order 2, where a parabola fitted to the neighbours passes through the
-point, follows it. Both are drawn at the same, deliberately wide, bandwidth. Then the same curve with 60 outliers:
-each observation is coloured by how many noise levels it was moved.
+1500 noisy observations of a curve with a tight bend. The ridge of order 1, where the local mean differs from the point
+only along the subspace, is biased at the bend; the ridge of order 2, where a parabola fitted to the neighbours passes
+through the point, follows it. Both are drawn at the same, deliberately wide, bandwidth. Then the same curve with 60
+outliers: each observation is coloured by how many noise levels it was moved.
 """
 
 import matplotlib.pyplot as plt

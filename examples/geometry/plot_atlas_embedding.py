@@ -2,9 +2,9 @@
 Shapes that cannot be flattened, and shapes that must be cut
 ============================================================
 
-Three clouds go through `AtlasEmbedding`: an S-surface with a hole, which can be flattened; a spherical cap, which
-cannot; and a closed band with a half turn, which has to be cut. Each picture shows the coordinates coloured by the
-distortion of lengths.
+`AtlasEmbedding` of three clouds: an S-surface with a hole, which can be flattened; a spherical cap, which cannot; and a
+closed band with a half turn, which has to be cut. Each picture shows the coordinates coloured by the distortion of
+lengths.
 """
 
 import warnings
@@ -29,7 +29,7 @@ shapes = {
 }
 
 # %%
-# What the model has to say about a shape comes as a warning when it is fitted, and row by row in its attributes.
+# `fit` warns of shapes that are distorted or cut; the attributes of the model have the values of each row.
 models = {}
 for name, (points, metric) in shapes.items():
     with warnings.catch_warnings(record=True) as said:

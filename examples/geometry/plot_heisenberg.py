@@ -1,10 +1,10 @@
 """
-A bundle that no surface follows
-================================
+A bundle that is not integrable
+===============================
 
-In the Heisenberg bundle one may move in a plane at every point, and yet reach every point of space: the planes twist,
-so no surface is tangent to them. Its geodesics are known in closed form, straight lines and helices, which makes it a
-test for the integrator.
+The Heisenberg bundle has a plane at every point of space, and yet curves tangent to the planes reach every point: the
+planes twist, so no surface is tangent to them. Its geodesics are known in closed form, straight lines and helices,
+which makes it a test for the integrator.
 """
 
 import matplotlib.pyplot as plt

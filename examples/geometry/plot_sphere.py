@@ -2,8 +2,8 @@
 Great circles of a noisy sphere
 ===============================
 
-The first experiment of the paper: geodesics of length π around a sphere that is known only through 2000 points. On
-the true sphere they would be great circles, meet at the opposite pole, and never leave radius 1.
+The first experiment of the paper: geodesics of length π around a sphere that is known only through 2000 points. On the
+true sphere they are great circles that meet at the opposite pole, at radius 1 throughout.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Sharp edges, corners and crossings
 ==================================
 
-Where a surface has an edge there is no tangent plane to follow. The ridge rounds it over about a bandwidth; at a
-crossing two directions are equally good, the gap closes, and rows there are reported instead of guessed.
+At an edge a surface has no tangent plane. The ridge rounds it over about a bandwidth; at a crossing two directions have
+equal variance, the eigenvalue gap closes, and the status of the rows reports it.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Beyond the opposite pole
 ========================
 
 Geodesics from one point cross each other once they have gone far enough, on a sphere at the opposite pole. Beyond it
-the coordinates are no longer one to one: the sheet folds. A chart ends there by itself; an atlas covers the rest.
+the coordinates are no longer one to one: the sheet folds. A chart ends there; an atlas covers the whole sphere.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ length = np.linspace(0.0, 4.2, 211)
 spread = np.nanmean(np.linalg.norm(np.diff(fan.points, axis=0), axis=2), axis=0)
 
 # %%
-# The distance between neighbouring geodesics is the sine of their length, without its sign: it vanishes at π and
-# grows again behind.
+# The distance between neighbouring geodesics is proportional to the absolute sine of their length: it vanishes at π and
+# grows again beyond.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 left.set(aspect="equal", frame_on=False, xticks=[], yticks=[])
 sb.plot.geodesics(fan, points, view=sb.plot.View(-60.0, -35.0), ax=left)

@@ -2,9 +2,8 @@
 Sheets that are too close
 =========================
 
-Two parallel sheets, seen in cross-section, with a bandwidth of 0.1. At four bandwidths they do not know of each
-other. At two, points that belong to one are projected in between; the gap of the eigenvalues has fallen by then,
-which is how to notice.
+Two parallel sheets, seen in cross-section, with a bandwidth of 0.1. At four bandwidths they do not influence each
+other. At two, points of one are projected in between; the eigenvalue gap has fallen by then, which reveals the problem.
 """
 
 import matplotlib.pyplot as plt

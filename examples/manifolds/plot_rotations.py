@@ -2,8 +2,8 @@
 Orientations of a tumbling camera
 =================================
 
-Measured orientations are rotation matrices with noise. The principal curve through them is a motion again: every
-point of it is a rotation, to the last digit, which an average of matrices is not.
+Measured orientations are rotation matrices with noise. The principal curve through them is again a motion: every point
+of it is a rotation to rounding error, unlike an average of matrices.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Storms on the globe
 ===================
 
 Forty storms start in the same sea, drift west, and recurve; every position is a point of the sphere. The principal
-curve is the track that all of them scatter around. A great circle, which is what tangent PCA fits, cannot bend.
+curve is the track around which they scatter. Tangent PCA fits a great circle, which cannot bend.
 """
 
 import matplotlib.pyplot as plt
@@ -36,7 +36,7 @@ for name, fit in (("principal curve", curve), ("great circle", great_circle)):
     print(f"{name:<16} {off:.0f} km from the positions (RMS)")
 
 # %%
-# The coordinate along the curve says how far a storm has come: positions of all storms on one axis.
+# The coordinate along the curve measures the progress of a storm: positions of all storms on one axis.
 bundle = sb.RiemannianSubbundle(points, rank=1, bandwidth=0.06, space=sphere)
 chart = sb.Chart(bundle, sb.carry_to_ridge(bundle, curve.base_point).points)
 travelled = 6371.0 * chart.transform(points, outside="nearest")[:, 0]

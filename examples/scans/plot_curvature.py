@@ -2,9 +2,9 @@
 Curvature of a noisy surface
 ============================
 
-The quadric that projects a point to the ridge also knows how the surface bends there. On a torus of radii 1 and 0.4
-the principal curvatures are 1/0.4 around the tube and cos v / (1 + 0.4 cos v) along it, v the angle around the tube:
-positive outside, negative inside.
+The local quadric that projects a point to the ridge also estimates the curvature of the surface there. On a torus of
+radii 1 and 0.4 the principal curvatures are 1/0.4 around the tube and cos v / (1 + 0.4 cos v) along it, v the angle
+around the tube: positive outside, negative inside.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Distances on a scan
 ===================
 
-How far is it from one point of an object to all the others, along its surface? `GeodesicDistance` answers without a
-mesh, and noise does not lengthen the paths as it does in a neighbour graph: they run through the middle of the cloud.
+How far is it from one point of an object to all the others, along its surface? `GeodesicDistance` needs no mesh, and
+noise does not lengthen the paths as in a neighbour graph: they run along the ridge.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ straight = np.linalg.norm(points - points[start], axis=1)
 print(f"farthest: {along.max():.2f} along the torus, {straight.max():.2f} straight")
 
 # %%
-# Check where the answer is known: points of the outer equator, of radius 1.4, are an arc apart.
+# A check with exact values: points of the outer equator, of radius 1.4, are an arc apart.
 outer = data.clean[::4, 0] ** 2 + data.clean[::4, 1] ** 2 > 1.395**2
 angle = np.abs(np.arctan2(points[outer, 1], points[outer, 0]) - np.arctan2(points[start, 1], points[start, 0]))
 near = (angle > 0.1) & (angle < 0.8)

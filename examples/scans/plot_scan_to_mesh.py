@@ -2,8 +2,8 @@
 A noisy scan to a mesh
 ======================
 
-20000 points of a bumpy, closed surface with noise, without normals and without a hint about the noise: `reconstruct`
-estimates noise, spacing and bandwidth itself and leaves a report.
+20000 points of a bumpy, closed surface with noise and without normals: `reconstruct` estimates noise, spacing and
+bandwidth and reports them.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ print(f"off the true surface: {data.distance(data.points).mean():.4f} as measure
 print(f"{data.distance(mesh.vertices).mean():.4f} meshed")
 
 # %%
-# A mesh shows itself in a notebook by a small table.
+# A notebook shows a mesh as a small table.
 mesh
 
 # %%

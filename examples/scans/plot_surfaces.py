@@ -2,9 +2,9 @@
 Open borders, and a surface without sides
 =========================================
 
-A scan seldom sees everything. Here the top of a bumpy surface was not seen: the mesh stays open there, and its border
-lies where the points end. `opening` says up to which half-width, in bandwidths, unseen patches are bridged. A Möbius
-band has no sides, so nothing is inside or outside of it; it is meshed all the same.
+Scans seldom cover everything. Here the top of a bumpy surface is missing: the mesh stays open there, and its border
+lies where the points end. `opening` is the half-width, in bandwidths, up to which unseen patches are bridged. A Möbius
+band is not orientable and has no inside; it is meshed too.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A scene meshed in tiles
 =======================
 
-A scene that does not fit into memory is meshed piece by piece, here in one process and small: ground with a ditch that
-the scanner did not see into everywhere, and a boulder. Every tile is a mesh of its own; where two meet, their vertices
-are the same to the bit, so the whole has no seam.
+A scene that does not fit into memory is meshed tile by tile, here in one process and small: ground with a ditch that is
+partly occluded, and a boulder. Every tile is a mesh; where two meet, their vertices are identical to the bit, so the
+whole has no seam.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ ground = np.stack([x, y, 0.25 * np.sin(1.3 * x) * np.cos(1.1 * y) - 0.5 * np.exp
 boulder = rng.normal(size=(3500, 3))
 boulder = 0.45 * boulder / np.linalg.norm(boulder, axis=1, keepdims=True) + [1.2, 0.9, 0.8]
 points = np.concatenate([ground, boulder]) + rng.normal(scale=0.008, size=(15500, 3))
-# What the scanner did not see: spots a tenth wide.
+# Regions without observations: spots a tenth wide.
 for spot in rng.uniform([-1.8, -1.4], [1.8, 1.4], (14, 2)):
     points = points[np.hypot(*(points[:, :2] - spot).T) > 0.1]
 
@@ -42,7 +42,7 @@ faces = whole.ravel()[np.concatenate([tile.faces + start for tile, start in zip(
 mesh = sb.Mesh(distinct, faces)
 
 # %%
-# Left the tiles, each in a colour. Right the whole, as one surface, where tiles meet: the triangles go on.
+# Left: the tiles, each in a colour. Right: the whole mesh where tiles meet; triangles continue across the seams.
 number = np.repeat(np.arange(len(tiles)), [len(tile.faces) for tile in tiles])
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
 figure, panels = plt.subplots(1, 2, figsize=(11.0, 4.4), subplot_kw=bare, layout="constrained", width_ratios=[1.5, 1.0])
@@ -62,7 +62,7 @@ close.draw(panels[1])
 panels[1].set_title("where tiles meet, with the edges of the triangles")
 
 # %%
-# To turn around:
+# Interactive:
 scene = sb.view(mesh, title="a scene in tiles")
 
 # sphinx_gallery_start_ignore

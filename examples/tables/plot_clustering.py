@@ -3,7 +3,7 @@ Clustering with distances along the data
 ========================================
 
 Two noisy curves wind around each other. Points of one are nearer to the other curve than to the far end of their own,
-so distances in the plane join the wrong ones; distances along the data do not. Any method that takes
+so clusters by distances in the plane mix the two; clusters by distances along the data do not. Any method that takes
 ``metric="precomputed"`` can use them.
 """
 
@@ -21,8 +21,7 @@ label = np.arange(600) // 300
 X = np.where(label[:, None] == 0, curve, -curve) + rng.normal(scale=0.12, size=curve.shape)
 
 # %%
-# Distances of curves that do not meet are infinite; clustering wants finite numbers, so they become twice the
-# largest.
+# Distances of curves that do not meet are infinite; clustering needs finite numbers, so they become twice the largest.
 metric = sb.GeodesicDistance(rank=1, bandwidth=0.4).fit(X)
 D = metric.pairwise(X[::2])
 print(f"{np.mean(np.isinf(D)):.0%} of the pairs lie on different curves")
@@ -43,6 +42,6 @@ for ax, (name, matrix) in zip(axes, {"straight distances": straight, "along the 
 axes[0].legend(frameon=False, loc="lower left")
 
 # %%
-# The same points to play with: the colour is the curve they came from.
+# An interactive view of the same points, coloured by their curve.
 scene = sb.view(X, columns={"curve": np.where(label == 0, "one", "two")}, color="curve", title="two spirals")
 scene

@@ -1,10 +1,10 @@
 """
-Beside Isomap, LTSA and spectral embedding
-==========================================
+Comparison with Isomap, LTSA and spectral embedding
+===================================================
 
 The same noisy S-surface for all: ours at its defaults, the others at the number of neighbours that is best with the
 truth known. Ours and Isomap get the similarity (turn, shift, one scale) that fits best to the truth; LTSA and the
-spectral embedding, which know no scale, an affine map.
+spectral embedding, which have no scale, an affine map.
 """
 
 import matplotlib.pyplot as plt
@@ -50,8 +50,8 @@ for panel, (name, make) in zip(panels.flat, methods.items(), strict=True):
     print(f"{name:<19} off by {error:.3f}; the noise along the sheet makes {0.05 * np.sqrt(2):.3f}")
 
 # %%
-# Ours also says how far each row can be trusted, places new rows and has an inverse. Where the others serve better is
-# on the page *Which tool when*.
+# Ours also reports the reliability of each row, maps new rows and has an inverse. The page *Which tool when* lists
+# where the others are better suited.
 scene = sb.view(
     sb.AtlasEmbedding(n_components=2).fit(X), X, columns={"true position": truth[:, 0]}, title="a noisy S-surface"
 )

@@ -2,8 +2,8 @@
 Denoising in a hundred dimensions
 =================================
 
-1500 observations of an S-shaped sheet in R^100, with noise 0.025 in every coordinate: together ten times 0.025, more
-than the distance between neighbours on the sheet. The ridge takes nearly all of it away.
+1500 observations of an S-shaped sheet in R^100, with noise 0.025 in every coordinate: a norm of 0.25, more than the
+distance between neighbours on the sheet. Projection to the ridge removes nearly all of it.
 """
 
 import matplotlib.pyplot as plt

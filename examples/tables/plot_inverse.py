@@ -2,8 +2,8 @@
 Walking along a coordinate
 ==========================
 
-The inverse transform gives a row for any coordinates, also between the rows that were there. Pictures of a disc that
-moves and grows: two parameters, 400 pixels. A walk through the coordinates makes pictures that nobody took.
+The inverse transform gives a row for any coordinates, also between those of the training rows. Images of a disc that
+moves and grows: two parameters, 400 pixels. A path through the coordinates generates new images.
 """
 
 import matplotlib.pyplot as plt

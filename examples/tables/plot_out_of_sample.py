@@ -1,9 +1,9 @@
 """
-New rows, and rows that do not belong
-=====================================
+New rows and novelty detection
+==============================
 
-A model is fitted to half of the rows. The other half is placed as well as the training rows were, and rows from
-elsewhere are reported: `novelty` is the distance from the shape in units of what the data itself has.
+A model is fitted to half of the rows. The other half is located as accurately as the training rows, and `novelty`
+detects rows off the manifold: it is their distance from it in units of the typical residual.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ for name, part in (("training", seen), ("new", ~seen)):
     print(f"{name:<9} rows: error {np.sqrt(np.mean(np.sum(off**2, axis=1))):.4f}")
 
 # %%
-# Strangers: points between the sheets, a little to a lot away from them.
+# Novel rows: points between the sheets, at increasing distances from them.
 rng = np.random.default_rng(1)
 offsets = np.linspace(0.0, 0.5, 400)
 normals = sb.ridge_project(model.bundle_, data.clean[~seen][:400]).normals[:, :, 0]

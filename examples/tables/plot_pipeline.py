@@ -3,8 +3,8 @@ Coordinates in a pipeline with a classifier
 ===========================================
 
 Handwritten digits, 64 pixels each. `AtlasEmbedding` is a transformer, so it goes into a pipeline, is fitted on the
-training rows only, and places the test rows. Two coordinates are left of 64, and neighbours among them classify as
-well as neighbours among all the pixels.
+training rows only, and places the test rows. In two coordinates instead of 64, nearest neighbours classify as well as
+in all the pixels.
 """
 
 import warnings
@@ -22,8 +22,8 @@ X, y = load_digits(n_class=6, return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, train_size=500, stratify=y)
 
 # %%
-# Digits are clusters rather than one sheet, and the library says so when it is fitted. Here the coordinates serve a
-# classifier, so the warning is set aside.
+# Digits are clusters rather than one sheet, and `fit` warns of it. Here the coordinates are used by a classifier, so
+# the warning is ignored.
 warnings.simplefilter("ignore", sb.SubbundleWarning)
 neighbours = KNeighborsClassifier(5)
 models = {
@@ -44,7 +44,7 @@ sb.plot.embedding(Z, y_test, label="digit", ax=ax)
 ax.set_title("test rows")
 
 # %%
-# In the scene every row shows its own picture under the mouse.
+# In the scene, hovering over a row shows its image.
 scene = sb.view(
     embedding, X_train, columns={"digit": y_train.astype(str)}, color="digit", image_shape=(8, 8), title="digits"
 )

@@ -2,8 +2,8 @@
 Saving a model and serving it
 =============================
 
-A fitted model becomes one file of numbers. It holds no code, so a file from a stranger is safe to open, and a server
-needs nothing but `load` and a function.
+A fitted model becomes one file of numbers. It holds no code, so an untrusted file is safe to open, and a server needs
+only `load` and a function.
 """
 
 import tempfile
@@ -21,14 +21,14 @@ path = sb.save(model, Path(folder.name) / "model.npz")
 print(f"{path.name}: {path.stat().st_size / 1024:.0f} kB")
 
 # %%
-# In another process: the same bits come out.
+# In another process: the results are identical to the bit.
 served = sb.load(path)
 fresh = sb.datasets.s_surface(300, noise=0.02, seed=1).points
 assert np.array_equal(served.transform(fresh), model.transform(fresh))
 
 
 # %%
-# What a service answers: coordinates, and whether the row belongs at all.
+# The response of a service: coordinates and novelty.
 def answer(row):
     """Coordinates and novelty of one row, as plain numbers."""
     found = served.locate(np.asarray(row, dtype=float)[None])
@@ -36,7 +36,7 @@ def answer(row):
 
 
 print("a row of the same kind:", answer(fresh[0]))
-print("a row from elsewhere:  ", answer([0.0, 1.0, 0.5]))
+print("a row off the manifold:", answer([0.0, 1.0, 0.5]))
 
 # %%
 figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")

@@ -2,8 +2,8 @@
 A Swiss roll with a hole
 ========================
 
-A rolled-up sheet with a rectangle missing. Methods that measure along a neighbour graph walk around the hole and pull
-it open; `AtlasEmbedding` lays small charts side by side, so the hole keeps its size.
+A rolled-up sheet with a rectangle missing. Shortest paths of a neighbour graph go around the hole, so Isomap enlarges
+it; `AtlasEmbedding` aligns small charts, and the hole keeps its size.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ keep = ~((np.abs(along - middle) < 1.2) & (np.abs(across - np.median(across)) < 
 X, truth = data.points[keep], data.coordinates[keep]
 
 # %%
-# Two estimators in the manner of scikit-learn. `AtlasEmbedding` chooses its own neighbourhoods, and its coordinates
-# have the units of the data; Isomap gets the number of neighbours that serves it well here.
+# Two estimators with the scikit-learn interface. `AtlasEmbedding` chooses its neighbourhoods, and its coordinates have
+# the units of the data; Isomap gets a number of neighbours that suits it here.
 layouts = {
     "AtlasEmbedding": sb.AtlasEmbedding(n_components=2).fit_transform(X),
     "Isomap": Isomap(n_neighbors=10).fit_transform(X),
@@ -35,7 +35,7 @@ def rigid(found, truth):
 
 
 # %%
-# Beside the true coordinates, moved rigidly, without any scaling. The noise along the sheet alone makes 0.028.
+# Error against the true coordinates after a rigid motion, without scaling. The noise along the sheet alone gives 0.028.
 figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.4), layout="constrained", sharex=True)
 sb.plot.embedding(truth - truth.mean(axis=0), truth[:, 0], ax=axes[0])
 axes[0].set_title("truth")

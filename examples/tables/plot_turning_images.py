@@ -1,9 +1,9 @@
 """
-Pictures of something that turns
-================================
+Images of a rotating object
+===========================
 
-120 pictures of one object, taken from all around, in no order. Each picture is a row of 576 numbers, and all rows lie
-near a closed curve. With one component `AtlasEmbedding` finds the order; with two it draws the ring.
+120 images of one object from all directions, in no order. Each image is a row of 576 numbers, and all rows lie near a
+closed curve. With one component `AtlasEmbedding` finds the order; with two it lays out the ring.
 """
 
 import matplotlib.pyplot as plt

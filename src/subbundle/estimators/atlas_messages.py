@@ -25,9 +25,9 @@ def fit_message(model: Any) -> str:
     if not has_shape(model):
         found.append(
             f"the rows show no {rank}-dimensional shape: coordinates leave {quality.prediction_error:.0%} of the "
-            f"variance unpredicted (principal components {quality.pca_prediction_error:.0%}). Read the coordinates as "
-            "a picture of neighbourhoods only, or try more n_components; PCA is the better tool for scales, UMAP for "
-            "clusters."
+            f"variance unpredicted (principal components {quality.pca_prediction_error:.0%}). Interpret the "
+            "coordinates as a plot of neighbourhoods only, or try more n_components; PCA is the better tool for "
+            "scales, UMAP for clusters."
         )
     elif model.cut_ > 0.0:
         found.append(
