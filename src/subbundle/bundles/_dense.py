@@ -21,7 +21,7 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.build import GROUP
 from subbundle.local.leading import TOLERANCE, decompose, leading, partners
 from subbundle.local.rows import contract, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings, gap_verdict, mass_verdict, width_at, widths_batch
+from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings, gap_status, mass_status, width_at, widths_batch
 from subbundle.local.shifts import local_means
 
 # Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
@@ -80,7 +80,7 @@ class Dense:
                 width, typical = width_at(settings.widths, points[b], np.empty(dim))
                 near = self._neighbours(settings, width, points[b], -1.0)
                 log_mass[b] = near.log_mass - typical
-                status[b] = mass_verdict(near.log_mass, typical + settings.log_share)
+                status[b] = mass_status(near.log_mass, typical + settings.log_share)
                 if near.mass == 0.0:
                     continue
                 mean[b] = points[b] + near.shift
@@ -89,7 +89,7 @@ class Dense:
                 width = min(settings.rank, all_vectors.shape[1])
                 vectors[b, :, :width] = all_vectors[:, :width]
                 if status[b] == Status.OK:
-                    status[b] = gap_verdict(values[b], settings.rank, settings.min_gap)
+                    status[b] = gap_status(values[b], settings.rank, settings.min_gap)
 
         run_rows(work, n_rows, self._n_jobs)
         return values, vectors, mean, log_mass, status
@@ -117,7 +117,7 @@ class Dense:
         slope = np.empty_like(p)
         width, typical = width_at(settings.widths, p, slope)
         near = self._neighbours(settings, width, p, -1.0)
-        verdict: int = mass_verdict(near.log_mass, typical + settings.log_share)
+        verdict: int = mass_status(near.log_mass, typical + settings.log_share)
         if verdict != Status.OK:
             return verdict
         centre, about = self._centre(settings, width, p, near)
@@ -125,7 +125,7 @@ class Dense:
         matrix, factored = self._second_moment(centre, about, whole)
         rank = settings.rank
         values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
-        verdict = gap_verdict(values, rank, settings.min_gap)
+        verdict = gap_status(values, rank, settings.min_gap)
         if verdict != Status.OK:
             return verdict
         components = covector @ vectors

@@ -21,7 +21,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
-from subbundle.local.model import LocalModel, walk
+from subbundle.local.model import LocalModel, iterate
 from subbundle.local.settings import Plan, Settings
 
 # Directions of its own that a query adds to the span of the data.
@@ -156,7 +156,7 @@ def rest_in(
         log_share=settings.log_share,
         min_gap=settings.min_gap,
     )
-    found = walk(cloud, working, settings.widths, np.empty(0), plan, resolve_jobs(n_jobs))
+    found = iterate(cloud, working, settings.widths, np.empty(0), plan, resolve_jobs(n_jobs))
     leave, centre = coordinates.leave, coordinates.centre
     return replace(
         found,

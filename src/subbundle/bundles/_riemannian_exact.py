@@ -26,7 +26,7 @@ from subbundle.bundles._riemannian_geometry import (
 from subbundle.bundles._riemannian_sums import mean_log, second_moment
 from subbundle.bundles.hamiltonian import velocity_and_turn
 from subbundle.local.moments import eigh
-from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_verdict, mass_verdict
+from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_status, mass_status
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
@@ -135,7 +135,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             gradient[b, a] = np.nan
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, near)
         mass, _ = mean_log(near[1], near[2], count, mean)
-        status[b] = mass_verdict(_log_mass(mass, nearest), log_floor)
+        status[b] = mass_status(_log_mass(mass, nearest), log_floor)
         if status[b] != 0:
             continue
         there, n_there = near, count
@@ -179,7 +179,7 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
             lost = lost or lost_there
         second_moment(scratch[1], scratch[2], count, mean[b], centering == LOCAL, sigma)
         eigh(sigma, ALL, values[b], vectors[b])
-        status[b] = mass_verdict(log_mass[b], log_floor)
+        status[b] = mass_status(log_mass[b], log_floor)
         if status[b] == 0:
             status[b] = _verdict(values[b], rank, min_gap, lost)
 
@@ -210,4 +210,4 @@ def _verdict(values, rank, min_gap, lost):
     """In full rank the subspace is the tangent space, whatever the eigenvalues."""
     if lost:
         return _CUT
-    return gap_verdict(values, rank, min_gap) if rank < values.size else 0
+    return gap_status(values, rank, min_gap) if rank < values.size else 0

@@ -37,7 +37,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.gather import ball, slope_row
 from subbundle.local.moments import FAST, eigh, log_mass, moments, uncentre, weighted_sums
-from subbundle.local.settings import ALL, COMMON, LOCAL, RECENTRED, gap_verdict, mass_verdict, width_at
+from subbundle.local.settings import ALL, COMMON, LOCAL, RECENTRED, gap_status, mass_status, width_at
 
 
 @kernel
@@ -62,7 +62,7 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
             bandwidth, typical = width_at(widths, p, slope)
         near, count, nearest, _, sums = ball(tree, p, bandwidth, kernel, reach, -1.0, ALL, cases, found, near)
         mass = moments(near, count, sums, cases, shift, sigma)
-        status[b] = mass_verdict(log_mass(mass, nearest), typical + log_share)
+        status[b] = mass_status(log_mass(mass, nearest), typical + log_share)
         if status[b] != 0:
             continue
         if cases is not COMMON and centering == RECENTRED:
@@ -71,13 +71,13 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
                 centre[i] = p[i] + shift[i]
             near, count, nearest, _, sums = ball(tree, centre, bandwidth, kernel, reach, -1.0, ALL, cases, found, near)
             mass = moments(near, count, sums, cases, shift, sigma)
-            status[b] = mass_verdict(log_mass(mass, nearest), -np.inf)
+            status[b] = mass_status(log_mass(mass, nearest), -np.inf)
             if status[b] != 0:
                 continue
         if centering != LOCAL:
             uncentre(shift, sigma)
         eigh(sigma, cases, values, vectors)
-        status[b] = gap_verdict(values, rank, min_gap)
+        status[b] = gap_status(values, rank, min_gap)
         if status[b] != 0:
             continue
         velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)

@@ -30,7 +30,7 @@ from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.bundles.tuning import LADDER
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach, tail
-from subbundle.local.model import LocalModel, spread_form
+from subbundle.local.model import LocalModel, symmetric_form
 from subbundle.local.settings import Plan
 from subbundle.local.tuning import LEFT_OUT, PER_COEFFICIENT
 
@@ -91,7 +91,7 @@ def ridge_project(
     True
     """
     start, _ = as_batch(points, "points", bundle.ambient_dim)
-    ladder, wanted = _continuation(continuation, bundle)
+    factors, min_effective = _continuation(continuation, bundle)
     plan = Plan(
         kernel=GAUSSIAN,
         rank=bundle.rank,
@@ -101,9 +101,9 @@ def ridge_project(
         tol=as_positive(tol, "tol") * bundle.length_scale,
         relative=False,
         max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
-        ladder=ladder,
-        wanted=wanted,
-        spared=LEFT_OUT if reach is None else 0.0,
+        continuation=factors,
+        min_effective=min_effective,
+        omitted=LEFT_OUT if reach is None else 0.0,
         errors=2 if errors else 0,
     )
     return _ridge(bundle, start, rest(bundle, start, plan))
@@ -159,7 +159,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
     arrived = (found.status == Status.OK) | (found.status == Status.NOT_CONVERGED)
     forms, tangents = found.forms, found.tangents
     forms[~arrived], tangents[~arrived] = np.nan, np.nan
-    second_form = spread_form(forms, k)
+    second_form = symmetric_form(forms, k)
     points = np.where(arrived[:, None], found.points, start)
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])
