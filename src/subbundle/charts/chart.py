@@ -7,8 +7,8 @@ where it meets its neighbours (a fold), or where another geodesic is shorter (a 
 one-to-one. exp is interpolated on a fan of geodesics, with a reported error; for k ≥ 3 searches along geodesics
 can make it exact.
 
-On a manifold, nearest refers to its distance. The search runs in a picture of the manifold around the base point (see
-`bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
+On a manifold, nearest refers to its distance. The search runs under a local map of the manifold around the base point
+(see `bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from subbundle._html import card, dots
 from subbundle._types import BoolArray, FloatArray, Status, all_finite
 from subbundle._validation import as_batch, as_choice
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
+from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.charts import chart_data
 from subbundle.charts._search import Model, settle
 from subbundle.charts.base import Located, OnDomain
@@ -95,11 +95,11 @@ class Chart(OnDomain):
         so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
-        pictured = chart._picture.enter(chart.base_point[None]).shape[1]
-        if pictured != chart._data.points.shape[2]:
+        columns = chart._local_map.enter(chart.base_point[None]).shape[1]
+        if columns != chart._data.points.shape[2]:
             raise ValueError(
-                f"arrays must fit the bundle: their pictures have {chart._data.points.shape[2]} columns, those of its "
-                f"space {pictured}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
+                f"arrays must fit the bundle: their images have {chart._data.points.shape[2]} columns, those of its "
+                f"space {columns}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
             )
         chart._data.model(bundle)
         return chart
@@ -120,8 +120,8 @@ class Chart(OnDomain):
         return self._data.model(self._bundle)
 
     @property
-    def _picture(self) -> Picture:
-        return self._around.picture(self.base_point)
+    def _local_map(self) -> LocalMap:
+        return self._around.local_map(self.base_point)
 
     @property
     def _around(self) -> Surroundings:
@@ -205,17 +205,17 @@ class Chart(OnDomain):
         outside = as_choice(outside, "outside", ("nan", "nearest"))
         rows, single = as_batch(points, "points", len(self.base_point))
         points = self._around.validate(rows, "points")
-        targets = self._picture.enter(points)
+        targets = self._local_map.enter(points)
         unseen = ~all_finite(targets)
         targets[unseen] = 0.0
         coordinates, found, residuals, resting = self._model.nearest(targets)
         if self._around is not FLAT:
-            settle(self._around, self._picture, self._model, points, coordinates, found)
+            settle(self._around, self._local_map, self._model, points, coordinates, found)
         beyond = ~self._model.inside(coordinates)
         status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
         if outside == "nearest" and beyond.any():
             coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
-        found = self._picture.leave(found)
+        found = self._local_map.leave(found)
         if self._around is not FLAT:
             residuals = self._around.distance(points, found)
         status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
@@ -241,8 +241,8 @@ class Chart(OnDomain):
             located = self.locate(points, outside=outside)
             return located.points, located.residuals
         points, single = as_batch(points, "points", len(self.base_point))
-        targets = self._picture.enter(points)
-        near = self._picture.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
+        targets = self._local_map.enter(points)
+        near = self._local_map.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
         near[~all_finite(targets)] = np.nan
         residuals = self._around.distance(points, near)
         return (near[0], residuals[0]) if single else (near, residuals)
@@ -253,7 +253,7 @@ class Chart(OnDomain):
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
-        return self._picture.leave(self._model.nodes[0])
+        return self._local_map.leave(self._model.nodes[0])
 
     def extent_along(self, coordinates: Any) -> FloatArray:
         """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
@@ -271,11 +271,11 @@ class Chart(OnDomain):
         return self._model.inside(coordinates)
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._picture.leave(self._model.evaluate(coordinates))
+        return self._local_map.leave(self._model.evaluate(coordinates))
 
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
         jacobians = self._model.jacobians(coordinates)
         if self._around is FLAT:
             return jacobians
         at = self._model.evaluate(coordinates)
-        return np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)
+        return np.stack([self._local_map.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)

@@ -101,7 +101,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
 
 
 def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
-    """Diagonal of the box around the data (in its picture), None for a bundle without data.
+    """Diagonal of the box around the data (under a local map), None for a bundle without data.
 
     Only the connected component of the base point counts: no geodesic reaches an outlier.
     """
@@ -112,7 +112,7 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
     components = connected_components(bundle)
     here = components.label(landmarks) == components.label(base[None])[0]
     landmarks = landmarks[here] if here.any() else landmarks
-    seen = surroundings_of(bundle).picture(base).enter(landmarks)
+    seen = surroundings_of(bundle).local_map(base).enter(landmarks)
     seen = seen[all_finite(seen)]
     diagonal = float(np.linalg.norm(np.ptp(seen, axis=0))) if len(seen) else 0.0
     # Landmarks gathered in one place stand for data that reaches about a length scale around them.
@@ -148,7 +148,7 @@ def _count(n_geodesics: int | None, rank: int) -> int | None:
 def _reach(tracer: Tracer, nodes: FloatArray) -> float:
     """Largest distance at which a point belongs to the chart, from the frames at some of its ``nodes`` [n, dim]."""
     rows = np.linspace(0, len(nodes) - 1, min(64, len(nodes))).astype(np.int64)
-    points = surroundings_of(tracer.bundle).picture(tracer.base_point).leave(nodes[rows])
+    points = surroundings_of(tracer.bundle).local_map(tracer.base_point).leave(nodes[rows])
     across = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :]
     return max_residual_of(across, float(tracer.bundle.length_scale))
 

@@ -39,7 +39,7 @@ class ChartData:
     endings : [L]
         Why; `Status` or `Ending`.
     points, velocities : [L, m, dim']
-        Nodes in a picture around the base point, continued beyond the ends.
+        Nodes in a local map around the base point, continued beyond the ends.
     counts : [L]
         Nodes that the geodesic itself reached.
     border : [L, 2]

@@ -38,26 +38,26 @@ class PathGraph:
 
     def __init__(self, bundle: LearnedSubbundle) -> None:
         points = bundle.landmarks(_count(bundle.ambient_dim))
-        self.picture = surroundings_of(bundle).picture(points[0])
-        points, cells = _known(points, self.picture.enter(points))
+        self.local_map = surroundings_of(bundle).local_map(points[0])
+        points, cells = _known(points, self.local_map.enter(points))
         # Mean shifts gather landmarks in clusters, whose neighbours would all be their own.
         size = 0.5 * float(bundle.bandwidth_at(points).min())
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
         # They also shrink bends, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=RIDGE_STEPS).points
-        frame, pictures = bundle.frame(points), self.picture.enter(points)
-        known, defined = all_finite(pictures), frame.status == Status.OK
+        frame, images = bundle.frame(points), self.local_map.enter(points)
+        known, defined = all_finite(images), frame.status == Status.OK
         known &= defined if defined.any() else True
-        self.points, pictures, self.frames = points[known], pictures[known], np.nan_to_num(frame.vectors[known])
-        self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
-        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(pictures) - 1)
-        self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
+        self.points, images, self.frames = points[known], images[known], np.nan_to_num(frame.vectors[known])
+        self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(images)
+        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(images) - 1)
+        self.graph = self._joined(images, bundle.rank) if self.neighbors else csr_array((1, 1))
 
-    def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
+    def _joined(self, images: FloatArray, rank: int) -> csr_array:
         """Arcs between the landmarks: short ones along the tangent spaces, long ones if they turn little."""
         frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
-        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(pictures, self.neighbors)
-        edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
+        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(images, self.neighbors)
+        edges = neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few, frames=frames)
         turning = edges.across > SHEET_SINE
         turning[:, :few] = False
         if self.flat:  # the others turn too little to jump
@@ -65,20 +65,20 @@ class PathGraph:
                 turning[row, :few] = jumps_between(
                     self.points[row], self.frames[row], self.points[ends], self.frames[ends]
                 )
-        return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+        return graph_of(images, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
-        near = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
+        near = self.tree.query(np.nan_to_num(self.local_map.enter(points)))[1]
         return np.asarray(self.points[np.minimum(near, self.tree.n - 1)])
 
     def legs(self, points: FloatArray, frames: FloatArray) -> tuple[IntArray, FloatArray]:
         """Landmarks [n, q] around ``points`` [n, dim] with these ``frames``, and the arcs to them [n, q].
 
-        Arcs across the subspaces are infinite. On a manifold they are chords in its picture.
+        Arcs across the subspaces are infinite. On a manifold they are chords under a local map.
         """
         count = max(self.neighbors, 1)
-        chords, near = self.tree.query(np.nan_to_num(self.picture.enter(points)), k=count)
+        chords, near = self.tree.query(np.nan_to_num(self.local_map.enter(points)), k=count)
         # The tree answers with its size where the square of the distance overflows.
         near = np.minimum(np.reshape(near, (len(points), count)), self.tree.n - 1)
         lengths = np.array(np.reshape(chords, (len(points), count)))
@@ -143,10 +143,10 @@ def path_graph(bundle: LearnedSubbundle) -> PathGraph:
     return bundle.remembered(PathGraph)
 
 
-def _known(points: FloatArray, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Those of the points that have a picture, and their pictures."""
-    known = all_finite(pictures)
-    return points[known], pictures[known]
+def _known(points: FloatArray, images: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Those of the points that have an image, and their images."""
+    known = all_finite(images)
+    return points[known], images[known]
 
 
 def _walk(before: IntArray, goal: int) -> IntArray:
