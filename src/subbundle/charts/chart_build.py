@@ -78,11 +78,11 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
     most = (_MOST_ASKED if refined else tuning.MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
-    spared = tracer.bundle.is_costly
-    most = most // 4 if spared else most  # seconds for 60 observations
+    costly = tracer.bundle.is_costly
+    most = most // 4 if costly else most  # seconds for 60 observations
     wanted = tol if tol is not None and refined else (tuning.TOL if rank <= 2 else tuning.TOL_SCATTERED)
     built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
-    if (refined or (spared and count is None)) and built.error > wanted * scale:
+    if (refined or (costly and count is None)) and built.error > wanted * scale:
         warnings.warn(
             f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales with "
             f"{len(built.fan.directions)} geodesics, above tol={wanted:g}. Pass a larger n_geodesics, a smaller "
