@@ -264,14 +264,14 @@ def test_points_off_the_manifold_are_refused_everywhere(parallel):
                 call()
 
 
-def test_matrices_as_base_points_say_how_to_write_them(twins):
+def test_the_message_for_matrices_as_base_points(twins):
     with pytest.raises(
         ValueError, match=r"must have 4 coordinates per point; got shape \(2, 2\).*np.reshape\(base_poi"
     ):
         sb.geodesic(twins[1], np.eye(2), [1.0], length=0.1)
 
 
-def test_the_closed_form_and_the_general_way_agree_on_a_sphere():
+def test_the_closed_form_and_the_general_method_agree_on_a_sphere():
     """A product of one sphere is that sphere, but is treated in general: differences, logarithms as local map."""
     rng = np.random.default_rng(6)
     points = Sphere(2).projection(circle(rng.uniform(-1.0, 1.0, 40)) + 0.02 * rng.normal(size=(40, 3)))

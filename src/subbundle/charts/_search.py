@@ -1,6 +1,6 @@
 """Searches where an interpolant is not enough: exp and log of a chart by geodesics, and the metric of a manifold.
 
-A search by geodesics starts from the interpolant's answer, so that few of them lead to the tolerance.
+A search by geodesics starts from the interpolant's result, so that few are needed.
 
 The nearest point in the metric of a manifold is found from the nearest one under a local map. With y the target, Φ the
 chart and e(v) = log_y(Φ(v)) in an orthonormal basis at y, |e(v)| is the distance. Gauss–Newton on |e|² moves v, with
@@ -28,7 +28,7 @@ from subbundle.geodesics.start import covectors_from_coordinates
 
 @dataclass(frozen=True)
 class Searched:
-    """A chart whose every use follows geodesics of ``bundle``, accurate to ``tol``.
+    """A chart that computes geodesics of ``bundle`` at every use, accurate to ``tol``.
 
     They start at ``base_point`` [dim] with directions in ``frame`` [dim, k]; ``coarse`` provides the domain and the
     starts of searches.
@@ -85,7 +85,7 @@ class Searched:
     def nearest(self, targets: FloatArray) -> Found:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
-        Where the interpolant's answer lies outside the domain, or no geodesic arrives, that answer stays.
+        Where the interpolant's result lies outside the domain, or no geodesic arrives, that result is kept.
         """
         found = self.coarse.nearest(targets)
         rows = np.flatnonzero(self.inside(found[0]))
@@ -108,7 +108,7 @@ class Searched:
 Model = Interpolant | Scattered | Searched
 
 
-def settle(
+def nearest_in_metric(
     around: Surroundings,
     local_map: LocalMap,
     model: Model,
@@ -121,7 +121,7 @@ def settle(
     rows = np.flatnonzero(model.inside(coordinates) & all_finite(local_map.enter(targets)))
     size = float(np.abs(model.nodes[1]).max(initial=0.0)) or 1.0
 
-    def seen(which: IntArray, v: FloatArray) -> FloatArray:
+    def error_at(which: IntArray, v: FloatArray) -> FloatArray:
         ends = local_map.leave(model.evaluate(v))
         return around.coordinates(targets[which], around.displacement(targets[which], ends))
 
@@ -129,18 +129,18 @@ def settle(
         if rows.size == 0:
             return
         v = coordinates[rows]
-        miss, slopes = seen(rows, v), []
+        miss, slopes = error_at(rows, v), []
         for unit in np.eye(v.shape[1]):
-            slopes.append(seen(rows, v + DIFFERENCE * size * unit) - seen(rows, v - DIFFERENCE * size * unit))
+            slopes.append(error_at(rows, v + DIFFERENCE * size * unit) - error_at(rows, v - DIFFERENCE * size * unit))
         jacobian = np.stack(slopes, axis=2) / (2.0 * DIFFERENCE * size)
         normal = np.einsum("nmi,nmj->nij", jacobian, jacobian)
-        # A singular or undefined one gives no step.
+        # Rows with a singular or undefined one take no step.
         sound = np.isfinite(normal).all(axis=(1, 2)) & all_finite(miss)
         sound[sound] = np.linalg.cond(normal[sound]) < 1e12
         rows, v, miss, jacobian, normal = rows[sound], v[sound], miss[sound], jacobian[sound], normal[sound]
         step = -np.linalg.solve(normal, np.einsum("nmi,nm->ni", jacobian, miss)[:, :, None])[:, :, 0]
         tried = v + step
-        now = seen(rows, tried)
+        now = error_at(rows, tried)
         better = np.einsum("nm,nm->n", now, now) < np.einsum("nm,nm->n", miss, miss)
         coordinates[rows[better]] = tried[better]
         going = better & (np.abs(step).max(axis=1, initial=0.0) > SINGULAR * size)

@@ -26,9 +26,9 @@ from subbundle._validation import as_batch, as_choice
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.charts import chart_data
-from subbundle.charts._search import Model, settle
+from subbundle.charts._search import Model, nearest_in_metric
 from subbundle.charts.base import Located, OnDomain
-from subbundle.charts.chart_build import survey
+from subbundle.charts.chart_build import trace_fan
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
@@ -49,11 +49,11 @@ class Chart(OnDomain):
         Directions of the fan. Unless given: 2 for rank 1; for higher ranks as many as the tolerance needs, up to 512
         for rank 2 and 200·2^(k−1) above, a quarter of these on manifolds without closed forms (`RiemannianSubbundle`).
     tol : float, optional
-        Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
-        as far as the number of geodesics reaches it; ``interpolation_error`` reports what was reached. For k ≥ 3 a
-        given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
+        Largest error of the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
+        as far as the number of geodesics allows; ``interpolation_error`` reports the error. For k ≥ 3 with a given
+        tolerance geodesics are computed at every use: exact, and a thousand times slower.
     max_radius : float, optional
-        Bound for ``"auto"``. Needed where there is no data to end at.
+        Bound for ``"auto"``. Required without data.
 
     See Also
     --------
@@ -87,11 +87,11 @@ class Chart(OnDomain):
         max_radius: float | None = None,
     ) -> None:
         self._bundle: Subbundle | None = bundle
-        self._data = survey(bundle, base_point, radius, n_geodesics, tol, max_radius)
+        self._data = trace_fan(bundle, base_point, radius, n_geodesics, tol, max_radius)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
-        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
+        """The inverse of `to_arrays`. A chart that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
         so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
@@ -175,12 +175,12 @@ class Chart(OnDomain):
 
     @property
     def extents(self) -> FloatArray:
-        """How far [L] the chart reaches along each geodesic of the fan."""
+        """Extent [L] of the chart along each geodesic of the fan."""
         return self._data.extents
 
     @property
     def endings(self) -> dict[str, int]:
-        """How many geodesics of the fan ended for which reason, the most frequent first."""
+        """Number of geodesics of the fan that ended for each reason, the most frequent first."""
         return count_endings(self._data.endings)
 
     def __repr__(self) -> str:
@@ -206,21 +206,21 @@ class Chart(OnDomain):
         rows, single = as_batch(points, "points", len(self.base_point))
         points = self._around.validate(rows, "points")
         targets = self._local_map.enter(points)
-        unseen = ~all_finite(targets)
-        targets[unseen] = 0.0
-        coordinates, found, residuals, resting = self._model.nearest(targets)
+        unmapped = ~all_finite(targets)
+        targets[unmapped] = 0.0
+        coordinates, found, residuals, converged = self._model.nearest(targets)
         if self._around is not FLAT:
-            settle(self._around, self._local_map, self._model, points, coordinates, found)
+            nearest_in_metric(self._around, self._local_map, self._model, points, coordinates, found)
         beyond = ~self._model.inside(coordinates)
-        status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
+        status = np.where(converged, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
         if outside == "nearest" and beyond.any():
             coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
         found = self._local_map.leave(found)
         if self._around is not FLAT:
             residuals = self._around.distance(points, found)
         status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
-        bad = unseen if outside == "nearest" else status != Status.OK
-        status[unseen] = Status.LEFT_SUPPORT
+        bad = unmapped if outside == "nearest" else status != Status.OK
+        status[unmapped] = Status.LEFT_SUPPORT
         coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
         located = Located(coordinates, found, residuals, status)
         return located.first() if single else located
@@ -256,8 +256,8 @@ class Chart(OnDomain):
         return self._local_map.leave(self._model.nodes[0])
 
     def extent_along(self, coordinates: Any) -> FloatArray:
-        """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
-        given, _ = self._held(coordinates)
+        """Extent [batch] of the domain along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
+        given, _ = self._in_domain(coordinates)
         known = np.isfinite(given).all(axis=1)
         result = np.full(len(given), np.nan)
         result[known] = self._model.extent(given[known])
@@ -267,7 +267,7 @@ class Chart(OnDomain):
     def _shape(self) -> tuple[int, int]:
         return len(self.base_point), self.rank
 
-    def _holds(self, coordinates: FloatArray) -> BoolArray:
+    def _contains(self, coordinates: FloatArray) -> BoolArray:
         return self._model.inside(coordinates)
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:

@@ -1,13 +1,13 @@
 """A fan of geodesics: from one base point in many directions, sampled at equal distances, and how it spreads.
 
 All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its
-velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that
-are no longer needed are left out, so that no geodesic winds around a closed surface. Points and velocities are kept in
-a local map around the base point (see `bundles.surroundings`): offsets from it in R^d.
+velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; after each stage those that
+are no longer needed are dropped, so that no geodesic winds around a closed surface. Points and velocities are stored
+under a local map around the base point (see `bundles.surroundings`): offsets from it in R^d.
 
 On a circle of L directions the derivative in the angle is that of the polynomial through the node and up to three
 neighbours on either side, as many as exist: order 6 inside, one-sided where neighbours ended earlier. In higher
-dimension the neighbours lie scattered, and the derivatives come from a least-squares fit to the nearest ones. The
+dimension the neighbours are scattered, and the derivatives come from a least-squares fit to the nearest ones. The
 component across the velocity is the *Jacobi field* of the fan,
 
     W = (I − γ̇γ̇ᵀ/|γ̇|²) ∂/∂u exp(r u)          [dim, k − 1],    |W| = r where the submanifold is flat.
@@ -40,7 +40,7 @@ class Fan:
     step : float
         h.
     points, velocities : [L, R + 1, m]
-        Pictures of the nodes, and their velocities; NaN where a geodesic was not followed.
+        Images of the nodes, and their velocities; NaN where a geodesic was not followed.
     reached : [L]
         Distance up to which each was followed.
     ends, end_velocities : [L, m]
@@ -142,12 +142,12 @@ def interleave(even: Fan, odd: Fan) -> Fan:
 
 
 def mapped(bundle: Subbundle, local_map: LocalMap, points: FloatArray, covectors: FloatArray) -> FloatArray:
-    """Pictures of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
+    """Images of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
     known = np.isfinite(points).all(axis=2)
     velocities = bundle.field(points[known], covectors[known]).velocity
-    seen = np.stack([local_map.enter(points[known]), local_map.push(points[known], velocities)])
-    result = np.full((2, *points.shape[:2], seen.shape[2]), np.nan)
-    result[:, known] = seen
+    images = np.stack([local_map.enter(points[known]), local_map.push(points[known], velocities)])
+    result = np.full((2, *points.shape[:2], images.shape[2]), np.nan)
+    result[:, known] = images
     return result
 
 
@@ -156,8 +156,7 @@ def end_before_unknown_nodes(
 ) -> None:
     """End geodesics at their last node before one that is not known, in place.
 
-    They left the domain of the map, or passed a place so narrow that steps found the field on both sides of it and none
-    there.
+    They left the domain of the map, or passed a region without a field narrower than their steps.
     """
     known = np.asarray(np.isfinite(nodes).all(axis=(0, 3)))
     first = np.where(known.all(axis=1), known.shape[1], known.argmin(axis=1))
@@ -192,7 +191,7 @@ def angular(values: FloatArray, real: BoolArray) -> FloatArray:
 
 
 def _run_length(real: BoolArray, shift: int, longest: int) -> NDArray[np.int64]:
-    """How many neighbours in a row, up to ``longest``, are real on one side of each node."""
+    """Number of consecutive neighbours, up to ``longest``, are real on one side of each node."""
     count = np.zeros(real.shape, np.int64)
     unbroken = np.ones(real.shape, bool)
     for distance in range(1, longest + 1):
@@ -229,7 +228,7 @@ def _scattered(fan: Fan) -> FloatArray:
         u = fan.directions[ray]
         across = np.linalg.svd(u[None])[2][1:]
         offsets = (fan.directions[near[ray, 1:]] - u) @ across.T
-        # A node needs all its neighbours; a fan is cut back by one node where they end, not fitted to fewer.
+        # A node needs all its neighbours: where they end, a fan loses one node.
         moved = fan.points[near[ray, 1:]] - fan.points[ray]
         result[ray] = np.einsum("in,nmd->mdi", np.linalg.pinv(offsets), moved)
     return result
