@@ -116,8 +116,8 @@ def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -
     coordinates = Coordinates(origin, basis)
     extra = coordinates.padding + (0 if basis is None else _OWN)
     working = Cloud(np.pad(inside, ((0, 0), (0, extra))))
-    middle = working.centre[: inside.shape[1]]
-    return working, Coordinates(origin + (middle if basis is None else basis @ middle), basis)
+    shift = working.centre[: inside.shape[1]]
+    return working, Coordinates(origin + (shift if basis is None else basis @ shift), basis)
 
 
 def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:

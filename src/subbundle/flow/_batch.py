@@ -75,13 +75,13 @@ class Attempt:
         if not np.isfinite(state).all():
             broken = ~np.isfinite(state).all(axis=(0, 2))
             self.status[broken & (self.status == Status.OK)] = Status.NOT_FINITE
-        asked = self.status == Status.OK
+        valid = self.status == Status.OK
         if only is not None:
-            asked &= only
-        if asked.all():
+            valid &= only
+        if valid.all():
             return self._evaluate(state, None)
         slope = np.zeros_like(state)
-        rows = np.flatnonzero(asked)
+        rows = np.flatnonzero(valid)
         if rows.size:
             slope[:, rows] = self._evaluate(np.take(state, rows, axis=1), rows)
         return slope

@@ -166,8 +166,8 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     for row in np.flatnonzero(known & ~missed & (result.lengths > longest)):
         # A geodesic keeps its offset from the ridge, and on the convex side of a curved one it is longer for that.
         times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)
-        way = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
-        missed[row] = length_on_ridge(bundle, way.points) > longest[row]
+        curve = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
+        missed[row] = length_on_ridge(bundle, curve.points) > longest[row]
     for row in np.flatnonzero(missed):
         result.coordinates[row], result.lengths[row] = along[row, : bundle.rank], paths.lengths[row]
         result.points[row] = paths.nodes[row][-1]

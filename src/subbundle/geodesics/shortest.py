@@ -76,14 +76,14 @@ def _fill(
     """Write the paths between x and y, each with its projections to the ridge, into the ``rows`` of ``found``."""
     around, graph = surroundings_of(bundle), path_graph(bundle)
     swap = exchanged(x[1], y[1])
-    first, last = (np.where(way[:, None], y[1], x[1]) for way in (swap, ~swap))
+    first, last = (np.where(exchange[:, None], y[1], x[1]) for exchange in (swap, ~swap))
     routes = graph.routes(first, last)
-    owner = np.repeat(np.arange(len(rows)), [len(ways) for ways in routes])
-    ways = [way for several in routes for way in several]
-    tried = [np.vstack([first[i], graph.points[way], last[i]]) for i, way in zip(owner, ways, strict=True)]
+    owner = np.repeat(np.arange(len(rows)), [len(several) for several in routes])
+    candidates = [route for several in routes for route in several]
+    tried = [np.vstack([first[i], graph.points[route], last[i]]) for i, route in zip(owner, candidates, strict=True)]
     curves = straighten(bundle, tried, tol)
     # Of the curves of each pair the one that is shortest after straightening; the first of equals.
-    order = np.lexsort([np.arange(len(ways)), curves.lengths, owner])
+    order = np.lexsort([np.arange(len(candidates)), curves.lengths, owner])
     curves = curves.chosen(order[np.unique(owner, return_index=True)[1]])
     here, there = around.displacement(x[1], x[0]), around.displacement(y[1], y[0])
     differ = np.nan_to_num(around.transport(there, y[1], x[1]) - here)

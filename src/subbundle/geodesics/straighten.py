@@ -64,8 +64,8 @@ def straighten(bundle: Subbundle, curves: list[FloatArray], tol: float) -> Curve
     sizes = np.array([len(curve) for curve in nodes], np.int64)
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
-        together, lengths, ways = _relaxed(bundle, np.stack([nodes[row] for row in rows]), tol)
-        found.lengths[rows], found.departures[rows], found.arrivals[rows] = lengths, ways[0], ways[1]
+        together, lengths, directions = _relaxed(bundle, np.stack([nodes[row] for row in rows]), tol)
+        found.lengths[rows], found.departures[rows], found.arrivals[rows] = lengths, directions[0], directions[1]
         for row, curve in zip(rows, together, strict=True):
             nodes[row] = curve
     return found
@@ -93,7 +93,7 @@ def _relaxed(
 ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
     """Nodes [n, m + 1, dim] after straightening, lengths [n] and the directions at both ends."""
     vectors, duals, _ = _frames(bundle, nodes)
-    lengths, ways = _measured(bundle, nodes, vectors, duals)
+    lengths, directions = _measured(bundle, nodes, vectors, duals)
     active = np.arange(len(nodes)) if nodes.shape[1] > 2 else np.empty(0, np.int64)
     for step in range(_MOST_STEPS):
         if active.size == 0:
@@ -111,10 +111,10 @@ def _relaxed(
         nodes[rows], vectors[rows], duals[rows], lengths[rows] = (
             moved[better], frames[0][better], frames[1][better], now[better],
         )  # fmt: skip
-        for way, new in zip(ways, turned, strict=True):
-            way[rows] = new[better]
+        for direction, new in zip(directions, turned, strict=True):
+            direction[rows] = new[better]
         active = active[(gain > tol * np.maximum(lengths[active], bundle.length_scale)) | (step < 2)]
-    return nodes, lengths, ways
+    return nodes, lengths, directions
 
 
 def _frames(bundle: Subbundle, nodes: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -196,7 +196,7 @@ def _measured(
     chords = around.distance(here, there).reshape(len(nodes), -1)
     lengths = arcs(chords, (ahead * ahead).sum(axis=2), (back * back).sum(axis=2)).sum(axis=1)
     ends = ((vectors[:, 0], ahead[:, 0]), (vectors[:, -1], back[:, -1]))
-    departures, arrivals = ((frame * _unit(way)[:, None, :]).sum(axis=2) for frame, way in ends)
+    departures, arrivals = ((frame * _unit(direction)[:, None, :]).sum(axis=2) for frame, direction in ends)
     return lengths, (departures, arrivals)
 
 

@@ -170,11 +170,11 @@ class BaseSpace(ABC):
         array = np.ascontiguousarray(array, dtype=np.float64)
         axes = len(self.shape)
         if array.ndim < axes or array.shape[array.ndim - axes :] != self.shape:
-            wanted = ", ".join(str(size) for size in self.shape)
+            expected = ", ".join(str(size) for size in self.shape)
             hint = ""
             if axes > 1 and array.shape[-1] == self.ambient_dim:
-                hint = f" Write {name}.reshape(*{name}.shape[:-1], {wanted})."
-            raise ValueError(f"{name} must have shape (..., {wanted}) for {self!r}; got shape {array.shape}.{hint}")
+                hint = f" Write {name}.reshape(*{name}.shape[:-1], {expected})."
+            raise ValueError(f"{name} must have shape (..., {expected}) for {self!r}; got shape {array.shape}.{hint}")
         return array
 
     def batch(self, *arrays: FloatArray) -> tuple[int, ...]:

@@ -69,8 +69,8 @@ def as_observations(points: Any, space: Any) -> FloatArray:
         array = array.reshape(-1, *space.shape)
     valid = space.validate(array, "points")
     if valid.ndim != axes:
-        wanted = ", ".join(map(str, space.shape))
-        raise ValueError(f"points must hold observations of {space!r}, shape (N, {wanted}); got shape {valid.shape}.")
+        expected = ", ".join(map(str, space.shape))
+        raise ValueError(f"points must hold observations of {space!r}, shape (N, {expected}); got shape {valid.shape}.")
     loose = space.violation(valid) > SINGULAR
     if loose.any():
         valid = valid.copy()
