@@ -203,7 +203,7 @@ def _closed_at_origin(squared: FloatArray) -> StatusArray:
 
 
 def _frame(points: FloatArray, vectors: FloatArray, status: StatusArray) -> Frame:
-    """The record of a bundle without data: density and gap are 1."""
+    """The record of a bundle without data: density 1, gap 1 where it is defined."""
     batch, dim, rank = vectors.shape
     eigenvalues = np.zeros((batch, dim))
     eigenvalues[:, :rank] = 1.0
