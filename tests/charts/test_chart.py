@@ -297,7 +297,7 @@ def test_a_tolerance_is_met_or_reported():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"radius": 0.0}, ValueError, r"radius must be positive and finite; got 0\.0.*'auto' goes as far"),
+        ({"radius": 0.0}, ValueError, r"radius must be positive and finite; got 0\.0.*'auto' extends"),
         ({"radius": -1}, ValueError, "radius must be positive"),
         ({"radius": "all"}, ValueError, r"radius must be 'auto' or a positive number; got 'all'"),
         ({"radius": None}, TypeError, "radius must be a positive number; got None"),
