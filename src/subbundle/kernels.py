@@ -14,10 +14,10 @@ name           φ(t)               ψ(t) = −2 φ′(t)              ends at   
 =============  =================  ===========================  ===========================  =======================
 
 **Equal bandwidths smooth equally.** On an evenly sampled plane of dimension k the window (1 − t/R²)^m has the second
-moment a² R²/(2m + k + 2) along every direction, so with R² = 2m + k + 2 it is a², that of the Gaussian: bends, tangents
+moment a² R²/(2m + k + 2) along every direction, so with R² = 2m + k + 2 it is a², that of the Gaussian: bias, tangents
 and eigenvalues are the same to leading order, while the effective number of neighbours is higher by 6 % (k = 2). The
 compact window reaches 4 a on a surface, where the Gaussian is followed to 6.8 a. ``quartic`` has the slope −½ at t = 0
-instead and sees less for the same bandwidth. A higher power is nearer to the Gaussian
+instead and has fewer neighbours at the same bandwidth. A higher power is nearer to the Gaussian
 and costs more: at each one's best bandwidth, 4, 6 and 8 have .93, .92, .92 of the Gaussian's ridge error under moderate
 noise (σ = a/5), 1.10, 1.06, 1.04 of it under heavy (σ = a/2), and .94–.98 of the error of its tangents.
 ``python -m benchmarks kernels`` compares the two in use.
@@ -38,7 +38,7 @@ from subbundle._compiled import kernel
 
 __all__ = ["AUTO", "CODES", "GAUSSIAN", "reach_of"]
 
-# Powers of compact profiles, zero for the Gaussian: what the compiled code reads.
+# Powers of compact profiles, zero for the Gaussian: the codes in compiled code.
 GAUSSIAN = 0
 CODES = {"gaussian": GAUSSIAN, "compact": 6, "quartic": 4}
 AUTO = "auto"
@@ -70,7 +70,7 @@ def tail(rank: int, fraction: float) -> float:
 
 @kernel
 def normal_area(power, reach, rank):
-    """a_n²/a², a_n the standard deviation of the Gaussian that the window looks like across a plane of dimension k.
+    """a_n²/a², a_n the standard deviation of the Gaussian that the window resembles across a plane of dimension k.
 
     Integrated over the plane, (1 − t/R²)^m becomes (1 − t_n/R²)^(m + k/2), whose slope at 0 is −½ (2m + k)/R².
     """

@@ -1,4 +1,4 @@
-"""Small noisy curves on every built-in space, with points in their middle."""
+"""Small noisy curves on every built-in space, with points near their centre."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def around(space: Space, base: np.ndarray, coordinates: np.ndarray) -> np.ndarra
 
 
 def cloud(space: Space, n: int = 60, seed: int = 3) -> np.ndarray:
-    """``n`` observations around a bent curve of length 1 through the middle, noise 0.08 in all directions."""
+    """``n`` observations around a curve of length 1 through the centre, noise 0.08 in all directions."""
     rng = np.random.default_rng(seed)
     coordinates = 0.08 * rng.standard_normal((n, space.dim))
     coordinates[:, 0] = rng.uniform(-0.5, 0.5, n)
@@ -46,7 +46,7 @@ def cloud(space: Space, n: int = 60, seed: int = 3) -> np.ndarray:
 
 
 def inside(space: Space, n: int, seed: int = 3) -> np.ndarray:
-    """``n`` points [n, D] near the middle of `cloud`."""
+    """``n`` points [n, D] near the centre of `cloud`."""
     rng = np.random.default_rng(seed + 100)
     scale = np.r_[0.12, np.full(space.dim - 1, 0.03)]
     return around(space, middle(space, seed), scale * rng.uniform(-1.0, 1.0, (n, space.dim)))

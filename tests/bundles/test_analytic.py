@@ -62,7 +62,7 @@ def test_sphere_frame_spans_the_complement_of_the_radius(dim):
         assert (F[np.abs(F).argmax(axis=0), np.arange(dim)] > 0).all()
 
 
-def test_sphere_says_that_the_origin_has_no_tangent_space():
+def test_the_origin_of_the_spheres_has_no_tangent_space():
     points, covectors = np.array([[0.0, 0, 0], [0, 0, 2.0]]), np.ones((2, 3))
     frame, field = SphereTangent(2).frame(points), SphereTangent(2).field(points, covectors)
     np.testing.assert_array_equal(frame.status, [Status.GAP_CLOSED, Status.OK])
@@ -98,7 +98,7 @@ def test_rows_have_the_same_bits_in_every_batch(bundle):
     assert strided.velocity.tobytes() == whole.velocity[::2].tobytes()
 
 
-def test_bad_input_is_answered_in_words():
+def test_messages_of_bad_input():
     with pytest.raises(ValueError, match=r"dim must be an integer >= 1 \(the dimension of the spheres\); got 0"):
         SphereTangent(0)
     with pytest.raises(ValueError, match="linearly independent columns; column 1 is a combination"):

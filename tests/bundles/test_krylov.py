@@ -102,7 +102,7 @@ def test_tridiagonal_pairs_are_those_of_lapack(name, scale, rank):
     [(50, 4, 80), (30, 12, 80), (150, 1, 200), (40, 3, 30), (60, 2, 2), (20, 5, 3)],
     ids=["tridiagonal", "in full", "krylov", "factored", "two observations", "fewer than k observations"],
 )
-def test_every_way_finds_the_leading_pairs(dim, rank, n):
+def test_every_method_finds_the_leading_pairs(dim, rank, n):
     factor = np.random.default_rng(2).normal(size=(n, dim)) * np.r_[np.full(rank, 3.0), np.full(dim - rank, 0.5)]
     factored = n < dim
     matrix = factor if factored else factor.T @ factor
@@ -115,8 +115,8 @@ def test_every_way_finds_the_leading_pairs(dim, rank, n):
     np.testing.assert_allclose(vectors[:, :found] @ vectors[:, :found].T, top @ top.T, atol=1e-11)
 
 
-def test_a_tridiagonal_matrix_may_fall_apart():
-    """Blocks that nothing joins, with equal eigenvalues among them: each direction is found once."""
+def test_a_tridiagonal_matrix_may_be_reducible():
+    """Decoupled blocks, with equal eigenvalues among them: each direction is found once."""
     block = np.array([[2.0, 1.0], [1.0, 2.0]])
     matrix = np.kron(np.eye(20), block)  # eigenvalues 3 and 1, twenty times each
     matrix[-2:, -2:] = 0.0

@@ -48,7 +48,7 @@ class TestTheFunction:
     def test_it_stays_between_its_values_however_far_away(self):
         field = LocalBandwidth([[0.0, 0.0], [1.0, 0.0]], [0.1, 0.4], smoothing=0.01)
         far = np.array([[1e6, 3.0], [-1e6, 0.0], [0.5, 1e5], [0.0, 0.0]])
-        # In the middle both count alike: the geometric mean.
+        # Half way both have the same weight: the geometric mean.
         np.testing.assert_allclose(field(far), [0.4, 0.1, 0.2, 0.1], rtol=1e-9)
 
     def test_scaled(self, wavy_cloud):
@@ -63,7 +63,7 @@ class TestTheFunction:
             ([[0.0, 1.0]], [0.1], 0.0, "smoothing must be positive"),
         ],
     )
-    def test_bad_input_is_refused_in_words(self, points, values, smoothing, message):
+    def test_bad_input_is_refused_with_a_message(self, points, values, smoothing, message):
         with pytest.raises(ValueError, match=re.escape(message)):
             LocalBandwidth(points, values, smoothing)
 
@@ -188,7 +188,7 @@ def sheet():
 
 
 class TestTheRidge:
-    def test_noise_and_density_are_those_of_the_place(self, sheet):
+    def test_noise_and_density_are_local(self, sheet):
         points, noise, field = sheet
         bundle = PrincipalSubbundle(points, 2, field)
         inside = (np.abs(points[:, 0] - 2.0) < 1.5) & (np.abs(points[:, 1] - 0.75) < 0.4)
@@ -209,17 +209,17 @@ class TestTheRidge:
         # A half, to the noise of twenty neighbours.
         np.testing.assert_allclose(bundle.frame(border).density, 0.5, atol=0.15)
 
-    def test_points_come_to_rest_where_carrying_again_leaves_them(self, sheet):
+    def test_projecting_again_leaves_points_unchanged(self, sheet):
         points, _, field = sheet
         bundle = PrincipalSubbundle(points, 2, field)
         carried = sb.carry_to_ridge(bundle, np.array([[1.0, 0.7, 0.05], [3.0, 0.7, 0.1]]))
         again = sb.carry_to_ridge(bundle, carried.points)
         assert (carried.status == sb.Status.OK).all()
-        # Steps shorter than 1e-6 length scales ended the walk.
+        # Steps shorter than 1e-6 length scales ended the iteration.
         assert (again.shifts < 1e-5 * bundle.length_scale).all()
 
 
-def test_parts_join_by_the_bandwidth_of_the_place():
+def test_components_are_joined_by_the_local_bandwidth():
     rng = np.random.default_rng(0)
     fine = np.column_stack([rng.uniform(0.0, 1.0, (2, 1500)).T * [1.0, 1.0], np.zeros(1500)])
     beside = fine + [1.35, 0.0, 0.0]  # 0.35 away: out of reach at bandwidth 0.06

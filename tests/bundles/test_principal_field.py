@@ -86,7 +86,7 @@ def test_force_in_a_thousand_dimensions_that_the_data_fills(reference, wavy_clou
     np.testing.assert_allclose(velocity[0], expected.projector(point[0]) @ covector[0], atol=1e-9)
     size, h = np.linalg.norm(force), 0.002 * 0.8
     ahead, behind = (expected.hamiltonian(point[0] + step * force[0] / size, covector[0]) for step in (h, -h))
-    # Differences of second order: the energy bends on the length a, which leaves (h/a)² = 4e-6.
+    # Differences of second order: the Hamiltonian varies on the length a, which leaves (h/a)² = 4e-6.
     assert (behind - ahead) / (2.0 * h) == pytest.approx(size, rel=1e-4)
 
 
@@ -116,7 +116,7 @@ def test_equal_eigenvalues_inside_the_block_do_no_harm(reference, dim, equal, ce
 
 
 @pytest.mark.parametrize(("centering", "kernel"), CHOICES)
-def test_two_directions_at_a_small_gap_are_still_told_apart(reference, centering, kernel):
+def test_two_directions_at_a_small_gap_are_still_distinguished(reference, centering, kernel):
     # λ_2 and λ_3 differ by a few per cent: the force is large, and its error stays in proportion.
     data = symmetric_cloud(4, 3) * np.array([1.0, 1.0, 0.99, 1.0])
     bundle = PrincipalSubbundle(data, 2, 1.0, centering=centering, kernel=kernel)
@@ -124,7 +124,7 @@ def test_two_directions_at_a_small_gap_are_still_told_apart(reference, centering
     assert 0.002 < bundle.frame(point).gap[0] < 0.05
     covector = np.array([[0.3, -1.0, 0.8, 0.4]])
     force = bundle.field(point, covector).force[0]
-    # Differences over a thousandth of the gap, so that they see a straight line.
+    # Differences over a thousandth of the gap, over which the function is linear.
     expected = reference(data, 2, 1.0, centering, kernel).force(point[0], covector[0], 2e-4)
     np.testing.assert_allclose(force, expected, atol=PROMISED * np.linalg.norm(force))
 

@@ -77,7 +77,7 @@ def test_frame_in_a_hundred_dimensions(reference, wavy_cloud, centering, kernel)
 
 @pytest.mark.parametrize("centering", CENTERINGS)
 def test_frame_with_fewer_neighbours_than_dimensions(reference, wavy_cloud, centering):
-    # More observations than dimensions, so that nothing is reduced; but the compact kernel sees fewer of them.
+    # More observations than dimensions, so that nothing is reduced; but fewer are in reach of the compact kernel.
     data = wavy_cloud(40, 150, seed=2)
     bundle = PrincipalSubbundle(data, 2, 0.25, centering=centering, kernel="compact")
     expected = reference(data, 2, 0.25, centering, "compact")

@@ -1,4 +1,4 @@
-"""What the constructor, frame and field refuse, with what words, and what they accept."""
+"""What the constructor, frame and field refuse, with which messages, and what they accept."""
 
 import re
 import warnings
@@ -69,7 +69,7 @@ def test_a_bandwidth_far_too_small_is_refused_with_one_that_works(kernel, dim):
 
 @pytest.mark.parametrize("bandwidth", [1e-300, 1e-160, 1e-30, 1e30, 1e160, 1e300])
 @pytest.mark.parametrize("dim", [3, 20])
-def test_a_bandwidth_of_another_world_is_refused(bandwidth, dim):
+def test_a_bandwidth_of_another_order_of_magnitude_is_refused(bandwidth, dim):
     data = np.random.default_rng(dim).normal(size=(100, dim))
     message = f"bandwidth must be comparable with distances in the data; bandwidth={bandwidth:g}, but the cloud has the"
     refuses(ValueError, message, data, 2, bandwidth)
@@ -139,7 +139,7 @@ def test_two_observations_give_the_line_through_them():
     bundle = PrincipalSubbundle([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]], 1, 2.0)
     frame = bundle.frame([[0.5, 1.0, 1.0]])
     np.testing.assert_allclose(frame.vectors[0, :, 0], np.array([1.0, 2.0, 2.0]) / 3.0, atol=1e-14)
-    # Both at distance 1.5 of the middle: the second moment is 1.5² along the line.
+    # Both at distance 1.5 of the mean: the second moment is 1.5² along the line.
     np.testing.assert_allclose(frame.eigenvalues[0], [2.25, 0.0, 0.0], atol=1e-14)
     np.testing.assert_allclose(frame.mean[0], [0.5, 1.0, 1.0], atol=1e-14)
 
@@ -223,7 +223,7 @@ def test_field_refuses_bad_arrays(points, covectors, error, message):
         PrincipalSubbundle(NORMAL, 2, 1.0).field(points, covectors)
 
 
-def test_attributes_and_words():
+def test_attributes_and_repr():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bundle = PrincipalSubbundle(NORMAL, 2, 1.0, kernel="compact")
@@ -235,5 +235,5 @@ def test_attributes_and_words():
     landmarks = bundle.landmarks(50)
     assert landmarks.shape == (50, 3)
     np.testing.assert_array_equal(landmarks, bundle.landmarks(50))
-    # Landmarks are means of observations, so they lie within the data, nearer its middle.
+    # Landmarks are means of observations, so they lie within the data, nearer its centre.
     assert np.linalg.norm(landmarks, axis=1).mean() < np.linalg.norm(NORMAL, axis=1).mean()

@@ -1,4 +1,4 @@
-"""What must not change a bit of the results, and what must carry them along: order, batch, threads, motions, units."""
+"""What must not change a bit of the results, and what must transform them: order, batch, threads, motions, units."""
 
 import pickle
 from itertools import product

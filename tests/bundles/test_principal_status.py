@@ -60,7 +60,7 @@ def test_points_at_every_distance_from_a_flat_cloud_have_a_status(wavy_cloud, di
 
 @pytest.mark.parametrize("dim", [3, 5])
 def test_every_corner_of_a_far_box_is_off_the_support(wavy_cloud, dim):
-    # 201 observations leave empty places in the last leaf; no query, however placed, may see anything there.
+    # 201 observations leave empty places in the last leaf; no query may have them in reach.
     bundle = PrincipalSubbundle(wavy_cloud(dim, 201, seed=1), 1, 0.7)
     corners = np.array(list(product((-1.0, 1.0), repeat=dim)))
     for size in np.geomspace(1e2, 1e15, 27):
@@ -81,8 +81,8 @@ def test_the_centre_of_a_symmetric_cloud_has_no_gap(dim, centering, kernel):
     assert_no_silent_nan(bundle, np.vstack([np.zeros(dim), data[:3]]), np.ones((4, dim)))
 
 
-def test_the_gap_counts_as_closed_from_the_given_part_on():
-    # λ_1 : λ_2 = 1 : (1 − g) exactly, by stretching a symmetric cloud that the kernel sees as a whole.
+def test_the_gap_counts_as_closed_from_the_given_fraction_on():
+    # λ_1 : λ_2 = 1 : (1 − g) exactly, by stretching a symmetric cloud that lies in reach of the kernel as a whole.
     axes = np.vstack([np.eye(2), -np.eye(2)])
     data = np.vstack([axes, 0.9 * axes]) * np.sqrt([1.0, 0.98])
     frame = PrincipalSubbundle(data, 1, 2.0).frame(np.zeros((1, 2)))
@@ -125,7 +125,7 @@ def test_rows_that_are_not_finite_leave_the_others_alone(wavy_cloud, dim, center
 
 
 @pytest.mark.parametrize("dim", [3, 5, 20])
-def test_a_force_that_overflows_says_so(wavy_cloud, dim):
+def test_a_force_that_overflows_has_a_status(wavy_cloud, dim):
     # Data in units of 1e-20: the force is of size |η|² · 1e20.
     data = 1e-20 * wavy_cloud(dim, 150, seed=2)
     bundle = PrincipalSubbundle(data, 1, 0.7e-20)
@@ -158,7 +158,7 @@ def test_a_single_observation_in_reach_spans_nothing(dim):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "compact"])
 def test_isolated_observations_do_not_set_the_typical_mass(kernel):
-    # Half of the observations stand alone; with the compact kernel they see nothing at all.
+    # Half of the observations are isolated; with the compact kernel they have no neighbours.
     rng = np.random.default_rng(1)
     crowd, alone = 0.1 * rng.normal(size=(256, 3)), rng.uniform(5.0, 1000.0, size=(256, 3))
     bundle = PrincipalSubbundle(np.vstack([crowd, alone]), 1, 0.1, kernel=kernel)
@@ -167,7 +167,7 @@ def test_isolated_observations_do_not_set_the_typical_mass(kernel):
     assert 0.2 < frame.density[0] < 20.0
 
 
-def test_between_two_distant_parts_there_is_no_support(wavy_cloud):
+def test_between_two_distant_components_there_is_no_support(wavy_cloud):
     part = wavy_cloud(3, 300, seed=5)
     bundle = PrincipalSubbundle(np.vstack([part, part + np.array([100.0, 0.0, 0.0])]), 2, 0.6)
     points = np.vstack([part[0], part[0] + np.array([50.0, 0.0, 0.0]), part[0] + np.array([100.0, 0.0, 0.0])])
@@ -176,7 +176,7 @@ def test_between_two_distant_parts_there_is_no_support(wavy_cloud):
 
 @pytest.mark.parametrize("dim", [50, 100])
 def test_noise_in_many_dimensions_does_not_put_the_surface_off_the_support(dim):
-    # Every observation stands apart by its own noise; on the surface itself the density is of order one.
+    # Every observation is isolated by its noise; on the surface itself the density is of order one.
     rng = np.random.default_rng(dim)
     surface = np.zeros((1500, dim))
     surface[:, :2] = rng.uniform(-1.0, 1.0, size=(1500, 2))

@@ -98,7 +98,7 @@ def test_frame_and_field_off_the_span_are_those_of_the_definition(
 
 
 def test_a_sample_that_misses_a_direction_does_not_decide():
-    # All but one of the observations lie on a line: a sample sees the line only, the span is a plane.
+    # All but one of the observations lie on a line: a sample spans the line only, the span is a plane.
     data = np.zeros((5000, 6))
     data[:, 0] = np.linspace(0.0, 1.0, 5000)
     for odd in (0, 1234, 4999):

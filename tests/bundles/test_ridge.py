@@ -1,4 +1,4 @@
-"""Carrying points onto the ridge: closed forms on circles and spheres, and what happens elsewhere."""
+"""Projecting points onto the ridge: closed forms on circles and spheres, and statuses elsewhere."""
 
 import re
 
@@ -65,7 +65,7 @@ def intercept(weights, tangential, normal):
     return np.linalg.lstsq(features, normal * np.sqrt(weights), rcond=None)[0][0]
 
 
-def test_the_ridge_of_second_order_takes_out_the_curvature(thick_circle):
+def test_the_ridge_of_second_order_is_corrected_for_curvature(thick_circle):
     data, radii = thick_circle
     bundle = PrincipalSubbundle(data, 1, BANDWIDTH, kernel="gaussian")
     angles = 2.0 * np.pi * np.arange(1024) / 1024
@@ -78,7 +78,7 @@ def test_the_ridge_of_second_order_takes_out_the_curvature(thick_circle):
     radius = brentq(height, 0.8, 1.2, xtol=1e-14)
     carried = carry_to_ridge(bundle, on_circle(np.array([0.3, 2.0, 4.0]), np.array([0.9, 1.0, 1.1])), tol=1e-10)
     np.testing.assert_array_equal(carried.status, Status.OK)
-    # The fit leans towards flatness with the weight of a tenth of an observation among some 700.
+    # The fit is penalised towards flatness with the weight of a tenth of an observation among some 700.
     np.testing.assert_allclose(np.linalg.norm(carried.points, axis=1), radius, atol=1e-5)
     plain = brentq(lambda r: circle_moments(radii, r)[0] - r, 0.5, 1.2)
     middle = np.sqrt((radii**2).mean())
@@ -168,7 +168,7 @@ def test_rows_do_not_depend_on_each_other(wavy_cloud, order):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "compact"])
 @pytest.mark.parametrize("order", [1, 2])
-def test_far_points_stay_where_they_are_and_say_why(thick_circle, kernel, order):
+def test_far_points_stay_where_they_are_and_have_a_status(thick_circle, kernel, order):
     bundle = PrincipalSubbundle(thick_circle[0], 1, BANDWIDTH, kernel=kernel)
     points = np.array([[1.0, 0.0], [9.0, 9.0], [1e7, 0.0], [1e200, 1e200], [0.0, 0.0]])
     carried = carry_to_ridge(bundle, points, order=order)
@@ -180,8 +180,8 @@ def test_far_points_stay_where_they_are_and_say_why(thick_circle, kernel, order)
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_a_closed_gap_and_too_few_rounds_say_so(thick_circle, order):
-    bundle = PrincipalSubbundle(thick_circle[0], 1, 0.8)  # wide enough to see the whole circle from its centre
+def test_a_closed_gap_and_too_few_steps_have_a_status(thick_circle, order):
+    bundle = PrincipalSubbundle(thick_circle[0], 1, 0.8)  # wide enough to reach the whole circle from its centre
     carried = carry_to_ridge(bundle, [[0.0, 0.0], [1.1, 0.0]], order=order, max_steps=1)
     assert carried.status[0] == Status.GAP_CLOSED
     assert carried.status[1] == Status.NOT_CONVERGED

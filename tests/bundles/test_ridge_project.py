@@ -58,7 +58,7 @@ def test_the_bias_is_of_second_order_in_the_bandwidth_and_of_fourth_when_correct
             np.testing.assert_array_equal(ridge.status, Status.OK)
             errors.append(np.abs(offset(ridge.points)).mean())
         slopes[order] = np.polyfit(np.log(widths), np.log(errors), 1)[0]
-    # Next terms of the expansion bend the line a little over a factor of two in the bandwidth.
+    # Next terms of the expansion curve the line a little over a factor of two in the bandwidth.
     assert slopes[1] == pytest.approx(2.0, abs=0.3)
     assert slopes[2] == pytest.approx(4.0, abs=0.6)
 
@@ -110,7 +110,7 @@ def test_curves_and_codimension(dim):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_the_noise_is_known(noisy_sphere, order):
+def test_the_noise_is_estimated(noisy_sphere, order):
     ridge = ridge_project(PrincipalSubbundle(noisy_sphere, 2, 0.12), noisy_sphere[::20], order=order)
     assert (ridge.status == Status.OK).mean() > 0.99
     # Some 80 neighbours each, so single estimates scatter by 8 %; their median by 1 %.
@@ -128,13 +128,13 @@ def test_planted_outliers_have_the_largest_scores(noisy_sphere):
     cloud = np.vstack([planted, noisy_sphere])
     scores = ridge_project(PrincipalSubbundle(cloud, 2, 0.12), cloud).outlier_scores
     # They are further than five noise levels from the surface, which happens to observations once in a million. Two or
-    # three that stand together may look like a sheet of their own.
+    # three close together may resemble a sheet.
     assert np.mean(scores[:100] > 3.5) >= 0.97
     assert np.mean(scores[100:] > 3.5) < 0.01
 
 
 def test_the_normals_are_better_than_those_of_the_bundle_near_a_border():
-    # A quarter of a cylinder: at its straight border the bundle leans over, by curvature times the offset of the mean.
+    # A quarter of a cylinder: at its straight border the bundle is tilted, by curvature times the offset of the mean.
     points = cylinder(400, 200)
     bundle = PrincipalSubbundle(points[(points[:, 0] > 0.0) & (points[:, 1] > 0.0)], 2, 0.15)
     border = np.column_stack([np.cos([0.02, 0.05]), np.sin([0.02, 0.05]), np.zeros(2)])
@@ -158,7 +158,7 @@ def test_a_short_reach_changes_little(noisy_sphere):
 
 @pytest.fixture(scope="module")
 def sheet_in_many_dimensions():
-    """A bent sheet in R^60 whose noise is longer than the bandwidth: observations see themselves."""
+    """A bent sheet in R^60 whose noise is longer than the bandwidth: their own weight dominates at observations."""
     rng = np.random.default_rng(5)
     u, v = rng.uniform(-1.0, 1.0, size=(2, 1500))
     basis = np.linalg.qr(rng.normal(size=(60, 3)))[0]
@@ -197,7 +197,7 @@ def test_rows_batches_and_threads_do_not_matter(wavy_cloud, dim, order):
         np.testing.assert_array_equal(parts, together, err_msg=field.name)
 
 
-def test_rows_without_a_ridge_say_why(noisy_sphere):
+def test_rows_without_a_ridge_have_a_status(noisy_sphere):
     bundle = PrincipalSubbundle(noisy_sphere, 2, 0.12)
     ridge = ridge_project(bundle, [[9.0, 9.0, 9.0], [1e200, 0.0, 0.0], [1.0, 0.0, 0.0]])
     np.testing.assert_array_equal(ridge.status, [Status.LEFT_SUPPORT, Status.LEFT_SUPPORT, Status.OK])

@@ -174,13 +174,13 @@ def test_duals_give_coordinates(space):
     np.testing.assert_allclose(velocity, frame.vectors[0, :, 0], atol=1e-9 * np.abs(velocity).max())
 
 
-def test_points_off_the_manifold_are_carried_there_at_right_angles():
+def test_points_off_the_manifold_are_projected_orthogonally():
     space = Hyperbolic(2)
     points = space.random_point(5, np.random.default_rng(0))
     normal = points * [-1.0, 1.0, 1.0]
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     for size in (1e-3, 1e-4):
-        # Second order: the way back along the normal leaves the point where it was.
+        # Second order: the projection along the normal leaves the point where it was.
         assert np.abs(retract(space, points + size * normal) - points).max() < 20.0 * size**2
     np.testing.assert_array_equal(retract(space, points), points)
 

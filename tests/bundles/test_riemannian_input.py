@@ -1,4 +1,4 @@
-"""What the bundle on a manifold refuses, and how it says where it is not defined."""
+"""What the bundle on a manifold refuses, and its statuses where it is not defined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def on_sphere(points=EQUATOR, rank=1, bandwidth=0.2, **options):
     return RiemannianSubbundle(points, rank, bandwidth, space=Sphere(2), **options)
 
 
-def test_points_off_the_manifold_say_by_how_much_and_what_to_write():
+def test_points_off_the_manifold_are_refused_with_their_distance_and_advice():
     points = EQUATOR.copy()
     points[7] *= 1.25
     with pytest.raises(
@@ -119,7 +119,7 @@ def test_antipodal_observations_in_reach_of_each_other():
     on_sphere(bandwidth=0.45)
 
 
-def test_a_kernel_wider_than_the_cloud_is_mentioned():
+def test_a_kernel_wider_than_the_cloud_gives_a_warning():
     cap = Sphere(2).exp(
         0.01 * np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 0.5, 0.0], np.array([0, 0, 1.0])
     )
@@ -168,7 +168,7 @@ def test_rows_that_are_not_finite_leave_the_others_alone():
     assert field.force[2].tobytes() == alone.force[0].tobytes()
 
 
-def test_landmarks_lie_in_the_middle_of_the_data():
+def test_landmarks_lie_within_the_data():
     space = Kendall(4, 2)
     data = cloud(space)
     bundle = RiemannianSubbundle(data, 1, BANDWIDTH, space=space)

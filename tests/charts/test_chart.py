@@ -133,7 +133,7 @@ def test_heisenberg_chart_is_the_horizontal_plane():
 
 def test_rank_one_is_arc_length_both_ways():
     chart = Chart(SphereTangent(1), [0.0, 1.0], max_radius=10.0)
-    # The two sides meet at the antipode, which one node of slack does not let them pass unseen.
+    # The two sides meet at the antipode, which a slack of one node does not let them pass undetected.
     np.testing.assert_allclose(chart.extents, np.pi, atol=0.02)
     v = np.linspace(-3, 3, 101)[:, None]
     sign = np.sign(chart.frame[0, 0])
@@ -284,7 +284,7 @@ def test_more_geodesics_are_more_accurate():
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
-def test_a_tolerance_is_met_or_said():
+def test_a_tolerance_is_met_or_reported():
     fine = Chart(SphereTangent(2), POLE, 1.0, tol=1e-6)
     assert fine.interpolation_error <= 1e-6
     v = disc(200, 1.0)
@@ -297,11 +297,11 @@ def test_a_tolerance_is_met_or_said():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"radius": 0.0}, ValueError, r"radius must be positive and finite; got 0\.0.*'auto' goes as far"),
+        ({"radius": 0.0}, ValueError, r"radius must be positive and finite; got 0\.0.*'auto' extends"),
         ({"radius": -1}, ValueError, "radius must be positive"),
         ({"radius": "all"}, ValueError, r"radius must be 'auto' or a positive number; got 'all'"),
         ({"radius": None}, TypeError, "radius must be a positive number; got None"),
-        ({}, ValueError, r"radius='auto' needs data to end at.*radius=2\.0, or max_radius="),
+        ({}, ValueError, r"radius='auto' ends at the border of data.*radius=2\.0, or max_radius="),
         ({"max_radius": -2.0}, ValueError, "max_radius must be positive"),
         ({"radius": 1.0, "n_geodesics": 3}, ValueError, "n_geodesics must be an integer >= 8; got 3"),
         ({"radius": 1.0, "tol": 0}, ValueError, "tol must be positive"),
@@ -333,5 +333,5 @@ def test_bad_base_points_and_points(sphere):
         sphere.project(POLE, method="both")
 
 
-def test_repr_says_what_it_covers(sphere):
+def test_repr_reports_what_it_covers(sphere):
     assert repr(sphere).startswith("Chart(rank 2 in R^3, radius=2.8")

@@ -51,7 +51,7 @@ def test_log_after_exp_on_clean_data(clean_sphere):
     v = domain_sample(chart, 4000)
     located = chart.locate(chart.inverse_transform(v))
     np.testing.assert_array_equal(located.status, Status.OK)
-    np.testing.assert_allclose(located.coordinates, v, atol=1e-6)  # what the chart promises on clean data
+    np.testing.assert_allclose(located.coordinates, v, atol=1e-6)  # the stated accuracy on clean data
     np.testing.assert_allclose(located.residuals, 0.0, atol=1e-9)
 
 
@@ -86,7 +86,7 @@ def test_cylinder_is_cut_half_way_around(grid_cylinder):
     around = np.flatnonzero(np.abs(chart.directions @ axis) < 0.3)
     radius = np.linalg.norm(chart.base_point[:2])
     # Geodesics are straight lines of the plane, cut where |angle| = π on the fitted cylinder; the lead that a shorter
-    # one must have, and the spacing of the nodes, leave a part of the bandwidth.
+    # one must have, and the spacing of the nodes, leave a fraction of the bandwidth.
     cut_angle = np.abs(chart.directions @ (1 - axis**2) ** 0.5 * chart.extents)[around] / radius
     np.testing.assert_allclose(cut_angle, np.pi, atol=0.1)
     assert "another geodesic is shorter (cut)" in chart.endings
@@ -97,11 +97,11 @@ def test_cylinder_is_cut_half_way_around(grid_cylinder):
     assert (located.status[inner] == Status.OK).mean() > 0.98
     good = (located.status == Status.OK) & inner & (np.abs(unrolled[:, 0]) < 3.0)
     moved = rigidly(located.coordinates[good], unrolled[good])
-    # Around the axis lengths shrink by a²/2 = 2 % of up to π, which no rigid motion takes back.
+    # Around the axis lengths shrink by a²/2 = 2 % of up to π, which no rigid motion removes.
     np.testing.assert_allclose(moved, unrolled[good], atol=0.1)
 
 
-def test_beside_the_cut_points_keep_their_side(grid_cylinder):
+def test_near_the_cut_points_keep_their_side(grid_cylinder):
     _, _, _, chart = grid_cylinder
     v = domain_sample(chart, 20000)
     back = chart.transform(chart.inverse_transform(v))
@@ -135,13 +135,13 @@ def test_noisy_s_surface_unrolls():
     assert good.mean() >= 0.98
     moved = rigidly(located.coordinates[good], data.coordinates[good])
     errors = np.linalg.norm(moved - data.coordinates[good], axis=1)
-    assert np.sqrt((errors**2).mean()) <= 0.10  # what the library promises for one chart
+    assert np.sqrt((errors**2).mean()) <= 0.10  # the stated accuracy of one chart
     # Noise lies 0.025 from the surface; the fitted one within a²/2 = 0.02 of it.
     assert np.median(located.residuals[good]) < 0.03
     assert data.distance(located.points[good]).mean() < 0.03
 
 
-def test_noisy_folds_cost_tails_and_not_the_chart():
+def test_noisy_folds_cut_few_geodesics_of_the_chart():
     data = datasets.s_surface(3000, noise=0.025, seed=0)
     middle = np.argmin(np.linalg.norm(data.coordinates - [0.0, 1.0], axis=1))
     _, chart = chart_of(data.points, 0.12, data.points[middle], n_geodesics=256)
@@ -151,7 +151,7 @@ def test_noisy_folds_cost_tails_and_not_the_chart():
     assert (chart.locate(data.points).status == Status.OK).mean() > 0.85
 
 
-def test_border_points_are_said_and_brought_back():
+def test_border_points_are_reported_and_projected():
     data = datasets.s_surface(2000, seed=2)
     middle = np.argmin(np.linalg.norm(data.coordinates - [0.0, 1.0], axis=1))
     _, chart = chart_of(data.points, 0.25, data.points[middle], radius=1.5, n_geodesics=64)
@@ -177,7 +177,7 @@ def test_the_number_of_threads_changes_no_bit():
         np.testing.assert_array_equal(value, arrays[1][name])
 
 
-def test_base_point_off_the_data_says_what_to_do():
+def test_the_message_of_a_base_point_off_the_data():
     data = datasets.torus(1500, seed=0)
     bundle = PrincipalSubbundle(data.points, 2, 0.2)
     with pytest.raises(ValueError, match=r"left the support of the data.*sb.carry_to_ridge"):

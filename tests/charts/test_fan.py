@@ -93,7 +93,7 @@ def test_folds_are_found_where_the_spread_ends():
     np.testing.assert_allclose(folds(sphere_fan(directions(2, 64))), 2.8523, atol=2e-3)
     short = sphere_fan(directions(2, 64), n_steps=50)
     np.testing.assert_array_equal(folds(short), np.inf)
-    # A field that turns over between two nodes without ever being small is a fold as well.
+    # A field that reverses its orientation between two nodes without ever being small is a fold as well.
     coarse = sphere_fan(directions(2, 64), n_steps=4, step=1.2)
     assert (folds(coarse) < np.pi + 1e-6).all()
 
@@ -118,7 +118,7 @@ def test_the_two_sides_of_a_circle_meet_half_way(step):
     assert domain.injectivity_radius == pytest.approx(np.pi, abs=1e-3)
 
 
-def test_given_up_geodesics_count_as_folded():
+def test_abandoned_geodesics_count_as_folded():
     fan = sphere_fan(directions(2, 64), n_steps=40, stage=10, useful=lambda fan: np.arange(64) != 5)
     domain = domain_of(fan, 0.2, 2.0)
     assert count_endings(domain.endings) == {"reached the radius": 63, "met its neighbours (fold)": 1}
@@ -128,7 +128,7 @@ def test_given_up_geodesics_count_as_folded():
 
 
 class Slit:
-    """A plane in R^3 whose field is not defined where x = 1, which steps pass without noticing."""
+    """A plane in R^3 whose field is not defined where x = 1, which steps pass undetected."""
 
     ambient_dim, rank, length_scale, is_costly = 3, 2, 1.0, False
     plane = Constant(np.eye(3)[:, :2])

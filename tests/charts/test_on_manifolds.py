@@ -139,7 +139,7 @@ def test_distances_of_diagonal_matrices_are_those_of_the_plane(twins):
     # A target beside the curve: its projection is the nearest in the metric, not in the entries.
     points = np.concatenate([points, [[0.4, 0.15]]])
     expected, found = (sb.pairwise_distance(bundle, x) for bundle, x in ((flat, points), (curved, diagonal(points))))
-    # Fans measure off targets to second order, in a picture of the manifold: part of a bandwidth to the third power.
+    # Fans measure off targets to second order, under a local map: a fraction of the bandwidth to the third power.
     np.testing.assert_allclose(found, expected, atol=2e-3)
     here, there = (sb.log(bundle, x[1], x[2], tol=1e-4) for bundle, x in ((flat, points), (curved, diagonal(points))))
     # Geodesics and searches to 1e-4 bandwidths; the objective is flat where a target is projected to.
@@ -218,17 +218,17 @@ def test_a_chart_of_diagonal_matrices_is_that_of_the_plane(twins):
 
 
 @pytest.mark.parametrize("space", [Hyperbolic(2), SPD(2), Kendall(4, 2)], ids=repr)
-def test_pictures_and_the_way_back(space):
+def test_local_maps_and_their_inverses(space):
     rng = np.random.default_rng(4)
     base = space.random_point(1, rng)[0].ravel()
-    picture = Logs(space, base)
-    pictures = 0.2 * rng.normal(size=(5, space.dim))
-    points = picture.leave(pictures)
-    np.testing.assert_allclose(picture.enter(points), pictures, atol=1e-10)
-    np.testing.assert_allclose(Curved(space).distance(base[None], points), np.linalg.norm(pictures, axis=1), atol=1e-10)
+    local_map = Logs(space, base)
+    images = 0.2 * rng.normal(size=(5, space.dim))
+    points = local_map.leave(images)
+    np.testing.assert_allclose(local_map.enter(points), images, atol=1e-10)
+    np.testing.assert_allclose(Curved(space).distance(base[None], points), np.linalg.norm(images, axis=1), atol=1e-10)
     vectors = rng.normal(size=(5, space.dim))
     # Central differences over 1e-5: truncation 1e-10, rounding 1e-11.
-    np.testing.assert_allclose(picture.push(points, picture.pull(pictures, vectors)), vectors, atol=1e-6)
+    np.testing.assert_allclose(local_map.push(points, local_map.pull(images, vectors)), vectors, atol=1e-6)
 
 
 def test_a_chart_needs_the_space_it_was_made_on(twins):
@@ -264,15 +264,15 @@ def test_points_off_the_manifold_are_refused_everywhere(parallel):
                 call()
 
 
-def test_matrices_as_base_points_say_how_to_write_them(twins):
+def test_the_message_for_matrices_as_base_points(twins):
     with pytest.raises(
         ValueError, match=r"must have 4 coordinates per point; got shape \(2, 2\).*np.reshape\(base_poi"
     ):
         sb.geodesic(twins[1], np.eye(2), [1.0], length=0.1)
 
 
-def test_the_closed_form_and_the_general_way_agree_on_a_sphere():
-    """A product of one sphere is that sphere, but goes the general way: differences, logarithms as a picture."""
+def test_the_closed_form_and_the_general_method_agree_on_a_sphere():
+    """A product of one sphere is that sphere, but is treated in general: differences, logarithms as local map."""
     rng = np.random.default_rng(6)
     points = Sphere(2).projection(circle(rng.uniform(-1.0, 1.0, 40)) + 0.02 * rng.normal(size=(40, 3)))
     one, other = (sb.RiemannianSubbundle(points, 1, 0.25, space=space) for space in (Sphere(2), Product(Sphere(2))))
@@ -283,7 +283,7 @@ def test_the_closed_form_and_the_general_way_agree_on_a_sphere():
     np.testing.assert_allclose(found[0].coordinates, found[1].coordinates, atol=1e-5)
     np.testing.assert_allclose(found[0].residuals, found[1].residuals, atol=1e-6)
     matrices = [sb.pairwise_distance(bundle, points[:3]) for bundle in (one, other)]
-    # Placed between nodes to second order, in two pictures of the sphere.
+    # Placed between nodes to second order, under two local maps of the sphere.
     np.testing.assert_allclose(*matrices, atol=2e-3)
     charts = [sb.Chart(bundle, base, 0.4) for bundle in (one, other)]
     error = sum(chart.interpolation_error for chart in charts)

@@ -25,7 +25,7 @@ def pole(radius, size=1.0):
 
 
 @pytest.mark.parametrize(("dim", "rank"), [(2, 1), (3, 2), (6, 2), (7, 4)])
-def test_there_and_back(dim, rank):
+def test_exp_and_log_are_inverse(dim, rank):
     chart = random_chart(dim, rank)
     v = np.random.default_rng(1).uniform(-0.1, 0.1, size=(20, rank))
     points = chart.inverse_transform(v)

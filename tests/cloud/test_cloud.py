@@ -1,4 +1,4 @@
-"""The cloud: what it accepts, what it keeps, what it costs."""
+"""The cloud: input, precision, memory."""
 
 import pickle
 import re

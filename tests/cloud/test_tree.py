@@ -12,7 +12,7 @@ DIMS = [1, 2, 3, 4, 7, BLOCK_DIM, BLOCK_DIM + 1, 25]
 
 
 def clouds(dim):
-    """Clouds of every awkward kind: random, lattice, duplicates, collinear, two far parts, a handful of points."""
+    """Clouds of many kinds: random, lattice, duplicates, collinear, two distant components, a handful of points."""
     rng = np.random.default_rng(dim)
     lattice = np.stack(np.meshgrid(*[np.arange(6.0)] * min(dim, 3)), axis=-1).reshape(-1, min(dim, 3))
     return {

@@ -1,4 +1,4 @@
-"""The integrators against geodesics known in closed form, and the promises of the front door."""
+"""The integrators against geodesics known in closed form, and the properties of the entry point."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def straight_lines(bundle, points, covectors, times):
 
 
 def accuracy(method):
-    """How to ask for it, and a generous bound of the error over some units of arc length (orders are tested apart)."""
+    """Options of the method, and a bound of the error over some units of arc length (orders are tested apart)."""
     step = 1 / 128
     return {
         "dopri5": ({"tol": 1e-9}, 1e-7),  # the tolerance times some tens of steps
@@ -159,7 +159,7 @@ def test_outputs_do_not_change_the_steps():
     np.testing.assert_array_equal(few.n_evaluations, many.n_evaluations)
 
 
-def test_fixed_steps_are_as_many_as_asked_for():
+def test_the_number_of_fixed_steps_is_the_requested_one():
     bundle, point, covector = SphereTangent(2), np.array([[1.0, 0, 0]]), np.array([[0, 1.0, 0]])
     for length, step, steps in ((0.3, 0.001, 300), (1.0, 0.3, 4), (0.3, 0.1, 3), (0.1, 5.0, 1)):
         run = integrate(bundle, point, covector, np.array([length]), method="euler", step=step)
@@ -202,7 +202,7 @@ def test_high_dimension_has_the_same_bits_in_every_batch():
         assert run.points.tobytes() == whole.points[i : i + 1].tobytes()
 
 
-def test_wrong_arguments_are_answered_in_words():
+def test_messages_of_wrong_arguments():
     def ask(points=((0.0, 0, 0),), covectors=((1.0, 0, 0),), times=(1.0,), **how):
         return integrate(Heisenberg(), np.array(points), np.array(covectors), np.array(times), **how)
 

@@ -1,4 +1,4 @@
-"""What each method claims of itself: order, symplecticity, the order of the states between the steps."""
+"""Stated properties of each method: order, symplecticity, the order of the states between the steps."""
 
 import numpy as np
 import pytest
@@ -103,5 +103,5 @@ def test_states_between_the_steps_are_as_accurate_as_those_at_their_ends():
     for tol in (1e-5, 1e-7, 1e-9):
         run = integrate(SphereTangent(1), np.array([[1.0, 0]]), np.array([[0, 1.0]]), times, tol=tol)
         away = np.hypot(run.points[0, :, 0] - np.cos(times), run.points[0, :, 1] - np.sin(times))
-        # Per step the error is below tol; some tens of steps, each carried along.
+        # Per step the error is below tol; some tens of steps, whose errors add.
         assert away.max() < 50 * tol

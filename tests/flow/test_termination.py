@@ -1,4 +1,4 @@
-"""Every way a trajectory can end before its time, and what is said about it."""
+"""Every way a trajectory can end before its time, and its status."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ FIXED = [method for method in METHODS if method != "dopri5"]
 
 @dataclass
 class Bordered:
-    """Straight lines along x in the plane, with something wrong beyond x = 1. Records what it is asked."""
+    """Straight lines along x in the plane, undefined beyond x = 1. Records the sizes of its batches."""
 
     beyond: str
     length_scale: float = 1.0
@@ -70,7 +70,7 @@ def test_dopri5_ends_within_a_thousandth_of_the_border(reason, scale):
     np.testing.assert_array_equal(np.isfinite(run.covectors).all(axis=2), reached)
     np.testing.assert_allclose(run.end_points[:, 0], POINTS[:, 0] + COVECTORS[:, 0] * run.reached, rtol=1e-14)
     np.testing.assert_allclose(run.end_covectors, COVECTORS, rtol=1e-14)
-    assert min(bundle.asked) == 1  # rows that have ended are not asked again
+    assert min(bundle.asked) == 1  # rows that have ended are not evaluated again
 
 
 def test_a_border_costs_few_evaluations():
@@ -90,14 +90,14 @@ def test_fixed_steps_end_at_the_last_good_state(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_overflow_is_said(method):
+def test_overflow_has_a_status(method):
     how = {} if method == "dopri5" else {"step": 0.1}
     run = integrate(Bordered("infinite"), POINTS, COVECTORS, TIMES, method=method, **how)
     np.testing.assert_array_equal(run.status, [Status.NOT_FINITE, Status.OK, Status.NOT_FINITE])
     assert (run.end_points[:, 0] <= 1.0).all()
 
 
-def test_lengths_that_overflow_are_said():
+def test_lengths_that_overflow_have_a_status():
     run = integrate(Heisenberg(), np.zeros((1, 3)), np.array([[1e300, 0, 0]]), np.array([1e300]))
     np.testing.assert_array_equal(run.status, Status.NOT_FINITE)
     assert np.isnan(run.points).all()
@@ -120,7 +120,7 @@ def test_too_many_steps(method):
     assert 0.0 < run.reached[0] < 5.0
     np.testing.assert_array_equal(np.isfinite(run.points[0, :, 0]), [run.reached[0] >= 0.5, False])
     arc = np.arctan2(run.end_points[0, 1], run.end_points[0, 0])
-    # Three steps of at most first-order methods: the state belongs to the time said, to within a step's error.
+    # Three steps of at most first-order methods: the state belongs to the time reported, to within a step's error.
     assert abs(arc - run.reached[0]) < 0.1
     enough = integrate(
         Constant(np.eye(2)[:, :1]),
@@ -134,7 +134,7 @@ def test_too_many_steps(method):
     np.testing.assert_array_equal(enough.status, Status.OK)
 
 
-def test_implicit_midpoint_says_when_it_does_not_converge():
+def test_implicit_midpoint_reports_when_it_does_not_converge():
     # The helix turns with angular velocity 100 per length: half a step of 0.25 turns it by 12.5, no contraction.
     covectors = np.array([[1.0, 0.0, 100.0], [1.0, 0.0, 0.1]])
     run = integrate(Heisenberg(), np.zeros((2, 3)), covectors, TIMES, method="implicit_midpoint", step=0.25)
@@ -145,7 +145,7 @@ def test_implicit_midpoint_says_when_it_does_not_converge():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_start_outside_is_said_and_left_alone(method):
+def test_a_start_outside_has_a_status_and_stays(method):
     how = {} if method == "dopri5" else {"step": 0.25}
     points = np.array([[0.0, 0, 0], [1.0, 0, 0]])
     covectors = np.array([[0.0, 3.0, 0], [0.0, 3.0, 0]])

@@ -1,4 +1,4 @@
-"""Distances against known geodesics, parts of a cloud, and paths between points."""
+"""Distances against known geodesics, connected components, and paths between points."""
 
 import warnings
 
@@ -90,7 +90,7 @@ def test_path_between(two_spheres):
     np.testing.assert_allclose(steps.sum(), path.lengths, rtol=1e-3)
 
 
-def test_points_beside_the_ridge_count_their_offsets(two_spheres):
+def test_distances_of_points_off_the_ridge_include_their_offsets(two_spheres):
     lengths = sb.distance(two_spheres, [0, 0, 1.0], [[0, 0, 0.45], [0, 0.05, 1.0], [0, 0, 1.3]])
     # Straight across, and along an arc from offset 0 to offset 0.00125; the ridge lies a²/4 inside at most.
     np.testing.assert_allclose(lengths, [0.55, np.arctan(0.05), 0.3], atol=0.01)
@@ -102,7 +102,7 @@ def test_two_points_off_the_data_are_nan_with_a_warning(two_spheres):
     assert np.isnan(lengths).all()
 
 
-def test_errors_in_words(two_spheres):
+def test_messages_of_errors(two_spheres):
     with pytest.raises(ValueError, match="as many rows as each other"):
         sb.distance(two_spheres, sphere_points(2), sphere_points(3))
     with pytest.raises(ValueError, match="must have 3 coordinates"):
@@ -119,7 +119,7 @@ def test_an_entry_depends_on_its_two_points_only(rank):
     bundle = sb.PrincipalSubbundle(cloud, rank, 0.15 if rank == 1 else 0.25)
     points = sb.carry_to_ridge(bundle, cloud[:7]).points
     with warnings.catch_warnings():
-        # A target may be missed; what is asked here is that it is missed in all calls alike.
+        # A target may be missed, but then in all calls alike.
         warnings.simplefilter("ignore", sb.SubbundleWarning)
         whole = sb.pairwise_distance(bundle, points)
         assert (whole == whole.T)[np.isfinite(whole)].all()
@@ -127,7 +127,7 @@ def test_an_entry_depends_on_its_two_points_only(rank):
             np.testing.assert_array_equal(sb.pairwise_distance(bundle, points[some]), whole[np.ix_(some, some)])
         ways = sb.pairwise_distance(bundle, points[:3], points)
         np.testing.assert_array_equal(sb.pairwise_distance(bundle, points[1:2], points[2:6]), ways[1:2, 2:6])
-        # The two ways differ by the placing of targets between rays: 2 % of the distance, and 2 % of a bandwidth.
+        # The two methods differ by the placing of targets between rays: 2 % of the distance, and 2 % of a bandwidth.
         np.testing.assert_allclose(sb.pairwise_distance(bundle, points, points[:3]), ways.T, rtol=0.02, atol=0.005)
 
 

@@ -127,7 +127,7 @@ def test_a_noisy_s_surface_is_as_long_as_the_sheet():
     np.testing.assert_allclose(found, exact, rtol=0.005, atol=0.08)
 
 
-def test_paths_do_not_jump_between_the_turns_of_a_roll():
+def test_paths_do_not_change_between_the_turns_of_a_roll():
     # Turns 0.3 to 0.4 apart, a tenth of the way along; noise along the sheet leaves single distances off by 0.03.
     roll = sb.datasets.swiss_roll(2000, noise=0.02, seed=3)
     bundle = sb.PrincipalSubbundle(roll.points, 2, 0.12)
@@ -139,7 +139,7 @@ def test_paths_do_not_jump_between_the_turns_of_a_roll():
 
 
 @pytest.mark.parametrize("angle", [0.2, 0.6, 1.0])
-def test_a_chord_of_a_circle_does_not_jump_and_one_between_sheets_does(angle):
+def test_a_chord_of_a_circle_stays_on_its_sheet_and_one_between_sheets_does_not(angle):
     # The chord of an arc of 2 α makes the angle α with the tangents at both ends; the other edge does so with two
     # parallel sheets. Up to sin α = 0.3 both count as arcs.
     chord = np.array([np.cos(angle), np.sin(angle), 0.0])

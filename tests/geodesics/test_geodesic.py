@@ -1,4 +1,4 @@
-"""The forms a geodesic can be asked for in, and the exponential map."""
+"""The arguments of a geodesic, and the exponential map."""
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_methods_are_passed_on(method):
     np.testing.assert_allclose(end, [np.sin(0.3), 0, np.cos(0.3)], atol=1e-2)
 
 
-def test_geodesics_that_end_early_are_said():
+def test_geodesics_that_end_early_are_reported():
     directions = np.array([[1.0, 0, 0], [0, 0.5, 0]])
     curves = geodesic(Half(), POLE, directions, times=np.linspace(0.0, 2.0, 41))
     np.testing.assert_array_equal(curves.status, [Status.LEFT_SUPPORT, Status.OK])
@@ -117,7 +117,7 @@ def test_geodesics_that_end_early_are_said():
     np.testing.assert_allclose(ends[1], [0, np.sin(1.0), np.cos(1.0)], atol=TOLERANCE)
 
 
-def test_wrong_arguments_are_answered_in_words():
+def test_messages_of_wrong_arguments():
     with pytest.raises(ValueError, match=r"either length= or times=; got neither. Pass length=1.0"):
         geodesic(SPHERE, POLE, [1.0, 0, 0])
     with pytest.raises(ValueError, match="got both"):

@@ -33,7 +33,7 @@ def test_great_circles():
     np.testing.assert_allclose(found.covectors / found.lengths[:, None], direction, atol=1e-5)
 
 
-def test_off_the_sphere_the_foot_point_is_found():
+def test_off_the_sphere_the_projection_is_found():
     # Great circles through the base point keep its radius: the nearest point to y is y / |y|.
     found = sb.log(SphereTangent(2), NORTH, 1.3 * sphere_points(5, 4)[[0]])
     np.testing.assert_allclose(found.residuals, 0.3, atol=1e-9)
@@ -81,7 +81,7 @@ def test_noisy_sphere_lengths(cloud_bundle):
     targets = sphere_points(8, 9)
     targets = targets[targets[:, 2] > -0.8]
     found = sb.log(cloud_bundle, NORTH, targets, tol=1e-4)
-    # 1.5 % of the radius: the bandwidth 0.2 bends the ridge by about a²/4 = 1 %.
+    # 1.5 % of the radius: at bandwidth 0.2 the bias of the ridge is about a²/4 = 1 %.
     np.testing.assert_allclose(found.lengths, np.arccos(targets[:, 2]), atol=0.015 * np.pi)
 
 
@@ -109,7 +109,7 @@ def test_a_path_is_followed_where_the_chord_misleads():
     np.testing.assert_allclose(found.lengths, angle[-30] - angle[30], rtol=5e-3)
 
 
-def test_errors_in_words(cloud_bundle):
+def test_messages_of_errors(cloud_bundle):
     with pytest.raises(ValueError, match="search must be one of 'dual', 'full'"):
         sb.log(cloud_bundle, NORTH, NORTH, search="tangent")
     with pytest.raises(ValueError, match="penalty must be 0 or a positive number"):

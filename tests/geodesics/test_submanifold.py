@@ -50,7 +50,7 @@ def test_layout_is_that_of_the_algorithm():
 @pytest.mark.parametrize(
     ("radius", "step", "s"), [(0.3, 0.001, 300), (0.3, 0.1, 3), (0.7, 0.1, 7), (1.0, 0.3, 3), (0.5, 0.5, 1)]
 )
-def test_number_of_points_is_not_fooled_by_rounding(radius, step, s):
+def test_the_number_of_points_does_not_depend_on_rounding(radius, step, s):
     assert len(submanifold(SPHERE, POLE, radius, step=step, n_geodesics=2).points) == 2 * s + 1
 
 
@@ -109,7 +109,7 @@ def test_nearest_is_the_discrete_projection():
     np.testing.assert_allclose(distance, all_distances.min(axis=1), rtol=1e-14)
 
 
-def test_wrong_arguments_are_answered_in_words():
+def test_messages_of_wrong_arguments():
     with pytest.raises(ValueError, match=r"step must not exceed radius.*step=2 and radius=1.*step=0.02"):
         submanifold(SPHERE, POLE, 1.0, step=2.0)
     with pytest.raises(ValueError, match="radius must be positive"):

@@ -49,7 +49,7 @@ def test_only_fields_by_differences_are_costly(name):
     assert bundle.is_costly is costly
 
 
-def test_a_bundle_without_an_answer_is_told_what_it_lacks():
+def test_a_bundle_that_lacks_an_attribute_gets_a_message():
     class Silent:
         ambient_dim, rank, length_scale = 3, 2, 1.0
         frame, field = SphereTangent(2).frame, SphereTangent(2).field
@@ -58,7 +58,7 @@ def test_a_bundle_without_an_answer_is_told_what_it_lacks():
         sb.geodesic(Silent(), [0, 0, 1.0], [1.0, 0.0], length=1.0)
 
 
-def test_a_geodesic_ends_after_a_thousand_steps_unless_told_otherwise():
+def test_a_geodesic_ends_after_a_thousand_steps_unless_given_otherwise():
     # Steps are at most two length scales long: 4000 of these take more than 1000 and fewer than 10000.
     bundle = Slow(np.eye(3)[:, :2])
     options = {"length": 4000.0 * bundle.length_scale, "n_points": 2}
@@ -105,7 +105,7 @@ def test_a_submanifold_has_fewer_geodesics_and_a_bound_for_all_of_them():
     assert shared_steps(bundle, 1000.0, 2) == 1250
     assert shared_steps(bundle, 1000.0, 1000) == 40
     assert shared_steps(Constant(np.eye(3)[:, :2]), 1000.0, 1000) == 50_000
-    # What was not reached is said to be so, and no point stands for it.
+    # Rows that were not reached have a status and no point.
     assert not found.valid[1:].any()
     assert sb.submanifold(bundle, [0, 0, 1.0], 1.0, step=0.5, n_geodesics=80, max_steps=3).n_geodesics == 80
 
@@ -114,8 +114,8 @@ def test_a_submanifold_has_fewer_geodesics_and_a_bound_for_all_of_them():
 def test_a_search_ends_after_its_evaluations(search):
     fired = []
 
-    def fire(rows, unknowns):
-        """Geodesics of 100 evaluations whose ends rise and fall too fast for any search to come to rest."""
+    def shoot_rows(rows, unknowns):
+        """Geodesics of 100 evaluations whose ends rise and fall too fast for any search to converge."""
         fired.append(len(rows))
         n = len(rows)
         ends = np.column_stack([1e3 + unknowns[:, 0] + np.sin(1e3 * unknowns[:, 0]), np.zeros(n)])
@@ -123,7 +123,14 @@ def test_a_search_ends_after_its_evaluations(search):
         return Shots(ends, slopes, np.ones(n), np.zeros(n, np.int8), ends.copy(), np.full(n, 100))
 
     found = search(
-        fire, np.array([[0.3]]), speeds=1, penalty=0.0, scale=1.0, tol=1e-12, max_iterations=500, most=np.array([700])
+        shoot_rows,
+        np.array([[0.3]]),
+        speeds=1,
+        penalty=0.0,
+        scale=1.0,
+        tol=1e-12,
+        max_iterations=500,
+        most=np.array([700]),
     )
     # Eight of them exceed 700; BFGS follows one more at the end, and none of no rows at the beginning.
     assert sum(fired) <= 9

@@ -32,7 +32,7 @@ def test_paths_along_a_surface_are_never_much_longer_than_its_geodesics():
     found = graph.shortest_paths(np.arange(20))
     exact = np.linalg.norm(data.coordinates[:20, None] - data.coordinates[None], axis=2)
     far = exact > 1.0
-    # A path over nearest neighbours zigzags, here by 5 %, and arcs do not cut the bends.
+    # A path over nearest neighbours zigzags, here by 5 %, and arcs account for curvature.
     assert 1.0 < np.median(found[far] / exact[far]) < 1.08
     assert np.min(found[far] / exact[far]) > 0.98
 
@@ -47,14 +47,14 @@ def test_edges_between_sheets_are_dropped():
     assert crossing < 0.02
 
 
-def test_components_are_gaps_that_stand_out():
+def test_components_are_separated_by_long_bridges():
     first, second = datasets.s_surface(400, seed=0).points, datasets.s_surface(250, seed=1).points
     apart = neighbor_graph(np.concatenate([second, first + [0.0, 10.0, 0.0]]), 8, 2)
     assert apart.n_components == 2
     np.testing.assert_array_equal(apart.components, np.repeat([1, 0], [250, 400]))
     assert np.isinf(apart.shortest_paths(np.array([0]))[0, -1])
     assert len(apart.bridges) >= 1
-    # A thin place is bridged: neighbours are 0.1 apart, the place is 0.3 wide.
+    # A sparse region is bridged: neighbours are 0.1 apart, the region is 0.3 wide.
     rng = np.random.default_rng(2)
     plane = np.column_stack([rng.uniform(0.0, 3.0, (900, 2)), np.zeros(900)])
     near = plane[np.abs(plane[:, 0] - 1.5) > 0.15]
@@ -118,7 +118,7 @@ def test_bridges_are_a_minimum_spanning_tree_of_the_components(dim, sizes):
     np.testing.assert_allclose(np.sort(lengths), np.sort(tree.data), rtol=1e-12)
 
 
-def test_wrong_input_is_named():
+def test_messages_of_wrong_input():
     points = np.random.default_rng(0).standard_normal((10, 3))
     with pytest.raises(ValueError, match="n_neighbors"):
         neighbor_graph(points, 10, 2)

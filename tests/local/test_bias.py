@@ -1,4 +1,4 @@
-"""The bias of a fit and how well it is known: against dense algebra, sampled planes, many draws and known shapes."""
+"""The bias of a fit and its uncertainty: against dense algebra, sampled planes, many draws and known shapes."""
 
 import numpy as np
 import pytest
@@ -9,16 +9,16 @@ from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import radius95
 from subbundle.local.tuning import NARROWER
 
-SEEN = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+OBSERVED = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
 
 def dense(deviations, vectors, position, scale, m):
     """The same sum over ω with plain matrices, one value after the other."""
     there = np.isfinite(deviations[1:])
-    seen, own = SEEN[there], np.where(np.isfinite(deviations), deviations, 0.0)
-    noise = seen @ (correlations(2) * np.outer(own, own)) @ seen.T
-    with_noise = seen @ (correlations(2)[0] * own) * np.sqrt(position)
-    prior, with_bias = seen @ prior_covariance() @ seen.T, seen @ prior_covariance()[0]
+    observed, own = OBSERVED[there], np.where(np.isfinite(deviations), deviations, 0.0)
+    noise = observed @ (correlations(2) * np.outer(own, own)) @ observed.T
+    with_noise = observed @ (correlations(2)[0] * own) * np.sqrt(position)
+    prior, with_bias = observed @ prior_covariance() @ observed.T, observed @ prior_covariance()[0]
     moment = vectors[:3][there] @ vectors[:3][there].T - (m - 1) * noise
     sizes = np.geomspace(LOWEST, HIGHEST * np.sqrt(max(4.0, *np.diag(moment) / position)), GRID)
     ratio = sizes[1] / sizes[0]
@@ -95,7 +95,7 @@ def test_windows_too_wide_are_covered_and_not_by_far_too_long_errors(rank, width
     assert np.median(1.96 * found.position_error / off) < 1.6
 
 
-def test_noise_along_a_sphere_moves_its_middle_inwards_and_the_error_knows():
+def test_noise_along_a_sphere_moves_the_mean_inwards_and_the_error_includes_it():
     # Given their tangential coordinates, noisy observations of the unit sphere lie ½ σ² |tr II| = σ² within it.
     data = sb.datasets.sphere(100_000, noise=0.05)
     found = fit_local(sb.Cloud(data.points), data.points[::500], 0.14, 2, steps=6)

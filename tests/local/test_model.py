@@ -6,7 +6,7 @@ import pytest
 import subbundle as sb
 from subbundle._types import Status
 from subbundle.kernels import tail
-from subbundle.local.many import Fit, Seen
+from subbundle.local.many import Fit, Moments
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
 from subbundle.local.tuning import FLATNESS, LEFT_OUT
@@ -68,7 +68,7 @@ def test_the_error_on_a_sphere_falls_with_the_fourth_power():
     fits = [fit_local(cloud, points[:200], width, 2, steps=6, errors="none") for width in widths]
     errors = [np.abs(np.linalg.norm(fit.points, axis=1) - 1.0).mean() for fit in fits]
     order = np.polyfit(np.log(widths), np.log(errors), 1)[0]
-    # Theory: 4. The finite sample adds a part that does not fall.
+    # Theory: 4. The finite sample adds an error that does not fall.
     assert 3.2 < order < 4.8
     # II(u, u) = −x |u|² on the unit sphere; the bias is a fraction a² of it.
     expected = -np.einsum("ab,nd->nabd", np.eye(2), fits[0].points)
@@ -122,12 +122,12 @@ def test_a_robust_window_ignores_a_second_sheet():
     start = np.column_stack([np.random.default_rng(0).uniform(-0.5, 0.5, (30, 2)), np.zeros(30)])
     up = np.tile(np.eye(3)[:, :2], (30, 1, 1))
     found = fit_local(sb.Cloud(both), start, 0.1, 2, robust=0.02, tangents=up, steps=3)
-    # Sixteen noise levels away; without the cut the middle between both sheets is found, 0.04.
+    # Sixteen noise levels away; without the cut the mean of both sheets is found, 0.04.
     assert np.abs(found.points[:, 2]).max() < 0.004
     assert np.median(found.noise) == pytest.approx(0.005, rel=0.15)
 
 
-def test_rows_without_neighbours_stay_and_say_so():
+def test_rows_without_neighbours_stay_and_have_a_status():
     cloud = sb.Cloud(plane(300, 0.01, 4))
     far = np.array([[50.0, 0.0, 0.0]])
     found = fit_local(cloud, far, 0.01, 2, robust=0.01, tangents=np.eye(3)[None, :, :2], steps=3)
@@ -152,7 +152,7 @@ def test_the_standard_error_of_noise_on_a_plane(dim, robust):
     assert 0.90 < np.mean(np.array(ratios) < 1.96) < 0.99
 
 
-def test_the_standard_error_knows_the_bias_of_a_sphere():
+def test_the_standard_error_includes_the_bias_of_a_sphere():
     data = sb.datasets.sphere(4000, noise=0.01, seed=0)
     cloud = sb.Cloud(data.points)
     for width in (0.1, 0.2, 0.4):
@@ -179,10 +179,10 @@ def test_what_a_biweight_leaves_of_noise(m):
     noise = 0.4 * np.random.default_rng(0).standard_normal((400_000, m))
     squared = np.einsum("nm,nm->n", noise, noise)
     weight = np.maximum(1.0 - squared, 0.0) ** 2
-    seen = weight @ squared / weight.sum() / m
+    local = weight @ squared / weight.sum() / m
     variance, slope = cut_variance(0.16, np.ones(1), m)
     # Monte Carlo scatter of 400,000 draws.
-    assert variance[0] == pytest.approx(seen, rel=0.01)
+    assert variance[0] == pytest.approx(local, rel=0.01)
     assert cut_noise(variance, np.ones(1), m)[0][0] == pytest.approx(0.16, rel=1e-2)
     shift = 1e-3
     moved = noise + shift * np.eye(m)[0]
@@ -204,24 +204,24 @@ def test_a_cut_of_zero_keeps_what_lies_on_the_quadric():
 
 @pytest.mark.parametrize("n", [120, 12])
 def test_the_quadric_of_many_dimensions_is_a_penalised_least_squares_fit(n):
-    # With 12 neighbours 18 slopes cannot be told apart: what they do not have stays zero, whoever solves.
+    # 12 neighbours do not determine 18 slopes: components outside their span stay zero in both solvers.
     rng = np.random.default_rng(4)
     rank, points = 18, rng.standard_normal((n, 20))
     weights = rng.uniform(0.1, 1.0, n)
-    seen = Seen(
+    local = Moments(
         np.zeros(20), points, np.arange(n), weights, float(weights @ weights), float(weights.sum()), 0.0, np.zeros(20),
         2.0, 0.0, np.ones(rank + 1), np.eye(20)[:, :rank],
     )  # fmt: skip
-    fit = Fit(seen)
+    fit = Fit(local)
     tau, heights = points[:, :rank] / 2.0, points[:, rank:] / 2.0
     first, second = np.triu_indices(rank)
     design = np.column_stack([np.ones(n), tau, tau[:, first] * tau[:, second]])
-    penalty = np.sqrt(FLATNESS * seen.squares / seen.mass)
+    penalty = np.sqrt(FLATNESS * local.squares / local.mass)
     below = np.diag(np.where(np.arange(design.shape[1]) > rank, penalty, 0.0))
     stacked = np.vstack([np.sqrt(weights)[:, None] * design, below])
     right = np.vstack([np.sqrt(weights)[:, None] * heights, np.zeros((len(below), 2))])
     expected, *_ = np.linalg.lstsq(stacked, right, rcond=None)
-    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / seen.mass
+    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / local.mass
     if n > rank + 1:
         np.testing.assert_allclose(fit.coefficients[:, rank:], expected, atol=1e-9)
     # Below, the solution is one of many with the same residual.

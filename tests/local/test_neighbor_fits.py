@@ -27,7 +27,7 @@ def test_a_quadric_is_fitted_exactly():
     near = np.argsort(np.linalg.norm(points, axis=1))[None, 1:]
     weights = distance_weights(np.linalg.norm(points[near], axis=2), np.ones(near.shape))
     found = fit_polynomials(points, points[:1], near, weights, 2, 2)
-    # The first frame is off by the bend of the neighbourhood, and one tilt takes most of that away.
+    # The first frame is biased by curvature, and one tilt removes most of the bias.
     np.testing.assert_allclose(found.points[0], 0.0, atol=2e-3)
     normal = np.cross(*found.frames[0])
     assert abs(normal[2]) > 0.999
@@ -54,7 +54,7 @@ def test_leaving_out_by_formula_is_leaving_out():
         gram = design[kept].T @ (weights[0, kept, None] * design[kept]) + np.diag([0, 0, 0, 0.1, 0.1, 0.1])
         solution = np.linalg.solve(gram, design[kept].T @ (weights[0, kept] * offsets[kept, 2]))
         total += weights[0, i] * (offsets[i, 2] - design[i] @ solution) ** 2
-    # 1e-9 of the trace steadies one of the two.
+    # 1e-9 of the trace regularises one of the two.
     np.testing.assert_allclose(shown, total / scale**2, rtol=1e-5)
 
 
@@ -80,8 +80,8 @@ def test_directions_on_a_sphere_are_those_of_great_circles():
     np.testing.assert_allclose(found, tau * (1.0 + lengths**2 / 6.0), rtol=1e-12)
 
 
-def test_of_large_fits_some_nodes_speak_for_those_around_them():
-    # Two clusters; the first node of each was asked, and the third cluster has nobody to ask.
+def test_errors_of_large_fits_are_averaged_over_the_nodes_where_they_are_known():
+    # Errors are known at the first node of two clusters, and nowhere in the third.
     members = np.repeat(np.arange(9).reshape(3, 3), 3, axis=0)
     errors = np.full((9, 2), np.nan)
     errors[[0, 3]] = [[1.0, 2.0], [4.0, 3.0]]

@@ -11,7 +11,7 @@ RANK, DIM = 2, 20
 
 
 def cloud_of(n, *, seed=0):
-    """A noisy sheet twelve bandwidths long: parts of it are out of reach of each other."""
+    """A noisy sheet twelve bandwidths long: not every row is in reach of a point."""
     rng = np.random.default_rng(seed)
     points = 0.02 * rng.standard_normal((n, DIM))
     points[:, :RANK] += rng.uniform(0.0, [2.4, 0.6], (n, RANK))

@@ -81,7 +81,7 @@ def test_transport_around_triangles_turns_by_four_times_the_area(rng):
 @pytest.mark.parametrize(("landmarks", "dim"), [(4, 2), (4, 3), (7, 3), (6, 4)])
 @pytest.mark.parametrize("length", [0.05, None])
 def test_transport_solves_its_equation(landmarks, dim, length, rng):
-    """SciPy's integrator with a Sylvester solver at every step, along the whole log or a short piece of it."""
+    """SciPy's integrator with a Sylvester solver at every step, along the whole log or a short segment of it."""
     space = Kendall(landmarks, dim)
     x, end = space.random_point(2, rng)
     v = space.log(end, x)

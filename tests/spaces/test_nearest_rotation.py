@@ -1,4 +1,4 @@
-"""Newton's rotation against singular values, which find it another way."""
+"""Newton's rotation against singular values, computed independently."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_distance_of_rotations_is_the_angle():
 
 
 @pytest.mark.parametrize("angles", [(1.0, 1.0), (1.0, np.pi - 1.0), (2.0, -2.0), (0.0, 0.7)])
-def test_planes_with_angles_that_hide_each_other(angles):
+def test_planes_with_equal_angles_or_sines(angles):
     """Equal angles, or equal sines, leave the planes of the skew part undetermined, but not the log."""
     turn = SO(4).random_point(1, np.random.default_rng(5))[0]
     rotation = turn @ plane_rotation(4, 0, 1, angles[0]) @ plane_rotation(4, 2, 3, angles[1]) @ turn.T

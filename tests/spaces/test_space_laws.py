@@ -150,7 +150,7 @@ def test_transport_is_an_isometry(space, base, vector, other, rng):
     assert_allclose(space.to_tangent(moved_other, end), moved_other, atol=1e-9)
 
 
-def test_transport_carries_the_geodesic_to_itself(space, base, rng):
+def test_the_velocity_of_a_geodesic_is_parallel(space, base, rng):
     end = space.random_point(len(base), rng)
     moved = space.parallel_transport(space.log(end, base), base, end)
     assert_allclose(moved, -space.log(base, end), atol=1e-10)

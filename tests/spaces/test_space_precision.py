@@ -102,7 +102,7 @@ def test_hyperbolic_points_on_opposite_sides():
 
 
 def test_matrices_of_very_different_size():
-    """A small multiple of the base point must not drown in the subtraction of the identity."""
+    """A small multiple of the base point must not cancel in the subtraction of the identity."""
     x = np.array([[2.0, 1.0], [1.0, 3.0]])
     for exponent in (-40.0, -3.0, 1e-9, 3.0, 40.0):
         y = np.exp(exponent) * x
@@ -142,7 +142,7 @@ def test_the_log_near_the_cut_locus(gap):
     assert_allclose(space.log(point, base), (0.5 * np.pi - gap) * direction, atol=10 * tolerance)
 
 
-def test_the_cut_locus_is_said():
+def test_the_cut_locus_is_reported():
     x = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
     antipodes = -x
     sphere = Sphere(2)

@@ -1,4 +1,4 @@
-"""Bad input is refused in words: what was required, what came, what to write instead."""
+"""Bad input is refused with a message: what was required, what came, what to write instead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_wrong_number_of_coordinates(space, rng):
         space.validate(good[:, :2])
 
 
-def test_flat_matrices_are_told_how_to_become_square():
+def test_the_message_for_flat_matrices_gives_the_reshape():
     with pytest.raises(ValueError, match=r"for SPD\(n=3\); got shape \(5, 9\). Write points.reshape\(\*points.shape"):
         SPD(3).validate(np.ones((5, 9)))
     with pytest.raises(ValueError, match=r"tangent_vec must have shape \(\.\.\., 2, 2\) for SO\(n=2\)"):

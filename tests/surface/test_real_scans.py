@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.local.frames import beside
+from subbundle.local.frames import tangents_from_normals
 from subbundle.surface import implicit, openings, outliers, tuning
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
@@ -353,7 +353,7 @@ def test_blended_quadrics_are_the_surface_between_their_centres():
     levels = Pyramid(cloud, data.points, None, side=0.0, spacing=0.025, widest=0.15)
     usable = start[:, 2] > -0.5
     graph = neighbour_average(mesh.faces, n)
-    aside = beside(mesh.normals)[:, :, 0]
+    aside = tangents_from_normals(mesh.normals)[:, :, 0]
     fit = blended_quadrics(levels, start, mesh.normals, usable, graph, np.full(n, 0.15), np.full(n, 0.2), 2, aside)
     found = np.isfinite(fit.gain)
     assert np.array_equal(found, usable)

@@ -21,7 +21,7 @@ from subbundle.charts.base import InvertibleChart
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_build import interpolate
 from subbundle.charts.chart_data import ChartData
-from subbundle.charts.fan import Fan, end_before_unknown_nodes, pictured
+from subbundle.charts.fan import Fan, end_before_unknown_nodes, mapped
 from subbundle.charts.fan_domain import domain_of
 from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.quadratic_chart import QuadraticChart
@@ -190,9 +190,9 @@ def _together(
     charts = []
     for j, base in enumerate(bases):
         own = slice(j * len(every), (j + 1) * len(every))
-        picture = surroundings_of(bundle).picture(base)
-        nodes = pictured(bundle, picture, run.points[own], run.covectors[own])
-        ends, velocity = pictured(bundle, picture, run.end_points[own, None], run.end_covectors[own, None])[:, :, 0]
+        local_map = surroundings_of(bundle).local_map(base)
+        nodes = mapped(bundle, local_map, run.points[own], run.covectors[own])
+        ends, velocity = mapped(bundle, local_map, run.end_points[own, None], run.end_covectors[own, None])[:, :, 0]
         reached, status = run.reached[own].copy(), run.status[own].copy()
         end_before_unknown_nodes(nodes, step, reached, ends, velocity, status)
         rays = slice(0, len(unit))

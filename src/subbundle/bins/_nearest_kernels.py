@@ -1,4 +1,4 @@
-"""Numba loops over bins: points sorted into them by counting, and the nearest to places found in those around."""
+"""Numba loops over bins: a counting sort of points into bins, and nearest neighbours from the surrounding bins."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from subbundle._compiled import kernel
 
-# Bins on either side of a place that are looked through at most.
+# Largest number of bins searched on either side of a query.
 _FURTHEST = 3
-# Fraction of a side by which rounding may put a point into the bin beside its own.
+# Fraction of a side by which rounding may put a point into a neighbouring bin.
 _ROUNDING = 1e-9
 
 
@@ -17,8 +17,8 @@ def sort_into_bins(points, low, side, shape, first, order, ordered):
     """Write the rows of ``points`` [n, 3] by bin, those of a bin rising, into ``order`` [n], and the points as well.
 
     The bin (i, j, k) of ``shape`` [3] begins at ``low + side * (i, j, k)`` and has the places from ``first[bin]`` to
-    ``first[bin + 1]``, bin = (i ny + j) nz + k; ``first`` comes filled with zeros. What lies
-    beyond is in the outermost ones.
+    ``first[bin + 1]``, bin = (i ny + j) nz + k; ``first`` is passed filled with zeros. Points
+    beyond are in the outermost bins.
     """
     n, size = points.shape[0], first.size
     which = np.empty(n, np.int64)
@@ -30,7 +30,7 @@ def sort_into_bins(points, low, side, shape, first, order, ordered):
         first[which[p] + 1] += 1
     for b in range(1, size):
         first[b] += first[b - 1]
-    # Filled from the last row on, every bin's end comes to be its beginning.
+    # Filled from the last row on: every bin's end is decremented to its beginning.
     for p in range(n - 1, -1, -1):
         first[which[p] + 1] -= 1
         place = first[which[p] + 1]
@@ -43,14 +43,14 @@ def sort_into_bins(points, low, side, shape, first, order, ordered):
 
 
 @kernel
-def nearest_in_bins(points, order, first, low, side, shape, asked, places, distances, rows):
-    """Find the nearest to ``places`` [m, 3] of what `sort_into_bins` has sorted: ``distances``, ``rows`` [m, k].
+def nearest_in_bins(points, order, first, low, side, shape, visited, places, distances, rows):
+    """Nearest of the points sorted by `sort_into_bins` to ``places`` [m, 3]: ``distances``, ``rows`` [m, k].
 
-    Places are ``asked`` [m] in an order in which neighbours find the same bins in the processor's cache. One is done
-    when its k-th neighbour is nearer than what has not been looked through; else its last row is −1.
+    Places are visited in the order ``visited`` [m], so that neighbours find the same bins in the processor's cache. One
+    is done when its k-th neighbour is nearer than all bins not searched; else its last row is −1.
     """
     count = rows.shape[1]
-    for m in asked:
+    for m in visited:
         x, y, z = places[m, 0] - low[0], places[m, 1] - low[1], places[m, 2] - low[2]
         i, j, k = int(np.floor(x / side)), int(np.floor(y / side)), int(np.floor(z / side))
         inside = min(_margin(x, i, side), _margin(y, j, side), _margin(z, k, side))
@@ -71,13 +71,13 @@ def nearest_in_bins(points, order, first, low, side, shape, asked, places, dista
 
 @kernel
 def _margin(x, i, side):
-    """Distance from ``x`` to the nearer side of its bin ``i``, with room for rounding."""
+    """Distance from ``x`` to the nearer side of its bin ``i``, with a margin for rounding."""
     return min(x - i * side, (i + 1) * side - x) - _ROUNDING * side
 
 
 @kernel
 def _search_bin(points, order, first, low, side, shape, places, m, i, j, k, reach, best, rows):
-    """Sort what lies in the bins up to ``reach`` around (i, j, k) into row ``m`` of ``best``, ``rows``, by distance².
+    """Sort the points of the bins up to ``reach`` around (i, j, k) into row ``m`` of ``best``, ``rows``, by distance².
 
     Takes whole arrays, as `cloud.search.box_distance_sq` does.
     """
@@ -85,7 +85,7 @@ def _search_bin(points, order, first, low, side, shape, places, m, i, j, k, reac
     if begin >= end:
         return
     p0, p1, p2 = places[m, 0], places[m, 1], places[m, 2]
-    # The column of the place itself comes first, those beside it after: most of them are then too far away.
+    # The column of the query comes first: most of the neighbouring ones are then too far away.
     for s in range(2 * reach + 1):
         a = i + ((s + 1) // 2 if s % 2 else -(s // 2))
         if a < 0 or a >= shape[0]:
@@ -112,5 +112,5 @@ def _search_bin(points, order, first, low, side, shape, places, m, i, j, k, reac
 
 @kernel
 def _gap(x, a, side):
-    """Distance from ``x`` to the bins ``a`` of an axis, with room for rounding."""
+    """Distance from ``x`` to the bins ``a`` of an axis, with a margin for rounding."""
     return max(max(a * side - x, x - (a + 1) * side) - _ROUNDING * side, 0.0)

@@ -1,8 +1,8 @@
 """Nearest neighbours among points spread evenly over a surface, as seeds and vertices of a mesh are.
 
 Sorted into cubic bins a few spacings wide, the neighbours of a place are in the 3 × 3 × 3 bins around it, which lie in
-nine runs of memory: four times as fast as a search tree. Where these are not enough, 5 × 5 × 5 and 7 × 7 × 7 are looked
-through; places further from everything are left to a tree.
+nine runs of memory: four times as fast as a search tree. Where these are not enough, 5 × 5 × 5 and 7 × 7 × 7 are
+searched; places further from all points are left to a tree.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from subbundle.bins._nearest_kernels import nearest_in_bins, sort_into_bins
 
 # Sides of the bins, in spacings: from 2 to 6 a query takes the same time within a third.
 _SIDE = 3.0
-# Bins at most, in 4 bytes each: they are made wider for points that are far apart.
+# Largest number of bins, 4 bytes each: bins are wider for points that are far apart.
 _MOST_BINS = 2**24
 
 
 class Bins:
-    """``points`` [n, 3] about a ``spacing`` apart, on which the time of a query depends, but not its result."""
+    """``points`` [n, 3] about a ``spacing`` apart, which affects the time of a query, not its result."""
 
     def __init__(self, points: FloatArray, spacing: float) -> None:
         low, high = bounds(points)
@@ -36,7 +36,7 @@ class Bins:
         self._first, self._order, self._sorted = self._sort(points)
 
     def _sort(self, points: FloatArray) -> tuple[Any, IntArray, FloatArray]:
-        """Where every bin begins, the rows of ``points`` [n, 3] by bin, and themselves in that order."""
+        """First place of every bin, the rows of ``points`` [n, 3] by bin, and the points in that order."""
         first, order, ordered = (
             np.zeros(int(np.prod(self._shape)) + 1, np.int32),
             np.empty(len(points), np.int64),

@@ -1,4 +1,4 @@
-"""Evaluator for up to `BLOCK_DIM` dimensions: hands rows to the compiled kernels."""
+"""Evaluator for up to `BLOCK_DIM` dimensions: calls the compiled kernels."""
 
 from __future__ import annotations
 

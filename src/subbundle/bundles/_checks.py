@@ -17,14 +17,14 @@ from subbundle.local.settings import Settings
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, shaped
 
-# Points in the middle of the cloud at which the gap is looked at; every one costs an eigenproblem.
+# Points after mean shifts at which the gap is tested; each costs an eigenproblem.
 _FEW = 32
-# Observations whose distances to all others are looked at for advice.
-_LOOKED_AT = 64
+# Observations whose distances to all others are computed for advice.
+_SAMPLED = 64
 
 
 def as_rank(rank: Any, cloud: Cloud) -> int:
-    """The dimension of proper subspaces that the cloud has observations for."""
+    """``rank`` as an integer: a proper subspace, and at least rank + 1 observations."""
     dim = cloud.dim
     if dim < 2:
         raise ValueError(f"points must have at least 2 coordinates for a proper subspace; got {dim}.")
@@ -56,7 +56,7 @@ def as_bandwidth(bandwidth: Any, cloud: Cloud) -> tuple[float, LocalBandwidth | 
 
 
 def check_scale(bandwidth: float, cloud: Cloud) -> None:
-    """Raise when the bandwidth is of another order than any distance in the cloud."""
+    """Raise when the bandwidth differs by orders of magnitude from all distances in the cloud."""
     if not EXACT * cloud.size < bandwidth < cloud.size / EXACT:
         raise ValueError(
             f"bandwidth must be comparable with distances in the data; bandwidth={bandwidth:g}, but the cloud has the "
@@ -74,7 +74,7 @@ def check_bandwidth(bandwidth: float, rank: int, cloud: Cloud, effective: float)
 
 
 def too_few(bandwidth: float, rank: int, effective: float, enough: float) -> ValueError:
-    """The error for a typical point with too few neighbours, where a bandwidth of ``enough`` would do."""
+    """The error for a typical point with too few neighbours, where a bandwidth of ``enough`` would suffice."""
     return ValueError(
         f"bandwidth must reach at least rank + 1 = {rank + 1} neighbours at a typical point; bandwidth={bandwidth:g} "
         f"gives {effective:.2g} effective neighbours. Try bandwidth={enough:.3g} or more."
@@ -84,7 +84,7 @@ def too_few(bandwidth: float, rank: int, effective: float, enough: float) -> Val
 def warn_wide(bandwidth: float, extent: str, which: str, size: float) -> None:
     """Warn that the kernel spans the whole cloud, of this ``extent``: all subspaces are those of one PCA."""
     warnings.warn(
-        f"bandwidth={bandwidth:g} is larger than the whole cloud ({extent}): every point sees all observations alike, "
+        f"bandwidth={bandwidth:g} is larger than the whole cloud ({extent}): all weights are nearly equal, "
         f"and the subspaces are those of one {which} PCA. Try a bandwidth below {0.1 * size:.3g}.",
         SubbundleWarning,
         stacklevel=5,
@@ -92,8 +92,8 @@ def warn_wide(bandwidth: float, extent: str, which: str, size: float) -> None:
 
 
 def _wide_enough(cloud: Cloud, rank: int) -> float:
-    """Median distance to the 4 (k + 1)-th distinct neighbour: a bandwidth that sees enough, though not the best one."""
-    from scipy.spatial import cKDTree  # loading it takes longer than most clouds, and only those in error need it
+    """Median distance to the 4 (k + 1)-th distinct neighbour: enough neighbours, though not the best bandwidth."""
+    from scipy.spatial import cKDTree  # slow to load, and needed for this message only
 
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
     count = min(4 * (rank + 1), len(distinct) - 1)
@@ -101,13 +101,13 @@ def _wide_enough(cloud: Cloud, rank: int) -> float:
     return float(np.median(distances[:, -1]))
 
 
-def check_directions(evaluator: Any, settings: Settings, bandwidth: float, middle: FloatArray) -> None:
-    """Raise when the data has fewer directions than the rank, seen at some of the points ``middle`` [n, w].
+def check_directions(evaluator: Any, settings: Settings, bandwidth: float, shifted: FloatArray) -> None:
+    """Raise when the data has fewer directions than the rank at some of the points ``shifted`` [n, w].
 
-    The field knows a closed gap from the leading eigenvalues. All of them, which only the message needs, would take
+    The field finds a closed gap from the leading eigenvalues. All of them, which only the message needs, would take
     minutes in a thousand dimensions.
     """
-    few = np.ascontiguousarray(middle[:: -(-len(middle) // _FEW)])
+    few = np.ascontiguousarray(shifted[:: -(-len(shifted) // _FEW)])
     _, _, status = evaluator.field(settings, few, np.zeros_like(few))
     if np.mean(status == Status.GAP_CLOSED) > 0.5:
         values, _, _, _, status = evaluator.frame(settings, few)
@@ -118,10 +118,10 @@ def check_rank(bandwidth: float, rank: int, values: FloatArray, status: StatusAr
     """Raise when most neighbourhoods have fewer than ``rank`` directions; ``values`` [n, d] are their eigenvalues."""
     closed = (status == Status.GAP_CLOSED) & (values[:, rank - 1] <= SINGULAR * values[:, 0])
     if np.mean(closed) > 0.5:
-        seen = int(np.median(np.count_nonzero(values > SINGULAR * values[:, :1], axis=1)))
+        span = int(np.median(np.count_nonzero(values > SINGULAR * values[:, :1], axis=1)))
         raise ValueError(
             f"rank must not exceed the number of directions in the data; rank={rank}, but a typical neighbourhood at "
-            f"bandwidth={bandwidth:g} spans only {seen}. Use {f'rank={seen}, or ' if seen else ''}a larger bandwidth."
+            f"bandwidth={bandwidth:g} spans only {span}. Use {f'rank={span}, or ' if span else ''}a larger bandwidth."
         )
 
 
@@ -152,7 +152,7 @@ def check_bandwidth_on(space: Space, bandwidth: float, rank: int, rows: FloatArr
     """Raise when a typical point has too few neighbours; warn when the kernel spans the whole cloud."""
     if effective >= rank + 1 and effective < 0.5 * len(rows):
         return
-    some = rows[evenly(len(rows), _LOOKED_AT)]
+    some = rows[evenly(len(rows), _SAMPLED)]
     distance = np.sort([space.dist(shaped(space, rows), shaped(space, row)) for row in some], axis=1)
     if effective < rank + 1:
         raise too_few(bandwidth, rank, effective, float(np.median(distance[:, min(4 * (rank + 1), len(rows) - 1)])))

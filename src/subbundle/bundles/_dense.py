@@ -1,7 +1,7 @@
 """Evaluator above `BLOCK_DIM` dimensions: rows for BLAS, leading eigenpairs instead of full decompositions.
 
 Cost of one field with n neighbours: the weighted second moment, n d² by BLAS when n ≥ d, or nothing when n < d,
-where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It follows min(d,
+where it is only ever applied as ZᵀZ; a few products with it; and two passes over the neighbours. It grows with min(d,
 n) and k.
 
 With the rows z_n = √w_n y_n of Z the force is two products with Z as well: w_n q_n = Σ_i c_i (z_n·e_i)(z_n·u_i), and
@@ -21,10 +21,10 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.build import GROUP
 from subbundle.local.leading import TOLERANCE, decompose, leading, partners
 from subbundle.local.rows import contract, fill_tile, first_moment, pull_back, weigh_rows
-from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings, gap_verdict, mass_verdict, width_at, widths_batch
+from subbundle.local.settings import LOCAL, NONE, RECENTRED, Settings, gap_status, mass_status, width_at, widths_batch
 from subbundle.local.shifts import local_means
 
-# Numbers of Z that are held at a time, 32 MB; up to there Z is made once for the second moment and the force.
+# Numbers of Z in memory at a time, 32 MB; up to there Z is computed once for the second moment and the force.
 _TILE = 2**22
 
 
@@ -48,7 +48,7 @@ class Dense:
     def __init__(self, cloud: Cloud, rank: int, n_jobs: int) -> None:
         self._rows, self._boxes, self._corners, self._n_jobs = cloud.rows, cloud.boxes, cloud.corners, n_jobs
         width = min(rank + 3, cloud.dim)
-        # Any fixed block in general position will do; the same one for every point keeps results reproducible.
+        # Any fixed block in general position serves; the same one for every point keeps results reproducible.
         self._start = np.random.default_rng(0).standard_normal((width, cloud.dim))
 
     def field(
@@ -59,7 +59,7 @@ class Dense:
         status = np.empty(points.shape[0], np.int8)
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what has overflowed
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for overflow
                 for b in range(start, stop):
                     status[b] = self._field_at(settings, points[b], covectors[b], velocity[b], force[b])
 
@@ -80,7 +80,7 @@ class Dense:
                 width, typical = width_at(settings.widths, points[b], np.empty(dim))
                 near = self._neighbours(settings, width, points[b], -1.0)
                 log_mass[b] = near.log_mass - typical
-                status[b] = mass_verdict(near.log_mass, typical + settings.log_share)
+                status[b] = mass_status(near.log_mass, typical + settings.log_share)
                 if near.mass == 0.0:
                     continue
                 mean[b] = points[b] + near.shift
@@ -89,7 +89,7 @@ class Dense:
                 width = min(settings.rank, all_vectors.shape[1])
                 vectors[b, :, :width] = all_vectors[:, :width]
                 if status[b] == Status.OK:
-                    status[b] = gap_verdict(values[b], settings.rank, settings.min_gap)
+                    status[b] = gap_status(values[b], settings.rank, settings.min_gap)
 
         run_rows(work, n_rows, self._n_jobs)
         return values, vectors, mean, log_mass, status
@@ -117,17 +117,17 @@ class Dense:
         slope = np.empty_like(p)
         width, typical = width_at(settings.widths, p, slope)
         near = self._neighbours(settings, width, p, -1.0)
-        verdict: int = mass_verdict(near.log_mass, typical + settings.log_share)
-        if verdict != Status.OK:
-            return verdict
+        status: int = mass_status(near.log_mass, typical + settings.log_share)
+        if status != Status.OK:
+            return status
         centre, about = self._centre(settings, width, p, near)
         whole = self._whole(centre, about)
         matrix, factored = self._second_moment(centre, about, whole)
         rank = settings.rank
         values, vectors = leading(matrix, factored, self._start, rank, TOLERANCE)
-        verdict = gap_verdict(values, rank, settings.min_gap)
-        if verdict != Status.OK:
-            return verdict
+        status = gap_status(values, rank, settings.min_gap)
+        if status != Status.OK:
+            return status
         components = covector @ vectors
         velocity[:] = vectors @ components
         frame = (components, vectors, partners(matrix, factored, values, vectors, covector))
@@ -166,9 +166,11 @@ class Dense:
         pull_back(self._rows, near.places, near.psi, p, p + near.shift, third, gradient)
         scale = float(area * near.mass)
         if settings.widths[2].size:
-            slide = np.empty_like(p)
-            first_moment(self._rows, near.places, near.psi * (self._squared(near, p) - near.nearest), centre, slide)
-            by_width += float(third @ slide) / (scale * width)
+            mean_slope = np.empty_like(p)
+            first_moment(
+                self._rows, near.places, near.psi * (self._squared(near, p) - near.nearest), centre, mean_slope
+            )
+            by_width += float(third @ mean_slope) / (scale * width)
         return gradient / -scale - by_width * slope
 
     def _contracted(
@@ -227,7 +229,7 @@ class Dense:
             yield rows, part
 
     def _whole(self, centre: FloatArray, about: _Neighbours) -> FloatArray | None:
-        """Z [n, d], where it may be held, as it always is when there are fewer neighbours than d."""
+        """Z [n, d] where it fits in memory, and always when there are fewer neighbours than d; else None."""
         n, dim = about.places.size, centre.size
         if n >= dim and n > _TILE // dim:
             return None

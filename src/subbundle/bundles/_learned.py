@@ -1,4 +1,4 @@
-"""What bundles share: checks of arguments, signs of eigenvectors, observations moved into the middle of the cloud."""
+"""Shared by bundles: checks of arguments, signs of eigenvectors, mean shifts of observations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from subbundle._validation import as_real
 from subbundle.bundles.tuning import SHIFTS
 
 # Means [n, d], log kernel masses [n] and effective numbers of neighbours [n].
-Seen = tuple[FloatArray, FloatArray, FloatArray]
+Shifted = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def as_pair(points: Any, covectors: Any, dim: int) -> tuple[FloatArray, FloatArray]:
@@ -40,11 +40,11 @@ def sign_of_largest(columns: FloatArray) -> FloatArray:
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def middle_from(first: Seen, mean_shift: Callable[[FloatArray], Seen]) -> Seen:
-    """Move points into the middle of the cloud by a few steps of the mean shift.
+def mean_shifted(first: Shifted, mean_shift: Callable[[FloatArray], Shifted]) -> Shifted:
+    """Points after a few steps of the mean shift, with log masses and effective neighbours.
 
-    ``first`` is the ``mean_shift`` of observations that are left out themselves: in high dimension an observation
-    stands alone on its own noise, and its kernel mass is not that where geodesics run.
+    ``first`` is the ``mean_shift`` of observations without their own weight: in high dimension an observation is
+    isolated by its noise, and its kernel mass is not that on the ridge.
     """
     mean, log_mass, effective = first
     for _ in range(SHIFTS):
@@ -55,9 +55,9 @@ def middle_from(first: Seen, mean_shift: Callable[[FloatArray], Seen]) -> Seen:
     return mean, log_mass, effective
 
 
-def typical_around(marks: FloatArray, middle: FloatArray, log_mass: FloatArray, smoothing: float) -> FloatArray:
-    """Typical log masses [m] around landmarks [m, w], of points in the ``middle`` [n, w] of the cloud: means as those
-    of a `LocalBandwidth`, with its ``smoothing``."""
-    squared = np.square(marks[:, None] - middle).sum(axis=2)
+def typical_around(marks: FloatArray, shifted: FloatArray, log_mass: FloatArray, smoothing: float) -> FloatArray:
+    """Typical log masses [m] at landmarks [m, w] from those at ``shifted`` [n, w]: means as those of a
+    `LocalBandwidth`, with its ``smoothing``."""
+    squared = np.square(marks[:, None] - shifted).sum(axis=2)
     weights = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)) / smoothing**2)
     return np.asarray(weights @ log_mass / weights.sum(axis=1))

@@ -1,12 +1,12 @@
 """Lossless change of coordinates into the space that the data spans.
 
 Observations of affine rank r < d (more dimensions than points, images with dead pixels) lie in c + span B, B [d, r]
-orthonormal. A query (p, η) has two further directions of its own: o, along the part of p − c outside the span, of
-length h, and o′, along the part of η that is outside the span and across o. In the coordinates of R^(r+2)
+orthonormal. A query (p, η) has two further directions of its own: o, along the component of p − c outside the
+span, of length h, and o′, along the component of η outside the span and orthogonal to o. In the coordinates of R^(r+2)
 
     p ↦ (Bᵀ(p − c), h, 0)        η ↦ (Bᵀη, o·η, o′·η)
 
-all inner products that the bundle is made of are unchanged, and velocity and force lie in span(B, o, o′): both map back
+all inner products in the bundle's definition are unchanged, and velocity and force lie in span(B, o, o′): both map back
 exactly.
 """
 
@@ -21,7 +21,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
-from subbundle.local.model import LocalModel, walk
+from subbundle.local.model import LocalModel, iterate
 from subbundle.local.settings import Plan, Settings
 
 # Directions of its own that a query adds to the span of the data.
@@ -59,11 +59,11 @@ class Coordinates:
             return self._padded(offsets), self._padded(covectors), None
         inside, outside = self._split(offsets)
         height, first = _direction(outside, np.abs(offsets).max(axis=1, initial=0.0))
-        pressed, loose = self._split(covectors)
-        lifted = np.einsum("bd,bd->b", loose, first)
-        side, second = _direction(loose - lifted[:, None] * first, np.abs(covectors).max(axis=1, initial=0.0))
+        spanned, remainder = self._split(covectors)
+        along = np.einsum("bd,bd->b", remainder, first)
+        side, second = _direction(remainder - along[:, None] * first, np.abs(covectors).max(axis=1, initial=0.0))
         working_points = np.column_stack([inside, height, np.zeros_like(height)])
-        working_covectors = np.column_stack([pressed, lifted, side])
+        working_covectors = np.column_stack([spanned, along, side])
         return self._padded(working_points), self._padded(working_covectors), np.stack([first, second], axis=1)
 
     def leave(self, vectors: FloatArray, directions: FloatArray | None) -> FloatArray:
@@ -81,14 +81,14 @@ class Coordinates:
         return np.require(vectors, requirements=["C", "W"])
 
     def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Components in the basis [batch, r], and what is left outside it [batch, d]."""
+        """Components in the basis [batch, r], and the remainder [batch, d]."""
         assert self.basis is not None
         inside = _rowwise(vectors, self.basis)
         return inside, vectors - _rowwise(inside, self.basis.T)
 
 
 def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths and unit vectors; zero for those that are rounding beside ``scale``."""
+    """Lengths and unit vectors; zero for those within rounding of ``scale``."""
     length = np.sqrt(np.einsum("bd,bd->b", vectors, vectors))
     length[length <= EXACT * scale] = 0.0
     return length, np.divide(vectors, length[:, None], out=np.zeros_like(vectors), where=length[:, None] > 0.0)
@@ -100,7 +100,7 @@ def _rowwise(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
-    """The cloud in as few dimensions as hold it exactly (and at least three), and the maps there and back."""
+    """The cloud in as few dimensions as represent it exactly (and at least three), and the maps between."""
     dim = cloud.dim
     if dim < _LEAST_DIM:
         return _working(cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
@@ -112,19 +112,19 @@ def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
 
 
 def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -> tuple[Cloud, Coordinates]:
-    """Cloud of the rows ``inside`` with empty coordinates added, and the maps into its own centred coordinates."""
+    """Cloud of the rows ``inside`` with zero coordinates added, and the maps into its own centred coordinates."""
     coordinates = Coordinates(origin, basis)
     extra = coordinates.padding + (0 if basis is None else _OWN)
     working = Cloud(np.pad(inside, ((0, 0), (0, extra))))
-    middle = working.centre[: inside.shape[1]]
-    return working, Coordinates(origin + (middle if basis is None else basis @ middle), basis)
+    shift = working.centre[: inside.shape[1]]
+    return working, Coordinates(origin + (shift if basis is None else basis @ shift), basis)
 
 
 def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
     """Orthonormal basis [d, r] of the affine span and its point [d] nearest the centre; None if r + 2 ≥ d.
 
-    A sample of 2 d rows decides quickly that the span is everything. Otherwise its span is checked against all rows,
-    and all rows are used if it misses one.
+    A sample of 2 d rows often spans the whole space. Otherwise its span is checked against all rows, and all rows are
+    used if it misses one.
     """
     everything = np.arange(cloud.n_points)
     for places in (cloud.sample(2 * cloud.dim), everything):
@@ -143,10 +143,10 @@ def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
     return None
 
 
-def rest_in(
+def ridge_in(
     cloud: Cloud, coordinates: Coordinates, settings: Settings, points: FloatArray, plan: Plan, n_jobs: int | None
 ) -> LocalModel:
-    """The local model where ``points`` [batch, d] come to rest, in their coordinates; ``cloud`` is in working ones."""
+    """The local model at the projections of ``points`` [batch, d]; ``cloud`` is in working coordinates."""
     working, _, directions = coordinates.enter(points)
     plan = replace(
         plan,
@@ -156,7 +156,7 @@ def rest_in(
         log_share=settings.log_share,
         min_gap=settings.min_gap,
     )
-    found = walk(cloud, working, settings.widths, np.empty(0), plan, resolve_jobs(n_jobs))
+    found = iterate(cloud, working, settings.widths, np.empty(0), plan, resolve_jobs(n_jobs))
     leave, centre = coordinates.leave, coordinates.centre
     return replace(
         found,

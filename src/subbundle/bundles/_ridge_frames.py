@@ -1,12 +1,12 @@
-"""Walks onto the ridge of any bundle, from its frames alone.
+"""Projection onto the ridge of any bundle, from its frames alone.
 
-On a known manifold offsets are logs, steps are taken by exp and neighbouring frames are brought to the point by
-parallel transport; in R^d these are differences, sums and nothing. With μ = log_p(m(p)), the step of order 1 is
+On a known manifold offsets are logs, steps are taken by exp and neighbouring frames are transported to the point in
+parallel; in R^d these are differences, sums and the identity. With μ = log_p(m(p)), the step of order 1 is
 (I − P) μ, and of order 2
 
     (I − P) μ − ½ Σ_a λ_a II(e_a, e_a) + ½ II(Pμ, Pμ),        II(u, v) = (I − P) DP[u] v,
 
-DP by central differences: the local mean of a curved cloud lies on the hollow side, by half of II contracted with the
+DP by central differences: the local mean of a curved cloud lies on the concave side, by half of II contracted with the
 second moment.
 """
 
@@ -27,8 +27,8 @@ from subbundle.local.standard_errors import widened
 _DIFFERENCE = 1e-2
 
 
-def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Project ``points`` [batch, dim] onto the ridge of ``bundle``; reach and ladder have no meaning here."""
+def ridge_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
+    """Project ``points`` [batch, dim] onto the ridge of ``bundle``; reach and continuation of the plan are not used."""
     n, dim, k = *points.shape, bundle.rank
     around = surroundings_of(bundle)
     codimension = max(surrounding_dim(bundle) - k, 1)
@@ -45,15 +45,15 @@ def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalMo
         frame = bundle.frame(current[rows])
         with np.errstate(divide="ignore"):
             log_mass[rows] = np.log(frame.density)
-        seen = frame.status
-        status[rows[seen != Status.OK]] = seen[seen != Status.OK]
-        good = np.flatnonzero(seen == Status.OK)
+        outcome = frame.status
+        status[rows[outcome != Status.OK]] = outcome[outcome != Status.OK]
+        good = np.flatnonzero(outcome == Status.OK)
         rows, frame = rows[good], _rows_of(frame, good)
         forms[rows] = _second_form(bundle, around, current[rows], frame)
         shift = around.displacement(current[rows], frame.mean)
         step = _across(frame, shift)
         if plan.order == 2:
-            step = step - 0.5 * _bending(frame, forms[rows], _along(frame, shift))
+            step = step - 0.5 * _curvature_bias(frame, forms[rows], _along(frame, shift))
         tangents[rows], variance[rows] = frame.vectors, _variance(bundle, frame)
         mean[rows], values[rows] = frame.mean, frame.eigenvalues
         moved = around.move(current[rows], step)
@@ -61,7 +61,7 @@ def rest_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalMo
         current[rows] = moved
         steps[rows] += 1
         status[rows[offsets[rows] <= plan.tol]] = Status.OK
-    # Bundles in closed form have no noise; others narrow it about as Gaussian weights do.
+    # Bundles in closed form have no noise; for others the window is taken as Gaussian.
     widths, unknown = np.full(n, bundle.length_scale), np.full(n, np.nan)
     return LocalModel(
         points=current, mean=mean, eigenvalues=values, tangents=tangents, forms=forms, widths=widths,
@@ -92,8 +92,8 @@ def _second_form(bundle: Subbundle, around: Surroundings, points: FloatArray, fr
     turned = np.zeros((k, k, *points.shape))
     for a in range(k):
         ends = [around.move(points, side * width * frame.vectors[:, :, a]) for side in (1.0, -1.0)]
-        (ahead, seen), (behind, seen_behind) = (_across_there(bundle, around, frame, end, points) for end in ends)
-        known = (seen == Status.OK) & (seen_behind == Status.OK)
+        (ahead, outcome), (behind, outcome_behind) = (_across_there(bundle, around, frame, end, points) for end in ends)
+        known = (outcome == Status.OK) & (outcome_behind == Status.OK)
         turned[a][:, known] = ((behind - ahead) / (2.0 * width))[:, known]
     both = [0.5 * (turned[a, b] + turned[b, a]) for a, b in pairs(k)]
     return np.stack([_across(frame, vectors) for vectors in both], axis=1)
@@ -104,11 +104,11 @@ def _across_there(
 ) -> tuple[FloatArray, StatusArray]:
     """(I − P) e_b [k, batch, dim] with the projector at ``ends``, compared at ``points``; and its status."""
     there = bundle.frame(ends)
-    carried = []
+    transported = []
     for b in range(bundle.rank):
         moved = around.transport(np.ascontiguousarray(frame.vectors[:, :, b]), points, ends)
-        carried.append(around.transport(_across(there, moved), ends, points))
-    return np.stack(carried), there.status
+        transported.append(around.transport(_across(there, moved), ends, points))
+    return np.stack(transported), there.status
 
 
 def _along(frame: Frame, vectors: FloatArray) -> FloatArray:
@@ -117,7 +117,7 @@ def _along(frame: Frame, vectors: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("bdk,bd->bk", duals, vectors))
 
 
-def _bending(frame: Frame, forms: FloatArray, tangential: FloatArray) -> FloatArray:
+def _curvature_bias(frame: Frame, forms: FloatArray, tangential: FloatArray) -> FloatArray:
     """Σ_ab (λ_a δ_ab − τ_a τ_b) II(e_a, e_b)."""
     k = frame.vectors.shape[2]
     total = np.zeros_like(forms[:, 0])

@@ -1,4 +1,4 @@
-"""What is known at the points of a ridge."""
+"""The record of a projection onto the ridge."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from subbundle.local.frames import completed
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """Points on the ridge and what the cloud is like there; rows as they were given.
+    """Points on the ridge with the local model there, in the order of the given rows.
 
-    Rows whose status is neither OK nor NOT_CONVERGED hold the point as it was given, NaN for what is not known there,
-    and an infinite outlier score.
+    Rows whose status is neither OK nor NOT_CONVERGED hold the point as it was given, NaN for estimates, and an infinite
+    outlier score.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Ridge:
         Standard deviation of the observations about the ridge, along one normal direction.
     position_error : [batch]
         Standard error of the point across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. NaN where it was not asked for, and for bundles known only by their frames.
+        long at 95 % of the points. NaN where it was not computed, and for bundles known only by their frames.
     outlier_scores : [batch]
         Distance moved over the noise times √(d − k): about one for observations, large for outliers.
     shifts, offsets : [batch]
@@ -70,7 +70,7 @@ class Ridge:
 
     @property
     def normals(self) -> FloatArray:
-        """Orthonormal basis [batch, d, d − k] of the normal space, made anew on each call.
+        """Orthonormal basis [batch, d, d − k] of the normal space, computed on each call.
 
         Its memory grows with d²; where that is too much, use (I − T Tᵀ) v with T = ``tangents`` instead. A hypersurface
         has one normal, up to a sign that is chosen row by row: they are not oriented.

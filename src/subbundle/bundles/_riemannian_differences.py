@@ -3,7 +3,7 @@
     dH[W] = ( H(exp_x(εW), η) − H(exp_x(−εW), η) ) / 2ε,        force = −Σ_W dH[W] W,
 
 over a Euclidean-orthonormal basis W of the tangent space and, for a quotient, of the directions along the orbit. The
-2 (dim + m) neighbours of a point see the same observations, so all their logs are one broadcast call.
+2 (dim + m) points of the differences have the same observations in reach, so all their logs are one broadcast call.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
-    """Observations [n, D] that may have weight at some points, and at the means of these points."""
+class _InReach:
+    """Observations [n, D] that may have a weight at some points, and at the means of these points."""
 
     here: FloatArray
     at_mean: FloatArray
@@ -80,7 +80,7 @@ class Differences:
 
         def work(start: int, stop: int) -> None:
             groups = [points[rows] for rows in self._groups(start, stop, 1)]
-            found[start] = _concatenate([self._local(settings, x, self._sight(settings, x)) for x in groups])
+            found[start] = _concatenate([self._local(settings, x, self._in_reach(settings, x)) for x in groups])
 
         run_rows(work, len(points), self._n_jobs)
         return _concatenate([found[start] for start in sorted(found)])
@@ -94,15 +94,15 @@ class Differences:
 
         def work(start: int, stop: int) -> None:
             for rows in self._groups(start, stop, 1 + 2 * self._space.dim):
-                x, sight = points[rows], self._sight(settings, points[rows])
-                here = self._local(settings, x, sight)
+                x, near = points[rows], self._in_reach(settings, points[rows])
+                here = self._local(settings, x, near)
                 status[rows] = here.status
                 good = np.flatnonzero(here.status == Status.OK)
                 if good.size:
                     which = np.arange(rows.start, rows.stop)[good]
                     speeds = np.einsum("bkd,bd->bk", here.vectors[good], covectors[which])
                     velocity[which] = np.einsum("bkd,bk->bd", here.vectors[good], speeds)
-                    force[which] = -self._gradient(settings, x[good], covectors[which], sight)
+                    force[which] = -self._gradient(settings, x[good], covectors[which], near)
 
         run_rows(work, len(points), self._n_jobs)
         status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
@@ -131,12 +131,12 @@ class Differences:
         return mean, log_mass, effective, status
 
     def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:
-        """Rows that are treated together: as many as fill a chunk with their logs."""
+        """Rows per chunk: as many as fill it with their logs."""
         size = max(1, _CHUNK // (neighbours * self._observations.size))
         return (slice(first, min(first + size, stop)) for first in range(start, stop, size))
 
-    def _sight(self, settings: Settings, points: FloatArray) -> _Sight:
-        """What is in reach of at least one of ``points``. What has no weight changes no bit, so more does no harm.
+    def _in_reach(self, settings: Settings, points: FloatArray) -> _InReach:
+        """Observations in reach of at least one of ``points``; others, without weight, would change no bit.
 
         If the mean is ρ away and the nearest observation d, an observation in reach of the mean is by the triangle
         inequality at most √((d + ρ)² + reach a²) + ρ away.
@@ -147,32 +147,32 @@ class Differences:
         margin = 10.0 * DIFFERENCE * settings.bandwidth
         here = self._observations[(distance <= (np.hypot(nearest, reach) + margin)[:, None]).any(axis=0)]
         if settings.centering != RECENTRED:
-            return _Sight(here, here)
+            return _InReach(here, here)
         covectors = orthonormal_bases(self._space, points).covectors
         mean = _moments(settings, self._logs(points, here), covectors)[0]
         rho = np.sqrt(np.einsum("ba,ba->b", mean, mean)) + margin
         limit = np.hypot(nearest + rho, reach) + rho
-        return _Sight(here, self._observations[(distance <= limit[:, None]).any(axis=0)])
+        return _InReach(here, self._observations[(distance <= limit[:, None]).any(axis=0)])
 
-    def _local(self, settings: Settings, points: FloatArray, sight: _Sight) -> Local:
+    def _local(self, settings: Settings, points: FloatArray, near: _InReach) -> Local:
         """Subspaces at points of N, in chunks that bound the memory for the logs."""
-        widest = max(len(sight.here), len(sight.at_mean), 1) * self._space.ambient_dim
+        widest = max(len(near.here), len(near.at_mean), 1) * self._space.ambient_dim
         size = max(1, _CHUNK // widest)
         chunks = (points[first : first + size] for first in range(0, len(points), size))
-        return _concatenate([self._chunk(settings, chunk, sight) for chunk in chunks])
+        return _concatenate([self._chunk(settings, chunk, near) for chunk in chunks])
 
-    def _chunk(self, settings: Settings, points: FloatArray, sight: _Sight) -> Local:
+    def _chunk(self, settings: Settings, points: FloatArray, near: _InReach) -> Local:
         space, centre = self._space, points
         bases = orthonormal_bases(space, points)
-        logs = self._logs(points, sight.here)
+        logs = self._logs(points, near.here)
         first, second, log_mass, _ = _moments(settings, logs, bases.covectors)
-        cut = self._cut(settings, points, sight.here, logs)
+        cut = self._cut(settings, points, near.here, logs)
         mean = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), points)
         if settings.centering == RECENTRED:
             centre, bases = mean, orthonormal_bases(space, mean)
-            logs = self._logs(centre, sight.at_mean)
+            logs = self._logs(centre, near.at_mean)
             _, second, _, _ = _moments(settings, logs, bases.covectors)
-            cut |= self._cut(settings, centre, sight.at_mean, logs)
+            cut |= self._cut(settings, centre, near.at_mean, logs)
         values, eigenvectors = eigh(second)
         values, eigenvectors = np.maximum(values[:, ::-1], 0.0), eigenvectors[:, :, ::-1]
         top = np.ascontiguousarray(np.swapaxes(eigenvectors, 1, 2)[:, : settings.rank])
@@ -183,9 +183,9 @@ class Differences:
             vectors = flattened(space, space.parallel_transport(shaped(space, vectors), start, end))
         duals = flattened(space, space.flat(shaped(space, vectors), end))
         cut |= ~np.isfinite(duals).all(axis=(1, 2))
-        return Local(values, vectors, duals, mean, log_mass, _judge(settings, values, log_mass, cut))
+        return Local(values, vectors, duals, mean, log_mass, _statuses(settings, values, log_mass, cut))
 
-    def _gradient(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
+    def _gradient(self, settings: Settings, points: FloatArray, covectors: FloatArray, near: _InReach) -> FloatArray:
         """Σ dH[W] W, [batch, D]."""
         space = self._space
         horizontal, vertical = tangent_rows(space, points), vertical_rows(space, points)
@@ -197,17 +197,17 @@ class Differences:
         steps = spacing[:, :, None] * directions
         both = np.stack([steps, -steps], axis=1)
         neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))
-        energy = self._energy(settings, neighbours, np.broadcast_to(covectors[:, None, None], both.shape), sight)
+        energy = self._energy(settings, neighbours, np.broadcast_to(covectors[:, None, None], both.shape), near)
         slope = (energy[:, 0] - energy[:, 1]) / (2.0 * spacing)
         return np.asarray(np.einsum("bw,bwd->bd", slope, directions))
 
-    def _energy(self, settings: Settings, points: FloatArray, covectors: FloatArray, sight: _Sight) -> FloatArray:
+    def _energy(self, settings: Settings, points: FloatArray, covectors: FloatArray, near: _InReach) -> FloatArray:
         """H [...] at points of N and covectors [..., D]; in full rank no observation is needed for it."""
         flat, forms = points.reshape(-1, points.shape[-1]), covectors.reshape(-1, points.shape[-1])
         if settings.rank == self._space.dim:
             vectors = orthonormal_bases(self._space, flat).vectors
         else:
-            vectors = self._local(settings, flat, sight).vectors
+            vectors = self._local(settings, flat, near).vectors
         speeds = np.einsum("bkd,bd->bk", vectors, forms)
         return np.asarray(0.5 * np.einsum("bk,bk->b", speeds, speeds).reshape(points.shape[:-1]))
 
@@ -249,7 +249,7 @@ def _concatenate(parts: Sequence[Local]) -> Local:
     return Local(*(np.concatenate([getattr(part, entry.name) for part in parts]) for entry in fields(Local)))
 
 
-def _judge(settings: Settings, values: FloatArray, log_mass: FloatArray, cut: BoolArray) -> StatusArray:
+def _statuses(settings: Settings, values: FloatArray, log_mass: FloatArray, cut: BoolArray) -> StatusArray:
     """Status [batch]: off the support, at the cut locus of an observation in reach, or with a closed gap.
 
     In full rank the subspace is the tangent space, whatever the eigenvalues.

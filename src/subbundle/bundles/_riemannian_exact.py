@@ -1,7 +1,7 @@
-"""The bundle on spaces of constant curvature κ = 1, 0, −1 (spheres, R^d, hyperbolic spaces): point after point, exact.
+"""The bundle on spaces of constant curvature κ = 1, 0, −1 (spheres, R^d, hyperbolic spaces): in closed form.
 
 Points come with orthonormal bases of their tangent spaces; results of kernels are coordinates in these. The formulas
-stand in `_riemannian_geometry`.
+are in `_riemannian_geometry`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles._riemannian_differences import Local
 from subbundle.bundles._riemannian_geometry import (
-    carry,
     moment_gradient,
     product,
+    pull_back_from_mean,
     scratch_for,
-    through_the_mean,
+    transport_to_mean,
     weigh,
 )
 from subbundle.bundles._riemannian_sums import mean_log, second_moment
-from subbundle.bundles.hamiltonian import velocity_and_turn
+from subbundle.bundles.hamiltonian import velocity_and_matrix
 from subbundle.local.moments import eigh
-from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_verdict, mass_verdict
+from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_status, mass_status
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
@@ -35,7 +35,7 @@ _CUT = int(Status.NOT_FINITE)
 
 
 def curvature_of(space: Space) -> int | None:
-    """κ of a space whose closed form is known here, None for the others."""
+    """κ of a space of constant curvature, None for the others."""
     known = {Sphere: 1, Euclidean: 0, Hyperbolic: -1}
     return next((value for kind, value in known.items() if isinstance(space, kind)), None)
 
@@ -125,9 +125,9 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
     bandwidth, centering, rank, log_floor, min_gap = settings
     dim, ambient = bases.shape[1:]
     near, far = scratch_for(observations, dim), scratch_for(observations, dim)
-    sigma, vectors, turn = np.empty((dim, dim)), np.empty((dim, dim)), np.empty((dim, dim))
+    sigma, vectors, matrix = np.empty((dim, dim)), np.empty((dim, dim)), np.empty((dim, dim))
     values, mean, covector = np.empty(dim), np.empty(dim), np.empty(dim)
-    centre, carried = np.empty(ambient), np.empty((dim, ambient))
+    centre, transported = np.empty(ambient), np.empty((dim, ambient))
     scale = 1.0 / (bandwidth * bandwidth)
     for b in range(points.shape[0]):
         for a in range(dim):
@@ -135,25 +135,25 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             gradient[b, a] = np.nan
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, near)
         mass, _ = mean_log(near[1], near[2], count, mean)
-        status[b] = mass_verdict(_log_mass(mass, nearest), log_floor)
+        status[b] = mass_status(_log_mass(mass, nearest), log_floor)
         if status[b] != 0:
             continue
         there, n_there = near, count
         if centering == RECENTRED:
-            carry(points[b], bases[b], mean, curvature, centre, carried)
-            n_there, _, lost_there = weigh(observations, curvature, centre, carried, bandwidth, -1.0, far)
+            transport_to_mean(points[b], bases[b], mean, curvature, centre, transported)
+            n_there, _, lost_there = weigh(observations, curvature, centre, transported, bandwidth, -1.0, far)
             there, lost = far, lost or lost_there
         mass_there = second_moment(there[1], there[2], n_there, mean, centering == LOCAL, sigma)
         eigh(sigma, ALL, values, vectors)
-        status[b] = _verdict(values, rank, min_gap, lost)
+        status[b] = _status(values, rank, min_gap, lost)
         if status[b] != 0:
             continue
         for a in range(dim):
             covector[a] = product(bases[b, a], covectors[b])
-        velocity_and_turn(values, vectors, covector, rank, velocity[b], turn)
-        moment_gradient(there, n_there, mass_there, scale, mean, centering == LOCAL, turn, gradient[b])
+        velocity_and_matrix(values, vectors, covector, rank, velocity[b], matrix)
+        moment_gradient(there, n_there, mass_there, scale, mean, centering == LOCAL, matrix, gradient[b])
         if centering == RECENTRED:
-            through_the_mean(near, count, mass, scale, mean, curvature, covector, velocity[b], gradient[b])
+            pull_back_from_mean(near, count, mass, scale, mean, curvature, covector, velocity[b], gradient[b])
         # The frame turns with the tangent plane as p moves in R^D.
         normal = curvature * product(points[b], covectors[b])
         for a in range(dim):
@@ -168,20 +168,20 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
     dim, ambient = bases.shape[1:]
     scratch = scratch_for(observations, dim)
     sigma = np.empty((dim, dim))
-    centre, carried = np.empty(ambient), np.empty((dim, ambient))
+    centre, transported = np.empty(ambient), np.empty((dim, ambient))
     for b in range(points.shape[0]):
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, scratch)
         mass, _ = mean_log(scratch[1], scratch[2], count, mean[b])
         log_mass[b] = _log_mass(mass, nearest)
         if centering == RECENTRED:
-            carry(points[b], bases[b], mean[b], curvature, centre, carried)
-            count, _, lost_there = weigh(observations, curvature, centre, carried, bandwidth, -1.0, scratch)
+            transport_to_mean(points[b], bases[b], mean[b], curvature, centre, transported)
+            count, _, lost_there = weigh(observations, curvature, centre, transported, bandwidth, -1.0, scratch)
             lost = lost or lost_there
         second_moment(scratch[1], scratch[2], count, mean[b], centering == LOCAL, sigma)
         eigh(sigma, ALL, values[b], vectors[b])
-        status[b] = mass_verdict(log_mass[b], log_floor)
+        status[b] = mass_status(log_mass[b], log_floor)
         if status[b] == 0:
-            status[b] = _verdict(values[b], rank, min_gap, lost)
+            status[b] = _status(values[b], rank, min_gap, lost)
 
 
 @kernel
@@ -206,8 +206,8 @@ def _log_mass(mass, nearest):
 
 
 @kernel
-def _verdict(values, rank, min_gap, lost):
+def _status(values, rank, min_gap, lost):
     """In full rank the subspace is the tangent space, whatever the eigenvalues."""
     if lost:
         return _CUT
-    return gap_verdict(values, rank, min_gap) if rank < values.size else 0
+    return gap_status(values, rank, min_gap) if rank < values.size else 0

@@ -42,7 +42,7 @@ _SERIES = 0.05
 
 @kernel
 def scratch_for(observations, dim):
-    """Room for `weigh`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
+    """Scratch arrays for `weigh`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
     n = observations.shape[1]
     return np.empty(n), np.empty((n, dim)), np.empty((n, 3))
 
@@ -88,7 +88,7 @@ def weigh(observations, curvature, point, basis, bandwidth, apart, scratch):
         for a in range(dim):
             vectors[count, a] *= stretch
         weights[count, 0] = exp_minus(0.5 * (t - nearest))
-        weights[count, 1], weights[count, 2] = _bending(angle, curvature)
+        weights[count, 1], weights[count, 2] = _jacobi_factors(angle, curvature)
         count += 1
     return count, nearest, lost
 
@@ -134,7 +134,7 @@ def _angle_of_chord(squared, curvature):
 
 @kernel
 def _chord_of_angle(angle, curvature):
-    """The squared chord of θ, a little enlarged, so that rounding leaves nobody out; infinite beyond the cut locus."""
+    """The squared chord of θ, a little enlarged, so that rounding excludes none; infinite beyond the cut locus."""
     angle *= 1.0 + 1e-7
     if curvature == 0:
         return angle * angle
@@ -154,7 +154,7 @@ def _chord_beyond(chords, excluded, excludes):
 
 
 @kernel
-def _bending(angle, curvature):
+def _jacobi_factors(angle, curvature):
     """r = θ cot θ and s = (1 − r)/θ² (coth for κ = −1, r = 1 for κ = 0)."""
     z = curvature * angle * angle
     if abs(z) < _SERIES:
@@ -165,7 +165,7 @@ def _bending(angle, curvature):
 
 
 @kernel
-def carry(point, basis, mean, curvature, centre, carried):
+def transport_to_mean(point, basis, mean, curvature, centre, transported):
     """Write m = exp_p(μ) [D], and the basis [dim, D] transported there in parallel."""
     dim, ambient = basis.shape
     rho = math.sqrt(product(mean, mean))
@@ -175,16 +175,16 @@ def carry(point, basis, mean, curvature, centre, carried):
         for a in range(dim):
             step += mean[a] * basis[a, j]
         centre[j] = cosine * point[j] + sine_ratio * step
-        turn = -curvature * sine_ratio * point[j]
+        factor = -curvature * sine_ratio * point[j]
         if rho > 0.0:
-            turn += (cosine - 1.0) / (rho * rho) * step
+            factor += (cosine - 1.0) / (rho * rho) * step
         for a in range(dim):
-            carried[a, j] = basis[a, j] + mean[a] * turn
+            transported[a, j] = basis[a, j] + mean[a] * factor
 
 
 @kernel
-def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
-    """Write Σ w q v/a² − 2 Σ w (r A z + s (v·A z) v), with ``scale`` = 1/a² and ``turn`` = A."""
+def moment_gradient(scratch, count, mass, scale, mean, centred, matrix, gradient):
+    """Write Σ w q v/a² − 2 Σ w (r A z + s (v·A z) v), with ``scale`` = 1/a² and ``matrix`` = A."""
     vectors, weights = scratch[1], scratch[2]
     dim = mean.size
     turned = np.empty(dim)
@@ -196,7 +196,7 @@ def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
         for i in range(dim):
             turned[i] = 0.0
             for j in range(dim):
-                turned[i] += turn[i, j] * (vectors[n, j] - mean[j] if centred else vectors[n, j])
+                turned[i] += matrix[i, j] * (vectors[n, j] - mean[j] if centred else vectors[n, j])
             along += turned[i] * vectors[n, i]
             q += turned[i] * (vectors[n, i] - mean[i] if centred else vectors[n, i])
         factor = phi * (q * scale - 2.0 * s * along)
@@ -207,8 +207,8 @@ def moment_gradient(scratch, count, mass, scale, mean, centred, turn, gradient):
 
 
 @kernel
-def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, velocity, gradient):
-    """Turn the gradient g at m into the one at p, in place: Mᵀ (g + b) + b, with b from the transport.
+def pull_back_from_mean(scratch, count, mass, scale, mean, curvature, covector, velocity, gradient):
+    """Map the gradient g at m to the one at p, in place: Mᵀ (g + b) + b, with b from the transport.
 
     η·Ω_u(velocity) = b·(u + M u), where b is κ (tan(ρ/2)/ρ) ((μ·velocity) η − (μ·η) velocity) across μ.
     """
@@ -216,7 +216,7 @@ def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, vel
     dim = mean.size
     squared = product(mean, mean)
     cosine, sine_ratio, strip_ratio = _strip(math.sqrt(squared), curvature)
-    # Dividing by a μ that vanishes gives nothing to be along.
+    # μ = 0 has no direction: components along it are zero.
     inverse = 1.0 / squared if squared > 0.0 else 0.0
     strip, pulled = np.empty(dim), np.empty(dim)
     forward, sideways = product(mean, velocity), product(mean, covector)
@@ -231,7 +231,7 @@ def through_the_mean(scratch, count, mass, scale, mean, curvature, covector, vel
         across = pulled[a] - along * mean[a]
         gradient[a] = strip[a] + cosine * across + along * mean[a]
         pulled[a] = sine_ratio * across + along * mean[a]
-    # What is left of Mᵀ: the transpose of ∇μ = Σ w_n (v_n − μ) v_nᵀ/a² + Σ w_n ∇v_n.
+    # The rest of Mᵀ: the transpose of ∇μ = Σ w_n (v_n − μ) v_nᵀ/a² + Σ w_n ∇v_n.
     offset = product(mean, pulled)
     for n in range(count):
         w, r, s = weights[n, 0] / mass, weights[n, 1], weights[n, 2]

@@ -1,7 +1,7 @@
-"""Weights and moments of logs given as arrays: what the bundle on a general manifold sums over the observations.
+"""Weights and moments of logs given as arrays, for the bundle on a general manifold.
 
-Sums run over the observations in order and leave out those without weight, so a row's result does not depend on how
-many of these come along with it. The Gaussian is lowered by its value at the reach: it then ends continuously, where a
+Sums run over the observations in order and leave out those without weight, so a row's result does not depend on the
+number of these. The value of the Gaussian at the reach is subtracted: it then ends continuously, where a
 jump by 1e-10 would be one by 1e-5 in a difference quotient.
 """
 
@@ -67,7 +67,7 @@ def _coordinates(logs, covectors, scale, apart, vectors, t):
 
 @kernel
 def _weigh(vectors, t, nearest, reach):
-    """Turn t into φ, and move what is in reach to the front, in order; return how many these are."""
+    """Replace t by φ, and move observations in reach to the front, in order; return their number."""
     floor = exp_minus(0.5 * reach)
     count = 0
     for n in range(t.shape[0]):

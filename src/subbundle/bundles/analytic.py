@@ -1,4 +1,4 @@
-"""Subbundles known in closed form: the truths that everything computed from data is tested against.
+"""Subbundles in closed form: ground truth for tests, and examples.
 
 Each gives its projector and its force by a formula. Sums over coordinates run along the last axis of one row at a
 time and never through BLAS, so the bits of a row do not depend on the batch it is computed in.
@@ -136,7 +136,7 @@ class Constant:
     Parameters
     ----------
     vectors : [dim, rank]
-        Columns that span the subspace. They are made orthonormal (QR), so any basis will do.
+        Columns that span the subspace. They are orthonormalised (QR), so any basis serves.
     """
 
     vectors: FloatArray
@@ -146,7 +146,7 @@ class Constant:
         dim, rank = given.shape
         if not 1 <= rank <= dim:
             raise ValueError(f"vectors must have 1..{dim} columns of length {dim}; got shape {given.shape}.")
-        # Columns of very different lengths are as good as any others: only their directions count.
+        # Columns are normalised first: only their directions matter.
         lengths = np.linalg.norm(given, axis=0)
         basis, triangle = np.linalg.qr(given / np.where(lengths > 0, lengths, 1.0))
         independent = np.abs(np.diag(triangle)) > 1e-12 * dim
@@ -159,7 +159,7 @@ class Constant:
         basis.setflags(write=False)
         object.__setattr__(self, "vectors", basis)
 
-    # A subspace that never turns has no scale of its own.
+    # A constant subspace has no length scale.
     length_scale, is_costly = 1.0, False
 
     @property
@@ -203,7 +203,7 @@ def _closed_at_origin(squared: FloatArray) -> StatusArray:
 
 
 def _frame(points: FloatArray, vectors: FloatArray, status: StatusArray) -> Frame:
-    """The record of a bundle without data: everything is typical."""
+    """The record of a bundle without data: density 1, gap 1 where it is defined."""
     batch, dim, rank = vectors.shape
     eigenvalues = np.zeros((batch, dim))
     eigenvalues[:, :rank] = 1.0

@@ -1,4 +1,4 @@
-"""The protocol that everything above rests on: a rank-k subbundle of the tangent bundle of R^D.
+"""The protocol of a rank-k subbundle of the tangent bundle of R^D.
 
 A subbundle gives at every point p a k-dimensional subspace with projector P(p). It makes R^D sub-Riemannian, with the
 Hamiltonian H(p, η) = ½ |P(p) η|², and its geodesics solve
@@ -6,8 +6,8 @@ Hamiltonian H(p, η) = ½ |P(p) η|², and its geodesics solve
     ṗ = P(p) η              (the *velocity*)
     η̇ = −∂H/∂p (p, η)       (the *force*)
 
-A bundle gives its subspaces (`frame`) and how a point and covector move (`field`). Flow, exp, log and the
-manifolds know nothing else, so a bundle learned from data and one from a textbook are treated alike.
+A bundle gives its subspaces (`frame`) and its Hamiltonian vector field (`field`). Flow, exp, log and submanifolds use
+nothing else, so bundles learned from data and bundles in closed form are treated alike.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ class Field:
 
 @runtime_checkable
 class Subbundle(Protocol):
-    """What a bundle must offer. Both methods take batches of float64 arrays, ``[batch, dim]``, and are pure.
+    """The methods of a bundle. Both take batches of float64 arrays, ``[batch, dim]``, and are pure.
 
-    A row's result must not depend on the other rows, to the bit: batches are cut and reordered freely.
+    A row's result must not depend on the other rows, to the bit: batches are split and reordered.
     """
 
     @property
     def ambient_dim(self) -> int:
-        """Dimension D of the space the points live in."""
+        """Dimension D of the ambient space."""
 
     @property
     def rank(self) -> int:
@@ -91,7 +91,7 @@ class Subbundle(Protocol):
 
     @property
     def length_scale(self) -> float:
-        """The length on which the subspaces turn (the bandwidth, for data). Tolerances and steps are relative to it."""
+        """The length over which subspaces vary (the bandwidth, for data). Tolerances and steps are relative to it."""
 
     @property
     def is_costly(self) -> bool:
@@ -109,7 +109,7 @@ class Subbundle(Protocol):
 
 @runtime_checkable
 class LearnedSubbundle(Subbundle, Protocol):
-    """What a bundle learned from data offers beyond its subspaces, in R^d and on a manifold alike.
+    """The further methods of a bundle learned from data, in R^d and on a manifold alike.
 
     The space around it (displacement, moving, transport) is `surroundings_of` the bundle.
     """
@@ -120,7 +120,7 @@ class LearnedSubbundle(Subbundle, Protocol):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with beside the observations, by the names of its constructor."""
+        """The arguments of its constructor other than the observations, by name."""
 
     @property
     def bandwidth(self) -> float:
@@ -136,30 +136,30 @@ class LearnedSubbundle(Subbundle, Protocol):
 
     @property
     def typical_mass(self) -> float:
-        """Kernel mass that is typical in the middle of the cloud."""
+        """Typical kernel mass on the data."""
 
     def landmarks(self, count: int) -> FloatArray:
-        """At most ``count`` points [n, dim] in the middle of the cloud, spread over all of it."""
+        """At most ``count`` observations [n, dim] after mean shifts, spread over the cloud."""
 
     def bandwidth_at(self, points: FloatArray) -> FloatArray:
         """a(p) [batch] at ``points`` [batch, dim]."""
 
     def remembered(self, make: Callable[[Any], _T]) -> _T:
-        """``make(self)``, worked out when it is first asked for and kept with the bundle."""
+        """``make(self)``, computed on the first call and cached with the bundle."""
 
 
 def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
-    """The length [batch] on which ``bundle`` turns at ``points`` [batch, dim]: its bandwidth there, if it has one."""
+    """The length scale [batch] of ``bundle`` at ``points`` [batch, dim]: its bandwidth there, if it has one."""
     if isinstance(bundle, LearnedSubbundle):
         return bundle.bandwidth_at(points)
     return np.full(len(points), bundle.length_scale)
 
 
 class Remembers:
-    """Keeps what functions of an object have returned: the graph of its landmarks, its connected components."""
+    """A cache of values computed from an object: the graph of its landmarks, its connected components."""
 
     def remembered(self, make: Callable[[Any], _T]) -> _T:
-        """``make(self)``, worked out when it is first asked for and kept with the object."""
+        """``make(self)``, computed on the first call and cached with the object."""
         found: dict[Hashable, Any] = self.__dict__.setdefault("_remembered", {})
         if make not in found:
             found[make] = make(self)

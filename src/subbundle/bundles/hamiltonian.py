@@ -1,5 +1,4 @@
-"""The Hamiltonian field in up to `BLOCK_DIM` dimensions: velocity and force of one point after the other, in compiled
-code.
+"""The Hamiltonian field in up to `BLOCK_DIM` dimensions: velocity and force, in compiled code.
 
 Notation of the mathematics: φ_n kernel weights, s = Σ φ_n, m(p) the local mean, Σ the second moment of the chosen
 centring about its centre, λ_i, e_i its eigenpairs, c = Eᵀη,
@@ -24,7 +23,7 @@ and for `recentred`, where both passes have the bandwidth a(p), the same at m(p)
 
     ∂m/∂a = Σ ψ_n |x_n − p|² (x_n − m) / (a³ s).
 
-Where ψ = φ a constant may be taken off |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
+Where ψ = φ a constant may be subtracted from |x_n − p|², as Σ w_n q_n = 0 and Σ w_n (x_n − m) = 0: that of the nearest.
 
 """
 
@@ -37,7 +36,7 @@ from subbundle.cloud.build import LEAF
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.gather import ball, slope_row
 from subbundle.local.moments import FAST, eigh, log_mass, moments, uncentre, weighted_sums
-from subbundle.local.settings import ALL, COMMON, LOCAL, RECENTRED, gap_verdict, mass_verdict, width_at
+from subbundle.local.settings import ALL, COMMON, LOCAL, RECENTRED, gap_status, mass_status, width_at
 
 
 @kernel
@@ -51,8 +50,8 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 2, 0))
     sigma, vectors, matrix, jacobian = _square(dim), _square(dim), _square(dim), _square(dim)
-    values, shift, origin, turn, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    slope, slide, centre = np.empty(dim), np.empty(dim), np.empty(dim)
+    values, shift, origin, gradient, third = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    slope, mean_slope, centre = np.empty(dim), np.empty(dim), np.empty(dim)
     widths, kernel, reach, centering, rank, log_share, min_gap = settings
     bandwidth, typical, landmarks, _, _ = widths
     varies = landmarks.shape[0] > 0
@@ -62,25 +61,25 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
             bandwidth, typical = width_at(widths, p, slope)
         near, count, nearest, _, sums = ball(tree, p, bandwidth, kernel, reach, -1.0, ALL, cases, found, near)
         mass = moments(near, count, sums, cases, shift, sigma)
-        status[b] = mass_verdict(log_mass(mass, nearest), typical + log_share)
+        status[b] = mass_status(log_mass(mass, nearest), typical + log_share)
         if status[b] != 0:
             continue
         if cases is not COMMON and centering == RECENTRED:
-            _mean_slopes(near, count, kernel, shift, sigma, bandwidth, mass, nearest, varies, jacobian, slide)
+            _mean_slopes(near, count, kernel, shift, sigma, bandwidth, mass, nearest, varies, jacobian, mean_slope)
             for i in range(dim):
                 centre[i] = p[i] + shift[i]
             near, count, nearest, _, sums = ball(tree, centre, bandwidth, kernel, reach, -1.0, ALL, cases, found, near)
             mass = moments(near, count, sums, cases, shift, sigma)
-            status[b] = mass_verdict(log_mass(mass, nearest), -np.inf)
+            status[b] = mass_status(log_mass(mass, nearest), -np.inf)
             if status[b] != 0:
                 continue
         if centering != LOCAL:
             uncentre(shift, sigma)
         eigh(sigma, cases, values, vectors)
-        status[b] = gap_verdict(values, rank, min_gap)
+        status[b] = gap_status(values, rank, min_gap)
         if status[b] != 0:
             continue
-        velocity_and_turn(values, vectors, covectors[b], rank, velocity[b], matrix)
+        velocity_and_matrix(values, vectors, covectors[b], rank, velocity[b], matrix)
         for i in range(dim):
             origin[i] = shift[i] if centering == LOCAL else 0.0
         if cases is COMMON or dim == 3:
@@ -89,17 +88,17 @@ def field_batch(tree, settings, cases, points, covectors, velocity, force, statu
             total, spread = _contracted(near, count, slope_row(kernel, dim), origin, matrix, varies, third)
         scale = 1.0 / (bandwidth * bandwidth * mass)
         for i in range(dim):
-            turn[i] = third[i] * scale
+            gradient[i] = third[i] * scale
             if centering != LOCAL:
                 for j in range(dim):
-                    turn[i] -= 2.0 * matrix[i, j] * shift[j]
-            force[b, i] = -turn[i]
+                    gradient[i] -= 2.0 * matrix[i, j] * shift[j]
+            force[b, i] = -gradient[i]
         if cases is not COMMON:
             by_width = (spread - nearest * bandwidth * bandwidth * total) * scale / bandwidth
-            _pull_back(centering, varies, turn, jacobian, by_width, slide, slope, force[b])
+            _pull_back(centering, varies, gradient, jacobian, by_width, mean_slope, slope, force[b])
 
 
-# Arrays are made one by one and filled in loops: slices and whole-array assignments would be compiled as other
+# Arrays are allocated one by one and filled in loops: slices and whole-array assignments would be compiled as other
 # types, with messages for shapes that cannot occur, and compiling would take three times as long.
 
 
@@ -109,7 +108,7 @@ def _square(dim):
 
 
 @kernel
-def _mean_slopes(near, count, kernel, shift, sigma, bandwidth, mass, nearest, varies, jacobian, slide):
+def _mean_slopes(near, count, kernel, shift, sigma, bandwidth, mass, nearest, varies, jacobian, mean_slope):
     """Write J = ∂m/∂p and, if the bandwidth ``varies``, ∂m/∂a, from neighbours of which m − p = ``shift`` and ``sigma``
     is the second moment about m. ``near`` is overwritten."""
     dim, area = shift.size, bandwidth * bandwidth
@@ -120,21 +119,21 @@ def _mean_slopes(near, count, kernel, shift, sigma, bandwidth, mass, nearest, va
             for j in range(dim):
                 jacobian[i, j] = sigma[i, j] / area
     else:
-        weighted_sums(near, count, row, slide, jacobian)
+        weighted_sums(near, count, row, mean_slope, jacobian)
         for i in range(dim):
             for j in range(i + 1):
                 both = jacobian[i, j]
-                jacobian[i, j] = (both - shift[i] * slide[j]) * scale
-                jacobian[j, i] = (both - shift[j] * slide[i]) * scale
+                jacobian[i, j] = (both - shift[i] * mean_slope[j]) * scale
+                jacobian[j, i] = (both - shift[j] * mean_slope[i]) * scale
     if varies:
         for n in range(count):
             square = 0.0
             for i in range(dim):
                 square += near[i, n] * near[i, n]
             near[row, n] *= square - nearest * area
-        total = weighted_sums(near, count, row, slide, sigma)
+        total = weighted_sums(near, count, row, mean_slope, sigma)
         for i in range(dim):
-            slide[i] = (slide[i] - shift[i] * total) * scale / bandwidth
+            mean_slope[i] = (mean_slope[i] - shift[i] * total) * scale / bandwidth
 
 
 @kernel(fastmath=FAST)
@@ -196,25 +195,25 @@ def _contracted(near, count, row, origin, matrix, varies, third):
 
 
 @kernel
-def _pull_back(centering, varies, turn, jacobian, by_width, slide, slope, force):
-    """From the gradient ``turn`` at the centre to ``force`` at the point: through ∂m/∂p and the bandwidth."""
-    dim = turn.size
+def _pull_back(centering, varies, gradient, jacobian, by_width, mean_slope, slope, force):
+    """From the gradient ``gradient`` at the centre to ``force`` at the point: through ∂m/∂p and the bandwidth."""
+    dim = gradient.size
     if centering == RECENTRED:
         for i in range(dim):
             total = 0.0
             for j in range(dim):
-                total += jacobian[j, i] * turn[j]
+                total += jacobian[j, i] * gradient[j]
             force[i] = -total
     if varies:
         if centering == RECENTRED:
             for i in range(dim):
-                by_width += turn[i] * slide[i]
+                by_width += gradient[i] * mean_slope[i]
         for i in range(dim):
             force[i] -= by_width * slope[i]
 
 
 @kernel
-def velocity_and_turn(values, vectors, covector, rank, velocity, matrix):
+def velocity_and_matrix(values, vectors, covector, rank, velocity, matrix):
     """Write P η into ``velocity`` and A into ``matrix``."""
     dim = covector.size
     components, partner = np.empty(dim), np.empty(dim)

@@ -23,7 +23,7 @@ class LocalBandwidth:
     Parameters
     ----------
     points : array-like [m, d]
-        Landmarks l_j, on the cloud. The nearest ones count.
+        Landmarks l_j, on the cloud.
     values : array-like [m]
         Bandwidths a_j there, in the units of the data.
     smoothing : float
@@ -72,8 +72,8 @@ class LocalBandwidth:
         return LocalBandwidth(self.points, self.values * as_positive(factor, "factor"), self.smoothing)
 
     def widths(self, points: FloatArray, log_masses: FloatArray) -> Widths:
-        """What the kernels read, with the landmarks at ``points`` [m, w] in their coordinates, where the typical log
-        kernel masses are ``log_masses`` [m]."""
+        """The argument ``widths`` of kernels, with the landmarks at ``points`` [m, w] in their coordinates, where the
+        typical log kernel masses are ``log_masses`` [m]."""
         logs = np.column_stack([np.log(self.values), log_masses])
         return 0.0, 0.0, np.require(points, requirements=["C", "W"]), logs, 1.0 / self.smoothing**2
 

@@ -15,14 +15,14 @@ from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
 from subbundle.bundles._dense import Dense
 from subbundle.bundles._learned import (
-    Seen,
+    Shifted,
     as_pair,
-    middle_from,
+    mean_shifted,
     relative_gap,
     sign_of_largest,
     typical_around,
 )
-from subbundle.bundles._reduction import reduce_cloud, rest_in
+from subbundle.bundles._reduction import reduce_cloud, ridge_in
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
@@ -42,7 +42,7 @@ class PrincipalSubbundle(Remembers):
     =============  =====================================  =================================================
     ``local``      Σ w_n(p) (x_n − m(p))(x_n − m(p))ᵀ     one pass; the paper's choice for data in R^d
     ``recentred``  Σ w_n(m(p)) (x_n − m(p))(x_n − m(p))ᵀ  the paper's definition; two passes
-    ``none``       Σ w_n(p) (x_n − p)(x_n − p)ᵀ           principal flow; strays once it is off the cloud
+    ``none``       Σ w_n(p) (x_n − p)(x_n − p)ᵀ           principal flow; unstable off the cloud
     =============  =====================================  =================================================
 
     Velocity P η and force −∂H/∂p of H = ½|P η|² are in closed form and need only λ_k > λ_{k+1}.
@@ -76,13 +76,13 @@ class PrincipalSubbundle(Remembers):
     cloud : Cloud
         The observations with their search tree.
     bandwidth : float
-        a; with a `LocalBandwidth` the median of a(p) over points in the middle of the cloud.
+        a; with a `LocalBandwidth` the median of a(p) over observations after mean shifts.
     kernel : str
         The kernel in use.
     local_bandwidth : LocalBandwidth or None
         The function a(p), if it is one and not the same everywhere.
     typical_mass : float
-        Median of Σ φ over points in the middle of the cloud; the unit of `Frame.density`. With a `LocalBandwidth` the
+        Median of Σ φ over observations after mean shifts; the unit of `Frame.density`. With a `LocalBandwidth` the
         unit is averaged as the bandwidth is.
 
     Examples
@@ -141,47 +141,47 @@ class PrincipalSubbundle(Remembers):
         self._length_scale = self.bandwidth
         self.typical_mass = 1.0
         if typical_mass is not None:
-            self._take_mass(as_positive(typical_mass, "typical_mass"))
+            self._set_typical_mass(as_positive(typical_mass, "typical_mass"))
         elif self.min_density > 0.0:
-            self._look_at_data()
+            self._calibrate()
 
-    def _look_at_data(self) -> None:
-        """Find the typical kernel mass; raise where bandwidth or rank do not suit the data."""
-        middle, log_mass, effective = self._middle(self._working.at(self._working.sample(SAMPLE)))
-        alive = np.isfinite(middle).all(axis=1)
+    def _calibrate(self) -> None:
+        """Estimate the typical kernel mass; raise where bandwidth or rank do not suit the data."""
+        shifted, log_mass, effective = self._shifted(self._working.at(self._working.sample(SAMPLE)))
+        alive = np.isfinite(shifted).all(axis=1)
         local = self.local_bandwidth
         if local is not None and alive.any():
-            values = self._widths(middle[alive])
+            values = self._widths(shifted[alive])
             self.bandwidth, self._length_scale = float(np.median(values)), float(values.min())
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
-        check_directions(self._evaluator, self._settings, self.bandwidth, middle[alive])
+        check_directions(self._evaluator, self._settings, self.bandwidth, shifted[alive])
         log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
         self.typical_mass = float(np.exp(log_typical))
         widths = constant_widths(self.bandwidth, log_typical, self._working.dim)
         if local is not None:
             marks = self._settings.widths[2]
-            widths = local.widths(marks, typical_around(marks, middle[alive], log_mass[alive], local.smoothing))
-        self._measure_by(widths)
+            widths = local.widths(marks, typical_around(marks, shifted[alive], log_mass[alive], local.smoothing))
+        self._set_unit(widths)
 
-    def _take_mass(self, typical_mass: float) -> None:
-        """Believe the typical kernel mass that was given."""
+    def _set_typical_mass(self, typical_mass: float) -> None:
+        """Use the typical kernel mass that was given."""
         if self.local_bandwidth is not None:
             raise ValueError("typical_mass needs one bandwidth; it is a LocalBandwidth. Leave typical_mass out.")
         self.typical_mass = typical_mass
-        self._measure_by(constant_widths(self.bandwidth, float(np.log(typical_mass)), self._working.dim))
+        self._set_unit(constant_widths(self.bandwidth, float(np.log(typical_mass)), self._working.dim))
 
-    def _measure_by(self, widths: Widths) -> None:
-        """Take the typical masses of ``widths`` for the unit of all others."""
+    def _set_unit(self, widths: Widths) -> None:
+        """Measure kernel masses relative to the typical ones of ``widths``."""
         share = float(np.log(self.min_density)) if self.min_density > 0.0 else -np.inf
         self._settings = replace(self._settings, widths=widths, log_share=share)
 
     def masses_in_the_middle(self, points: Any) -> FloatArray:
-        """Σ φ [batch] where ``points`` [batch, d], observations of the cloud, come to lie in the middle of it.
+        """Σ φ [batch] at ``points`` [batch, d], observations of the cloud, after mean shifts.
 
         Their median is `typical_mass`. The mass of an observation that has no neighbours is 0.
         """
         points = as_points(points, "points", dim=self.ambient_dim)
-        return np.asarray(np.exp(self._middle(self._coordinates.enter(points)[0])[1]))
+        return np.asarray(np.exp(self._shifted(self._coordinates.enter(points)[0])[1]))
 
     is_costly = False
 
@@ -197,12 +197,12 @@ class PrincipalSubbundle(Remembers):
 
     @property
     def length_scale(self) -> float:
-        """The bandwidth, the smallest one where it varies: on shorter lengths the subspaces hardly turn."""
+        """The bandwidth, the smallest one where it varies: on shorter lengths the subspaces vary little."""
         return self._length_scale
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with beside the observations, the kernel being the one in use."""
+        """The arguments of the constructor other than the observations, with the kernel in use."""
         width = self.bandwidth if self.local_bandwidth is None else self.local_bandwidth
         return {"rank": self.rank, "bandwidth": width, "centering": self.centering, "kernel": self.kernel}
 
@@ -225,7 +225,7 @@ class PrincipalSubbundle(Remembers):
 
     def _repr_html_(self) -> str:
         facts = [("observations", f"{self.cloud.n_points} in R^{self.cloud.dim}"), ("rank", self.rank)]
-        width = ("bandwidth", self.bandwidth if self.local_bandwidth is None else "one for every place")
+        width = ("bandwidth", self.bandwidth if self.local_bandwidth is None else "varying")
         facts += [width, ("kernel", self.kernel), ("centring", self.centering)]
         return card("PrincipalSubbundle", facts, picture=dots(self.rows))
 
@@ -253,15 +253,15 @@ class PrincipalSubbundle(Remembers):
         """Velocity P η and force −∂H/∂p at ``points``, ``covectors`` [batch, d]; see `Field`.
 
         Rows with a number that is not finite, or whose force overflows, get the status NOT_FINITE, so that an
-        integrator can go on with the others.
+        integrator can continue with the others.
         """
         points, covectors = as_pair(points, covectors, self.ambient_dim)
         finite = np.isfinite(points).all(axis=1) & np.isfinite(np.einsum("bd,bd->b", covectors, covectors))
         good = slice(None) if finite.all() else np.flatnonzero(finite)
         velocity, force = np.full((2, *points.shape), np.nan)
         status = np.full(len(points), Status.NOT_FINITE, np.int8)
-        working, pressed, directions = self._coordinates.enter(points[good], covectors[good])
-        found = self._evaluator.field(self._settings, working, pressed)
+        working, reduced, directions = self._coordinates.enter(points[good], covectors[good])
+        found = self._evaluator.field(self._settings, working, reduced)
         velocity[good], force[good] = (self._coordinates.leave(vectors, directions) for vectors in found[:2])
         status[good] = found[2]
         overflowed = (status == Status.OK) & ~np.isfinite(force).all(axis=1)
@@ -274,7 +274,7 @@ class PrincipalSubbundle(Remembers):
         The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
         relative to the typical one.
         """
-        return rest_in(self._working, self._coordinates, self._settings, points, plan, self.n_jobs)
+        return ridge_in(self._working, self._coordinates, self._settings, points, plan, self.n_jobs)
 
     def bandwidth_at(self, points: Any) -> FloatArray:
         """a(p) [batch] at ``points`` [batch, d]."""
@@ -282,8 +282,8 @@ class PrincipalSubbundle(Remembers):
         return self._widths(self._coordinates.enter(points)[0])
 
     def landmarks(self, count: int) -> FloatArray:
-        """At most ``count`` points [n, d] in the middle of the cloud, spread over all of it; the same on every call."""
-        means, _, _ = self._middle(self._working.at(self._working.sample(as_integer(count, "count", low=1))))
+        """At most ``count`` observations [n, d] after mean shifts, spread over the cloud; the same on every call."""
+        means, _, _ = self._shifted(self._working.at(self._working.sample(as_integer(count, "count", low=1))))
         means = means[np.isfinite(means).all(axis=1)]
         directions = np.zeros((len(means), 2, self.ambient_dim))
         return self._coordinates.leave(means, directions) + self._coordinates.centre
@@ -293,7 +293,7 @@ class PrincipalSubbundle(Remembers):
         widths_batch(self._settings.widths, working, widths, np.empty_like(working), log_mass)
         return widths
 
-    def _middle(self, points: FloatArray) -> Seen:
-        """Observations (working coordinates) moved into the middle of the cloud, with log masses and neighbours."""
+    def _shifted(self, points: FloatArray) -> Shifted:
+        """Observations (working coordinates) after mean shifts, with log masses and effective neighbours."""
         mass, settings = self._evaluator.mass, self._settings
-        return middle_from(mass(settings, points, 0.0), lambda rows: mass(settings, rows, -1.0))
+        return mean_shifted(mass(settings, points, 0.0), lambda rows: mass(settings, rows, -1.0))

@@ -1,6 +1,6 @@
-"""Projecting points onto the ridge: where they come to rest, to any tolerance.
+"""Projection onto the ridge, to any tolerance.
 
-The ridge is the k-dimensional middle of the cloud; `subbundle.ridge_project` defines it and describes the cloud
+The ridge is the k-dimensional centre of the cloud; `subbundle.ridge_project` defines it and estimates the local model
 there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
 first.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_batch, as_integer, as_positive
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.ridge_project import codimension, full_reach, rest
+from subbundle.bundles.ridge_project import codimension, full_reach, ridge_model
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.settings import Plan
@@ -26,9 +26,9 @@ class Carried:
     Attributes
     ----------
     points : [batch, dim] or [dim]
-        Where each point came to rest. A row that left the support or met a closed gap stays where that was seen.
+        The projections. A row that left the support or met a closed gap stays at the point where it did.
     shifts : [batch] or scalar
-        How far each point was moved.
+        Distance moved.
     offsets : [batch] or scalar
         Length of the last step.
     status : [batch] or Status
@@ -46,8 +46,8 @@ def carry_to_ridge(
 ) -> Carried:
     """Project ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``: `ridge_project` with other defaults.
 
-    It uses the whole kernel, iterates to a small tolerance and has no continuation in the bandwidth, as suits a base
-    point; the record holds the points only. For whole clouds, and for tangents and noise there, use `ridge_project`.
+    It uses the whole kernel, iterates to a small tolerance and has no continuation in the bandwidth, for base points;
+    the record holds the points only. For whole clouds, and for tangents and noise there, use `ridge_project`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def carry_to_ridge(
     tol : float
         Steps shorter than this fraction of ``bundle.length_scale`` end the iteration.
     max_steps : int
-        Rounds allowed; rows still moving then have the status NOT_CONVERGED.
+        Largest number of steps; rows that need more have the status NOT_CONVERGED.
 
     See Also
     --------
@@ -86,7 +86,7 @@ def carry_to_ridge(
         relative=False,
         max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
     )
-    found = rest(bundle, start, plan)
+    found = ridge_model(bundle, start, plan)
     shifts = surroundings_of(bundle).distance(start, found.points)
     if single:
         return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]

@@ -1,16 +1,16 @@
-"""Projecting points onto the ridge, the k-dimensional middle of the cloud: denoising.
+"""Projection onto the ridge, the k-dimensional centre of the cloud: denoising.
 
 The ridge of order 1 is {p : (I − P(p)) (m(p) − p) = 0}: points whose local mean differs from them only along the
-bundle. It rounds off bends, by about half the curvature times the bandwidth squared. The ridge of order 2 is where the
-neighbours' middle, a quadric fitted to their normal coordinates u_j over the tangential ones by weighted least squares,
+bundle. Its bias is about half the curvature times the bandwidth squared. The ridge of order 2 is where a quadric fitted
+to the normal coordinates u_j of the neighbours over the tangential ones by weighted least squares,
 
     u_j ≈ c_j + Σ_a b_ja u_a + Σ_{a≤b} q_jab u_a u_b,
 
-passes through the point itself: c = 0. Its error is of the fourth order in the bandwidth. The fit also gives the
-tangent space (b), the second fundamental form (q) and, by what it leaves over, the noise.
+passes through the point itself: c = 0. Its bias is of the fourth order in the bandwidth. The fit also gives the
+tangent space (b), the second fundamental form (q) and, from its residuals, the noise.
 
 A bundle that is not a `PrincipalSubbundle` with ``centering="local"`` has no neighbours to fit, only frames. There
-the second fundamental form is that of the bundle, by differences, and moves the local mean to where it belongs.
+the second fundamental form is that of the bundle, by differences, and corrects the local mean for curvature.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_batch, as_integer, as_positive, as_real
-from subbundle.bundles._ridge_frames import rest_by_frames
+from subbundle.bundles._ridge_frames import ridge_by_frames
 from subbundle.bundles._ridge_record import Ridge
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -30,7 +30,7 @@ from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.bundles.tuning import LADDER
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import GAUSSIAN, gaussian_reach, tail
-from subbundle.local.model import LocalModel, spread_form
+from subbundle.local.model import LocalModel, symmetric_form
 from subbundle.local.settings import Plan
 from subbundle.local.tuning import LEFT_OUT, PER_COEFFICIENT
 
@@ -59,23 +59,23 @@ def ridge_project(
         2 corrects the ridge for the curvature of the cloud, by a quadric: 4, 14, 44 ms a row and step for ranks 16,
         28 and 39 with a thousand neighbours.
     tol : float
-        Steps shorter than this fraction of ``bundle.length_scale`` end a walk. What is left then is a fraction of it:
-        steps shrink fast. Noise moves the ridge by more.
+        Steps shorter than this fraction of ``bundle.length_scale`` end the iteration. Steps shrink fast, and the
+        remaining distance is a fraction of the last one, less than the standard error of the ridge.
     max_steps : int
-        Steps allowed; rows still moving then have the status NOT_CONVERGED and hold the last position.
+        Largest number of steps; rows that need more have the status NOT_CONVERGED and hold the last position.
     reach : float or None
-        Bandwidths at which the Gaussian is cut; compact kernels end by themselves. None leaves out about 0.2 % of the
+        Bandwidths at which the Gaussian is cut; other kernels have compact support. None leaves out about 0.2 % of the
         Gaussian's mass, which moves the ridge by a few thousandths of the bandwidth and is two to four times faster
-        than leaving out nothing: what lies beyond √k + 2.1 bandwidths and, above 16 dimensions, the lightest
-        observations.
+        than leaving out nothing: observations beyond √k + 2.1 bandwidths and, above 16 dimensions, those of least
+        weight.
     continuation : "auto", None, or a falling sequence of factors
-        An observation that stands alone, as all do in many dimensions, is held where it is by its own weight. Points
-        first take a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer
+        At an isolated observation, as all are in many dimensions, its own weight dominates the mean. Points first take
+        a step with a wider bandwidth at each of these factors. With "auto" only those do that have fewer
         than 2 (k + 1) effective neighbours, or a mean shift longer than any on a sheet or its border (one bandwidth),
-        from the smallest factor at which neighbours are enough and their mean lies across the bundle. With few
+        from the smallest factor at which neighbours suffice and the mean shift is not mostly tangential. With few
         neighbours and no such factor up to 3.8, a point is without nearby observations (status LEFT_SUPPORT).
     errors : bool
-        Whether standard errors of the positions are wanted; they take about as long as two steps.
+        Whether to compute standard errors of the positions; they take about as long as two steps.
 
     See Also
     --------
@@ -91,7 +91,7 @@ def ridge_project(
     True
     """
     start, _ = as_batch(points, "points", bundle.ambient_dim)
-    ladder, wanted = _continuation(continuation, bundle)
+    factors, min_effective = _continuation(continuation, bundle)
     plan = Plan(
         kernel=GAUSSIAN,
         rank=bundle.rank,
@@ -101,23 +101,23 @@ def ridge_project(
         tol=as_positive(tol, "tol") * bundle.length_scale,
         relative=False,
         max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
-        ladder=ladder,
-        wanted=wanted,
-        spared=LEFT_OUT if reach is None else 0.0,
+        continuation=factors,
+        min_effective=min_effective,
+        omitted=LEFT_OUT if reach is None else 0.0,
         errors=2 if errors else 0,
     )
-    return _ridge(bundle, start, rest(bundle, start, plan))
+    return _ridge(bundle, start, ridge_model(bundle, start, plan))
 
 
-def rest(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Project ``points`` [batch, d] onto the ridge, the fast way where there is one."""
+def ridge_model(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
+    """Project ``points`` [batch, d] onto the ridge, by the local model where there is one."""
     if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
         return bundle.rest(points, plan)
-    return rest_by_frames(bundle, points, plan)
+    return ridge_by_frames(bundle, points, plan)
 
 
 def full_reach(bundle: Subbundle) -> float:
-    """t at which nothing of the Gaussian is missed."""
+    """t at which the whole Gaussian is kept."""
     return float(gaussian_reach(bundle.ambient_dim))
 
 
@@ -133,7 +133,7 @@ def _reach(reach: float | None, bundle: Subbundle) -> float:
 
 
 def _continuation(value: Any, bundle: Subbundle) -> tuple[FloatArray, float]:
-    """The ladder, and the effective number of neighbours below which it is taken."""
+    """Factors of the continuation, and the effective number of neighbours below which it is used."""
     if value is None:
         return np.empty(0), 0.0
     if isinstance(value, str):
@@ -159,7 +159,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
     arrived = (found.status == Status.OK) | (found.status == Status.NOT_CONVERGED)
     forms, tangents = found.forms, found.tangents
     forms[~arrived], tangents[~arrived] = np.nan, np.nan
-    second_form = spread_form(forms, k)
+    second_form = symmetric_form(forms, k)
     points = np.where(arrived[:, None], found.points, start)
     shifts = np.zeros(len(start))
     shifts[arrived] = surroundings_of(bundle).distance(start[arrived], points[arrived])

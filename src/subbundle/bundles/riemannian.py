@@ -13,7 +13,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import aligned, check_bandwidth_on, check_cut_locus, check_rank
-from subbundle.bundles._learned import Seen, as_pair, middle_from, relative_gap, sign_of_largest
+from subbundle.bundles._learned import Shifted, as_pair, mean_shifted, relative_gap, sign_of_largest
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles.base import Field, Frame, Remembers
@@ -38,10 +38,10 @@ class RiemannianSubbundle(Remembers):
     =============  ==========================================  =====================================================
     centering      Σ(p)                                        remark
     =============  ==========================================  =====================================================
-    ``recentred``  Σ w_n(m) log_m(x_n) ⊗ log_m(x_n), m = m(p)  the paper's definition; eigenvectors are brought from
-                                                               m back to p by parallel transport
+    ``recentred``  Σ w_n(m) log_m(x_n) ⊗ log_m(x_n), m = m(p)  the paper's definition; eigenvectors are transported
+                                                               in parallel from m to p
     ``local``      Σ w_n(p) z_n ⊗ z_n, z_n = log_p(x_n) − μ    all in T_pN: half the logs and no transport
-    ``none``       Σ w_n(p) log_p(x_n) ⊗ log_p(x_n)            principal flow; strays once it is off the cloud
+    ``none``       Σ w_n(p) log_p(x_n) ⊗ log_p(x_n)            principal flow; unstable off the cloud
     =============  ==========================================  =====================================================
 
     The bundle works with flat arrays [batch, D] in the ambient space of N, and its geodesics stay on N. On spheres,
@@ -73,7 +73,7 @@ class RiemannianSubbundle(Remembers):
     observations : [N, *space.shape]
         The observations as points of the space.
     typical_mass : float
-        Median of Σ exp(−dist²/2a²) over points in the middle of the cloud; the unit of `Frame.density`.
+        Median of Σ exp(−dist²/2a²) over observations after mean shifts; the unit of `Frame.density`.
 
     Notes
     -----
@@ -135,7 +135,7 @@ class RiemannianSubbundle(Remembers):
         )
         around = float(np.nanmax(space.dist(shaped(space, self._rows), shaped(space, self._rows[0]))))
         self._length_scale = min(self.bandwidth, 2.0 * around) if around > 0.0 else self.bandwidth
-        self._settle()
+        self._calibrate()
 
     @property
     def ambient_dim(self) -> int:
@@ -149,7 +149,7 @@ class RiemannianSubbundle(Remembers):
 
     @property
     def length_scale(self) -> float:
-        """The bandwidth, or the size of the cloud if that is less: on shorter lengths the subspaces hardly turn."""
+        """The bandwidth, or the size of the cloud if that is less: on shorter lengths the subspaces vary little."""
         return self._length_scale
 
     @property
@@ -191,8 +191,8 @@ class RiemannianSubbundle(Remembers):
     def field(self, points: Any, covectors: Any) -> Field:
         """Velocity Σ (η·f_i) f_i and force −∂H/∂p at ``points``, ``covectors`` [batch, D]; see `Field`.
 
-        Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can go on with the
-        others.
+        Rows with a number that is not finite get the status NOT_FINITE, so that an integrator can continue with
+        the others.
         """
         points, covectors = as_pair(points, covectors, self.ambient_dim)
         points = retract(self.space, points)
@@ -207,8 +207,8 @@ class RiemannianSubbundle(Remembers):
     def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Project ``points`` [batch, D] onto N and ``covectors`` [batch, D] into the tangent spaces there.
 
-        The part of η that vanishes on T_pN changes neither the curve nor H, but grows along it; on a quotient, the part
-        along the orbit must vanish. The flow calls this at the start and after each step.
+        The component of η that vanishes on T_pN changes neither the curve nor H, but grows along it; on a quotient, the
+        component along the orbit must vanish. The flow calls this at the start and after each step.
         """
         landed, tangent = np.empty_like(points), np.empty_like(covectors)
         for rows in blocks(len(points), self.space.dim * self.ambient_dim):
@@ -218,7 +218,7 @@ class RiemannianSubbundle(Remembers):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with beside the observations."""
+        """The arguments of the constructor other than the observations."""
         return {"rank": self.rank, "bandwidth": self.bandwidth, "centering": self.centering, "space": self.space}
 
     @property
@@ -236,16 +236,16 @@ class RiemannianSubbundle(Remembers):
         return np.full(len(points), self.bandwidth)
 
     def landmarks(self, count: int) -> FloatArray:
-        """At most ``count`` points [n, D] in the middle of the cloud, spread over all of it; the same on every call."""
-        means = self._middle(self._sample(count))[0]
+        """At most ``count`` observations [n, D] after mean shifts, spread over the cloud; the same on every call."""
+        means = self._shifted(self._sample(count))[0]
         return aligned(self.space, means[np.isfinite(means).all(axis=1)])
 
-    def _settle(self) -> None:
-        """Find the typical kernel mass, and check that the kernel sees enough, not too much, and all of the rank."""
-        middle, log_mass, effective = self._middle(self._sample(SAMPLE))
+    def _calibrate(self) -> None:
+        """Estimate the typical kernel mass, and check that bandwidth and rank suit the data."""
+        shifted, log_mass, effective = self._shifted(self._sample(SAMPLE))
         check_bandwidth_on(self.space, self.bandwidth, self._rank, self._rows, float(np.median(effective)))
         if self._rank < self.space.dim:
-            found = self._evaluator.frame(self._settings, middle[np.isfinite(middle).all(axis=1)])
+            found = self._evaluator.frame(self._settings, shifted[np.isfinite(shifted).all(axis=1)])
             check_rank(self.bandwidth, self._rank, found.values, found.status)
         self._log_typical = float(np.median(log_mass))
         self.typical_mass = float(np.exp(self._log_typical))
@@ -254,11 +254,11 @@ class RiemannianSubbundle(Remembers):
     def _sample(self, count: int) -> FloatArray:
         return np.asarray(self._rows[evenly(len(self._rows), as_integer(count, "count", low=1))])
 
-    def _middle(self, points: FloatArray) -> Seen:
-        """Observations moved into the middle of the cloud, with log masses and effective neighbours."""
+    def _shifted(self, points: FloatArray) -> Shifted:
+        """Observations after mean shifts, with log masses and effective neighbours."""
         mass, settings = self._evaluator.mass, self._settings
         *first, status = mass(settings, points, _SAME)
         cut = np.flatnonzero(status)
         if cut.size:
             check_cut_locus(self.space, self.bandwidth, self._rows, points[cut[0]])
-        return middle_from((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])
+        return mean_shifted((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])

@@ -1,12 +1,11 @@
-"""How to move and measure around the points of a bundle: by straight lines in R^D, or by geodesics of a manifold.
+"""The ambient geometry of a bundle: displacement, exp, transport and distance in R^D or on a manifold.
 
-What needs more of the surrounding space than frame and field (the ridge, the search of the logarithm, charts) asks
-here, and is then the same for both. On a manifold N, vectors at p are tangent arrays [n, D]; the displacement from p
-to q is log_p(q), the way along v is exp_p(v).
+The ridge, the search of the logarithm and charts use it, and are then the same for both. On a manifold N, vectors at p
+are tangent arrays [n, D]; the displacement from p to q is log_p(q), and v leads to exp_p(v).
 
-A *picture* is a map of N, or of much of it, to some R^m, around a base point: the offset from that point in R^D for
-R^d and spheres, log_base(x) in orthonormal coordinates elsewhere. It is an isometry at the base point, and there is
-none on shapes: all representatives of one shape have one picture.
+A *local map* takes N, or much of it, to some R^m, around a base point: the offset from that point in R^D for
+R^d and spheres, log_base(x) in orthonormal coordinates elsewhere. It is an isometry at the base point,
+but not on shapes: all representatives of one shape have one image.
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, orthonormal_bases, retract, shaped
 
 
-class Picture(Protocol):
+class LocalMap(Protocol):
     """A map from points to R^m, 0 at a base point, and back."""
 
     def enter(self, points: FloatArray) -> FloatArray:
-        """Pictures [n, m] of ``points`` [n, D]; NaN beyond the cut locus of the base point."""
+        """Images [n, m] of ``points`` [n, D]; NaN beyond the cut locus of the base point."""
 
-    def leave(self, pictures: FloatArray) -> FloatArray:
-        """Points [n, D] at ``pictures`` [n, m]."""
+    def leave(self, images: FloatArray) -> FloatArray:
+        """Points [n, D] at ``images`` [n, m]."""
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Pictures [n, m] of ``vectors`` [n, D] at ``points`` [n, D]."""
+        """Images [n, m] of ``vectors`` [n, D] at ``points`` [n, D]."""
 
-    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Vectors [n, D] whose pictures at ``pictures`` [n, m] are ``vectors`` [n, m]."""
+    def pull(self, images: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Vectors [n, D] whose images at ``images`` [n, m] are ``vectors`` [n, m]."""
 
 
 class Surroundings(Protocol):
     """The space around a bundle; all arguments [n, D], a row's result does not depend on the others."""
 
     def validate(self, points: FloatArray, name: str) -> FloatArray:
-        """``points`` [..., D] as they are, or an error with how far they are from where the bundle lives."""
+        """``points`` [..., D] as they are, or an error with their distance from the space."""
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """Vectors at ``points`` that lead to ``others``; NaN on the cut locus."""
 
     def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Where ``vectors`` at ``points`` lead to."""
+        """exp of ``vectors`` at ``points``."""
 
     def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
         """``vectors`` at ``points`` transported in parallel to ``ends``."""
@@ -60,8 +59,8 @@ class Surroundings(Protocol):
     def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """Distances [n]."""
 
-    def picture(self, base_point: FloatArray) -> Picture:
-        """The picture around ``base_point`` [D]."""
+    def local_map(self, base_point: FloatArray) -> LocalMap:
+        """The local map around ``base_point`` [D]."""
 
 
 class _Flat:
@@ -86,7 +85,7 @@ class _Flat:
         offset = others - points
         return np.asarray(np.sqrt(np.einsum("nd,nd->n", offset, offset)))
 
-    def picture(self, base_point: FloatArray) -> Picture:
+    def local_map(self, base_point: FloatArray) -> LocalMap:
         return _Offsets(base_point)
 
 
@@ -118,7 +117,7 @@ class _Curved:
     def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
         return np.asarray(self.space.dist(shaped(self.space, others), shaped(self.space, points)))
 
-    def picture(self, base_point: FloatArray) -> Picture:
+    def local_map(self, base_point: FloatArray) -> LocalMap:
         if isinstance(self.space, Euclidean):
             return _Offsets(base_point)
         return _Embedded(self.space, base_point) if isinstance(self.space, Sphere) else _Logs(self.space, base_point)
@@ -133,19 +132,19 @@ class _Offsets:
     def enter(self, points: FloatArray) -> FloatArray:
         return points - self.base_point
 
-    def leave(self, pictures: FloatArray) -> FloatArray:
-        return pictures + self.base_point
+    def leave(self, images: FloatArray) -> FloatArray:
+        return images + self.base_point
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         return vectors
 
-    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+    def pull(self, images: FloatArray, vectors: FloatArray) -> FloatArray:
         return vectors
 
 
 @dataclass(frozen=True, slots=True)
 class _Embedded:
-    """x − base in R^D, for a space whose metric is that of R^D; the way back ends on the space."""
+    """x − base in R^D, for a space with the metric of R^D; its inverse projects onto the space."""
 
     space: Space
     base_point: FloatArray
@@ -153,14 +152,14 @@ class _Embedded:
     def enter(self, points: FloatArray) -> FloatArray:
         return retract(self.space, points) - self.base_point
 
-    def leave(self, pictures: FloatArray) -> FloatArray:
-        return retract(self.space, pictures + self.base_point)
+    def leave(self, images: FloatArray) -> FloatArray:
+        return retract(self.space, images + self.base_point)
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         return vectors
 
-    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
-        points = self.leave(pictures)
+    def pull(self, images: FloatArray, vectors: FloatArray) -> FloatArray:
+        points = self.leave(images)
         return flattened(self.space, self.space.to_tangent(shaped(self.space, vectors), shaped(self.space, points)))
 
 
@@ -175,19 +174,19 @@ class _Logs:
         logs = _Curved(self.space).displacement(self.base_point[None], retract(self.space, points))
         return np.asarray(np.einsum("nd,id->ni", logs, self._basis.covectors[0]))
 
-    def leave(self, pictures: FloatArray) -> FloatArray:
-        vectors = np.einsum("ni,id->nd", pictures, self._basis.vectors[0])
+    def leave(self, images: FloatArray) -> FloatArray:
+        vectors = np.einsum("ni,id->nd", images, self._basis.vectors[0])
         return _Curved(self.space).move(self.base_point[None], vectors)
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        """See `Picture`; by central differences along geodesics."""
+        """See `LocalMap`; by central differences along geodesics."""
         move = _Curved(self.space).move
         ahead, behind = (self.enter(move(points, sign * DIFFERENCE * vectors)) for sign in (1.0, -1.0))
         return (ahead - behind) / (2.0 * DIFFERENCE)
 
-    def pull(self, pictures: FloatArray, vectors: FloatArray) -> FloatArray:
+    def pull(self, images: FloatArray, vectors: FloatArray) -> FloatArray:
         # By central differences, as below.
-        ahead, behind = (self.leave(pictures + sign * DIFFERENCE * vectors) for sign in (1.0, -1.0))
+        ahead, behind = (self.leave(images + sign * DIFFERENCE * vectors) for sign in (1.0, -1.0))
         return (ahead - behind) / (2.0 * DIFFERENCE)
 
     @property
@@ -199,7 +198,7 @@ FLAT = _Flat()
 
 
 def surroundings_of(bundle: Any) -> Surroundings:
-    """The manifold that a bundle names as its ``space``, or R^D."""
+    """The manifold ``space`` of a bundle that has one, or R^D."""
     return surroundings_on(getattr(bundle, "space", None))
 
 
@@ -209,6 +208,6 @@ def surroundings_on(space: Space | None) -> Surroundings:
 
 
 def surrounding_dim(bundle: Any) -> int:
-    """Dimension of the manifold that the bundle lives on, or of R^d."""
+    """Dimension of the bundle's manifold, or of R^d."""
     space: Any = getattr(bundle, "space", None)
     return int(bundle.ambient_dim if space is None else space.dim)

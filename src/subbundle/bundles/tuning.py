@@ -11,12 +11,12 @@ import numpy as np
 MIN_DENSITY = 0.05
 # (λ_k − λ_{k+1})/λ_k at or below which the gap counts as closed: the force divides by it.
 MIN_GAP = 1e-3
-# Observations at which the typical kernel mass is taken; its median settles long before.
+# Observations at which the typical kernel mass is estimated; its median is stable with far fewer.
 SAMPLE = 512
-# Steps of the mean shift that move them into the middle of the cloud first.
+# Steps of the mean shift that move them towards the ridge first.
 SHIFTS = 3
 
 # Points without nearby observations: ridge_project -----------------------------------------------------------------
 
-# Factors of the bandwidth at which such a point looks for neighbours, each a fifth narrower than the one before.
+# Factors of the bandwidth at which such a point is given neighbours, each a fifth narrower than the one before.
 LADDER = 1.25 ** np.arange(6, 0, -1, dtype=np.float64)

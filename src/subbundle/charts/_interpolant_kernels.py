@@ -1,7 +1,7 @@
 """Compiled code of interpolants: cubic Hermite weights, value and Jacobian, nearest point by Levenberg–Marquardt.
 
 A search on ½ |x(v) − y|² alternates `propose`, an evaluation of the interpolant at the proposed coordinates, and
-`judge`; that of scattered directions does so, too.
+`accept`; so does that of scattered directions.
 
 A table [L, R + 1, 4, dim] holds at node (r_i, θ_j) the point and its derivatives, scaled to the cell: X, h X_r, Δ X_θ,
 h Δ X_rθ. Inside a cell, with t = (r − r_i)/h and s = (θ − θ_j)/Δ,
@@ -48,7 +48,7 @@ def squared_distance(a, b):
 def propose(jacobian, point, target, v, damping, longest, farthest, normal, step, tried):
     """Write v + (JᵀJ + damping)⁻¹ Jᵀ(y − x) into ``tried`` [k], within ``farthest`` of 0; return the step's length.
 
-    A step is at most ``longest`` long; directions that J does not have get none. ``normal`` [k, k] and ``step`` [k, 1]
+    A step is at most ``longest`` long, and zero along the null space of J. ``normal`` [k, k] and ``step`` [k, 1]
     are scratch.
     """
     dim, rank = jacobian.shape
@@ -79,8 +79,8 @@ def propose(jacobian, point, target, v, damping, longest, farthest, normal, step
 
 
 @kernel
-def judge(tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian):
-    """Take the proposal if it is no farther from the target; return |x − y|², the next damping, whether to end."""
+def accept(tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian):
+    """Accept the proposal if it is no farther from the target; return |x − y|², the next damping, whether to end."""
     now = squared_distance(tried_point, target)
     if now <= value:
         # In loops: Numba takes seconds to compile the message for arrays of different shapes.
@@ -108,7 +108,7 @@ def cell_of(v, n_rays):
 
 @kernel
 def border_at(border, ray, s):
-    """How far the domain reaches at position ``s`` of the cell after ``ray``."""
+    """ρ at position ``s`` of the cell after ``ray``."""
     return border[ray, 0] + s * (border[ray, 1] - border[ray, 0])
 
 
@@ -131,7 +131,7 @@ def evaluate(table, step, v, point, jacobian):
         return
     after = ray + 1 if ray + 1 < n_rays else 0
     o1, e0, e1 = hermite(s)
-    # A chart whose radius is near the smallest numbers there are has a place, and no derivatives.
+    # A chart whose radius is near the smallest floating-point numbers has points, and no derivatives.
     do1, de0, de1 = hermite_slopes(s, max(2.0 * np.pi / n_rays * r, 1e-300))
     a, b, c, e = table[ray, node], table[ray, node + 1], table[after, node], table[after, node + 1]
     size = np.hypot(v[0], v[1])
@@ -169,7 +169,7 @@ def inside_batch(border, coordinates, slack, inside):
 
 
 @kernel
-def search_batch(table, step, scale, targets, coordinates, points, residuals, resting):
+def search_batch(table, step, scale, targets, coordinates, points, residuals, converged):
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = table.shape[3], coordinates.shape[1]
     jacobian, tried_jacobian = np.empty((2, dim, rank))
@@ -182,10 +182,10 @@ def search_batch(table, step, scale, targets, coordinates, points, residuals, re
         for _ in range(MOST_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(table, step, tried, tried_point, tried_jacobian)
-            value, damping, resting[i] = judge(
+            value, damping, converged[i] = accept(
                 tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
             )
-            if resting[i]:
+            if converged[i]:
                 break
         residuals[i] = np.sqrt(value)
 

@@ -36,9 +36,9 @@ class Scattered(ExpInterpolant):
     points, velocities : [L, m, dim]
         Nodes relative to the base point, and their velocities, continued beyond the end of each geodesic.
     counts : [L]
-        How many of the nodes were reached by the geodesic itself.
+        Number of nodes reached by the geodesic itself.
     extents : [L]
-        How far the domain reaches along each geodesic.
+        ρ along each geodesic.
     cut : [L]
         Which of them end at a fold or a cut.
     step, scale : float
@@ -58,25 +58,25 @@ class Scattered(ExpInterpolant):
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
-        """What the kernels read: directions, nodes with scaled velocities, ends, h, scale, the reach R of the fit."""
+        """Arguments of the kernels: directions, nodes with scaled velocities, ends, h, scale, reach R of the fit."""
         nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
         ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
         count = min(PER_COEFFICIENT * n_coefficients(self.directions.shape[1]) + 1, len(self.directions))
-        apart, _ = self._compass.query(self.directions, k=[count])
+        apart, _ = self._direction_tree.query(self.directions, k=[count])
         return self.directions, nodes, ends, self.step, self.scale, float(apart.max())
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
         """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
         distances = self.step * np.arange(self.points.shape[1])
-        held = (np.arange(len(distances)) < self.counts[:, None]) & (distances <= self.extents[:, None])
+        inside = (np.arange(len(distances)) < self.counts[:, None]) & (distances <= self.extents[:, None])
         # The common start is one node, not one per geodesic.
-        held[1:, 0] = False
-        ray, node = np.nonzero(held)
+        inside[1:, 0] = False
+        ray, node = np.nonzero(inside)
         return self.points[ray, node], distances[node, None] * self.directions[ray]
 
     @cached_property
-    def _compass(self) -> cKDTree:
+    def _direction_tree(self) -> cKDTree:
         return cKDTree(self.directions)
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
@@ -92,7 +92,7 @@ class Scattered(ExpInterpolant):
         """|v| [n] and ρ(v/|v|) [n]; at zero, which is inside whatever the direction, some ρ."""
         distance = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))
         unit = coordinates / np.where(distance > 0.0, distance, 1.0)[:, None]
-        apart, near = self._compass.query(unit, k=unit.shape[1])
+        apart, near = self._direction_tree.query(unit, k=unit.shape[1])
         ends = self.extents[near]
         weights = 1.0 / np.maximum(apart, 1e-9)
         mean = np.einsum("nm,nm->n", weights, ends) / weights.sum(axis=1)
@@ -101,7 +101,7 @@ class Scattered(ExpInterpolant):
     def nearest_on_border(self, targets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Near points of the border to ``targets`` [n, dim]: coordinates, points and residuals.
 
-        The nearest end of a geodesic, or where the ray to the nearest point beyond crosses the border: the better one.
+        The nearest end of a geodesic, or where the ray to the nearest point beyond crosses the border: the nearer.
         """
         ends = self.extents[:, None] * self.directions
         rim = self.evaluate(ends)

@@ -17,11 +17,11 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._numbers import MOST_ROUNDS
-from subbundle.charts._interpolant_kernels import hermite, hermite_slopes, judge, propose, squared_distance
+from subbundle.charts._interpolant_kernels import accept, hermite, hermite_slopes, propose, squared_distance
 from subbundle.charts.tuning import CENTRE
 from subbundle.local.regression import factorise, solve
 
-# Weight that a geodesic keeps beyond its end, so that the fit never runs out of points.
+# Weight of a geodesic beyond its end, so that the fit always has enough points.
 _LEAST = 1e-4
 
 
@@ -29,7 +29,7 @@ _LEAST = 1e-4
 def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
     """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k].
 
-    ``nodes`` [L, m, 2, dim] hold points and velocities times ``step``; ``ends`` [L] how far each geodesic was followed;
+    ``nodes`` [L, m, 2, dim] hold points and velocities times ``step``; ``ends`` [L] the length of each geodesic;
     ``reach`` is R.
     """
     rank, dim = v.size, nodes.shape[3]
@@ -146,7 +146,7 @@ def evaluate_batch(directions, nodes, ends, step, scale, reach, coordinates, poi
 
 
 @kernel
-def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinates, points, residuals, resting):
+def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinates, points, residuals, converged):
     """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
     dim, rank = nodes.shape[3], coordinates.shape[1]
     jacobian, tried_jacobian = np.empty((2, dim, rank))
@@ -159,9 +159,9 @@ def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinat
         for _ in range(MOST_ROUNDS):
             length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
             evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
-            value, damping, resting[i] = judge(
+            value, damping, converged[i] = accept(
                 tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
             )
-            if resting[i]:
+            if converged[i]:
                 break
         residuals[i] = np.sqrt(value)

@@ -1,8 +1,8 @@
 """Searches where an interpolant is not enough: exp and log of a chart by geodesics, and the metric of a manifold.
 
-A search by geodesics starts from the interpolant's answer, so that few of them lead to the tolerance.
+A search by geodesics starts from the interpolant's result, so that few are needed.
 
-The nearest point in the metric of a manifold is found from the nearest one in its picture. With y the target, Φ the
+The nearest point in the metric of a manifold is found from the nearest one under a local map. With y the target, Φ the
 chart and e(v) = log_y(Φ(v)) in an orthonormal basis at y, |e(v)| is the distance. Gauss–Newton on |e|² moves v, with
 ∂e/∂v by central differences; a step is kept where it makes |e| smaller.
 """
@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from subbundle._numbers import DIFFERENCE, MOST_ROUNDS, SINGULAR
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.surroundings import Picture, Surroundings, surroundings_of
+from subbundle.bundles.surroundings import LocalMap, Surroundings, surroundings_of
 from subbundle.charts._scattered import Scattered
 from subbundle.charts.interpolant import Found, Interpolant
 from subbundle.flow import integrate
@@ -28,7 +28,7 @@ from subbundle.geodesics.start import covectors_from_coordinates
 
 @dataclass(frozen=True)
 class Searched:
-    """A chart whose every use follows geodesics of ``bundle``, accurate to ``tol``.
+    """A chart that computes geodesics of ``bundle`` at every use, accurate to ``tol``.
 
     They start at ``base_point`` [dim] with directions in ``frame`` [dim, k]; ``coarse`` provides the domain and the
     starts of searches.
@@ -41,8 +41,8 @@ class Searched:
     tol: float
 
     @property
-    def _picture(self) -> Picture:
-        return surroundings_of(self.bundle).picture(self.base_point)
+    def _local_map(self) -> LocalMap:
+        return surroundings_of(self.bundle).local_map(self.base_point)
 
     @property
     def _duals(self) -> FloatArray | None:
@@ -63,7 +63,7 @@ class Searched:
         covectors = covectors_from_coordinates(self.frame[None], coordinates, self._duals)
         start = np.repeat(self.base_point[None], len(coordinates), axis=0)
         run = integrate(self.bundle, start, covectors, np.array([1.0]), tol=self.tol)
-        return self._picture.enter(run.points[:, 0])
+        return self._local_map.enter(run.points[:, 0])
 
     def jacobians(self, coordinates: FloatArray) -> FloatArray:
         """∂exp/∂v [n, dim, k] at ``coordinates`` [n, k]."""
@@ -72,7 +72,7 @@ class Searched:
         searched = np.repeat(np.stack(dual)[None], n, axis=0)
         bases = np.repeat(self.base_point[None], n, axis=0)
         shots = shoot(self.bundle, bases, searched, coordinates, self.tol, radial=True)
-        return np.stack([self._picture.push(shots.ends, shots.jacobians[:, :, i]) for i in range(rank)], axis=2)
+        return np.stack([self._local_map.push(shots.ends, shots.jacobians[:, :, i]) for i in range(rank)], axis=2)
 
     def inside(self, coordinates: FloatArray) -> BoolArray:
         """Which ``coordinates`` [n, k] lie in the domain."""
@@ -85,16 +85,16 @@ class Searched:
     def nearest(self, targets: FloatArray) -> Found:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
-        Where the interpolant's answer lies outside the domain, or no geodesic arrives, that answer stays.
+        Where the interpolant's result lies outside the domain, or no geodesic arrives, that result is kept.
         """
         found = self.coarse.nearest(targets)
         rows = np.flatnonzero(self.inside(found[0]))
         if rows.size:
             searched = log(
-                self.bundle, self.base_point, self._picture.leave(targets[rows]), start=found[0][rows], tol=self.tol
+                self.bundle, self.base_point, self._local_map.leave(targets[rows]), start=found[0][rows], tol=self.tol
             )
             arrived = np.isfinite(searched.residuals)
-            new = (searched.coordinates, self._picture.enter(searched.points), searched.residuals)
+            new = (searched.coordinates, self._local_map.enter(searched.points), searched.residuals)
             for old, part in zip(found, new, strict=False):
                 old[rows[arrived]] = part[arrived]
             found[3][rows] = searched.status == Status.OK
@@ -108,39 +108,39 @@ class Searched:
 Model = Interpolant | Scattered | Searched
 
 
-def settle(
+def nearest_in_metric(
     around: Surroundings,
-    picture: Picture,
+    local_map: LocalMap,
     model: Model,
     targets: FloatArray,
     coordinates: FloatArray,
     found: FloatArray,
 ) -> None:
-    """Move ``coordinates`` [n, k] and the pictures ``found`` [n, m] to the points nearest to ``targets`` [n, dim], in
-    place; rows outside the domain of the chart, or without a picture, are left."""
-    rows = np.flatnonzero(model.inside(coordinates) & all_finite(picture.enter(targets)))
+    """Move ``coordinates`` [n, k] and the images ``found`` [n, m] to the points nearest to ``targets`` [n, dim], in
+    place; rows outside the domain of the chart, or without an image, are left."""
+    rows = np.flatnonzero(model.inside(coordinates) & all_finite(local_map.enter(targets)))
     size = float(np.abs(model.nodes[1]).max(initial=0.0)) or 1.0
 
-    def seen(which: IntArray, v: FloatArray) -> FloatArray:
-        ends = picture.leave(model.evaluate(v))
+    def error_at(which: IntArray, v: FloatArray) -> FloatArray:
+        ends = local_map.leave(model.evaluate(v))
         return around.coordinates(targets[which], around.displacement(targets[which], ends))
 
     for _ in range(MOST_ROUNDS):
         if rows.size == 0:
             return
         v = coordinates[rows]
-        miss, slopes = seen(rows, v), []
+        miss, slopes = error_at(rows, v), []
         for unit in np.eye(v.shape[1]):
-            slopes.append(seen(rows, v + DIFFERENCE * size * unit) - seen(rows, v - DIFFERENCE * size * unit))
+            slopes.append(error_at(rows, v + DIFFERENCE * size * unit) - error_at(rows, v - DIFFERENCE * size * unit))
         jacobian = np.stack(slopes, axis=2) / (2.0 * DIFFERENCE * size)
         normal = np.einsum("nmi,nmj->nij", jacobian, jacobian)
-        # A singular or undefined one gives no step.
+        # Rows with a singular or undefined one take no step.
         sound = np.isfinite(normal).all(axis=(1, 2)) & all_finite(miss)
         sound[sound] = np.linalg.cond(normal[sound]) < 1e12
         rows, v, miss, jacobian, normal = rows[sound], v[sound], miss[sound], jacobian[sound], normal[sound]
         step = -np.linalg.solve(normal, np.einsum("nmi,nm->ni", jacobian, miss)[:, :, None])[:, :, 0]
         tried = v + step
-        now = seen(rows, tried)
+        now = error_at(rows, tried)
         better = np.einsum("nm,nm->n", now, now) < np.einsum("nm,nm->n", miss, miss)
         coordinates[rows[better]] = tried[better]
         going = better & (np.abs(step).max(axis=1, initial=0.0) > SINGULAR * size)

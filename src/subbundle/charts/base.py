@@ -1,8 +1,8 @@
-"""Charts: the protocol that atlas, embedding and surface rely on, what `locate` returns, and lists of charts.
+"""Charts: the protocol used by atlas, embedding and surface, the record of `locate`, and lists of charts.
 
 A chart is a map v ↦ Φ(v) from a star-shaped domain of R^k to R^D with Φ(0) = μ, ∂Φ/∂v(0) = F orthonormal, that can be
-inverted. `Chart` follows geodesics (the paper's normal coordinates, as far as the data goes); `QuadraticChart` is the
-third-order expansion of these around μ, from one fit of the local model.
+inverted. `Chart` follows geodesics (the paper's normal coordinates, on the support of the data); `QuadraticChart` is
+the third-order expansion of these around μ, from one fit of the local model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from subbundle._html import card, dots, endings
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_real
 
-# What the columns of tables are called, where it is not the attribute's name.
+# Names of the columns of tables, where they are not the attribute's.
 _COLUMNS = {"residual": "residuals", "label": "labels"}
 
 
@@ -28,8 +28,8 @@ _COLUMNS = {"residual": "residuals", "label": "labels"}
 class Located:
     """Points projected to a chart, an atlas, or the shape that an estimator has learned.
 
-    A single point given to a chart or an atlas has no batch axis. What follows ``status`` is None where it is not
-    known: a single chart has neither coverage nor connected components.
+    A single point given to a chart or an atlas has no batch axis. Attributes after ``status`` are None where they
+    are undefined: a single chart has neither coverage nor connected components.
 
     Attributes
     ----------
@@ -44,16 +44,16 @@ class Located:
         OK; LEFT_SUPPORT: the point lies beyond the border of the chart or of all charts, or further than
         ``chart.max_residual`` from it; NOT_CONVERGED: the search did not converge.
     coverage : [batch]
-        Charts that hold the point, about 1 inside, 0 beyond all.
+        Charts that contain the point, about 1 inside, 0 beyond all.
     disagreement : [batch]
-        Root mean square deviation among the charts that hold it: of their projections in an `Atlas`, of the coordinates
-        they give in an `AtlasEmbedding`.
+        Root mean square deviation among the charts that contain it: of their projections in an `Atlas`, of the
+        coordinates they give in an `AtlasEmbedding`.
     distortion : [batch]
         Largest |log| of the factor by which lengths change from the shape to the coordinates.
     labels : [batch]
         Connected component.
     novelty : [batch]
-        Distance from where the data covers the shape, in typical residuals of the training points.
+        Distance from the region covered by data, in typical residuals of the training points.
     charts : [batch]
         The nearest chart of an atlas; −1 where there is none.
 
@@ -97,7 +97,7 @@ class Located:
 
     @classmethod
     def joined(cls, parts: list[Located]) -> Located:
-        """The rows of all ``parts``, of which there is at least one, which know the same quantities."""
+        """The rows of all ``parts``, of which there is at least one, with the same quantities."""
         names = [each.name for each in fields(cls) if getattr(parts[0], each.name) is not None]
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
@@ -145,7 +145,7 @@ class InvertibleChart(Protocol):
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
 
     def extent_along(self, coordinates: Any) -> FloatArray:
-        """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]."""
+        """Extent ρ [batch] of the domain along the directions of ``coordinates`` [batch, rank]."""
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart, spread over its domain, the base point first."""
@@ -167,7 +167,7 @@ class OnDomain(ABC):
         """See `InvertibleChart`."""
 
     @abstractmethod
-    def _holds(self, coordinates: FloatArray) -> BoolArray:
+    def _contains(self, coordinates: FloatArray) -> BoolArray:
         """Whether finite ``coordinates`` [n, rank] lie in the domain."""
 
     @abstractmethod
@@ -184,24 +184,24 @@ class OnDomain(ABC):
 
     def inside(self, coordinates: Any) -> BoolArray:
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
-        held = self._held(coordinates)[1]
-        return held if np.ndim(coordinates) == 2 else held[0]
+        inside = self._in_domain(coordinates)[1]
+        return inside if np.ndim(coordinates) == 2 else inside[0]
 
     def inverse_transform(self, coordinates: Any) -> FloatArray:
         """Points [batch, dim] at ``coordinates`` [batch, rank] or [rank]; NaN outside the domain."""
-        given, held = self._held(coordinates)
+        given, inside = self._in_domain(coordinates)
         result = np.full((len(given), self._shape[0]), np.nan)
-        result[held] = self._points_at(given[held])
+        result[inside] = self._points_at(given[inside])
         return result if np.ndim(coordinates) == 2 else result[0]
 
     def jacobian(self, coordinates: Any) -> FloatArray:
         """∂Φ/∂v [batch, dim, rank]: how each feature changes along each coordinate. NaN outside the domain."""
-        given, held = self._held(coordinates)
+        given, inside = self._in_domain(coordinates)
         result = np.full((len(given), *self._shape), np.nan)
-        result[held] = self._jacobians_at(given[held])
+        result[inside] = self._jacobians_at(given[inside])
         return result if np.ndim(coordinates) == 2 else result[0]
 
-    def _held(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
+    def _in_domain(self, coordinates: Any) -> tuple[FloatArray, BoolArray]:
         """Coordinates [batch, rank], and which rows lie in the domain. Those of points outside are NaN, and stay so."""
         given = np.array(as_real(coordinates, "coordinates"), ndmin=2)
         if given.ndim != 2 or given.shape[1] != self._shape[1]:
@@ -209,9 +209,9 @@ class OnDomain(ABC):
                 f"coordinates must have shape (batch, {self._shape[1]}), one column per coordinate; got shape "
                 f"{np.shape(coordinates)}."
             )
-        held = np.asarray(np.isfinite(given).all(axis=1))
-        held[held] = self._holds(given[held])
-        return given, held
+        inside = np.asarray(np.isfinite(given).all(axis=1))
+        inside[inside] = self._contains(given[inside])
+        return given, inside
 
 
 class ChartList(Sequence[InvertibleChart]):
@@ -260,7 +260,7 @@ class ChartList(Sequence[InvertibleChart]):
         return jacobians
 
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
-        """How far [n] the domains of ``charts`` [n] reach along the directions of ``coordinates`` [n, rank]."""
+        """Extents [n] of the domains of ``charts`` [n] along the directions of ``coordinates`` [n, rank]."""
         reach = np.empty(len(charts))
         for chart, rows in self._each(charts):
             reach[rows] = chart.extent_along(coordinates[rows])

@@ -7,8 +7,8 @@ where it meets its neighbours (a fold), or where another geodesic is shorter (a 
 one-to-one. exp is interpolated on a fan of geodesics, with a reported error; for k ≥ 3 searches along geodesics
 can make it exact.
 
-On a manifold, nearest refers to its distance. The search runs in a picture of the manifold around the base point (see
-`bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
+On a manifold, nearest refers to its distance. The search runs under a local map of the manifold around the base point
+(see `bundles.surroundings`); where that distorts, the result is moved to where the distance on the manifold is least.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from subbundle._html import card, dots
 from subbundle._types import BoolArray, FloatArray, Status, all_finite
 from subbundle._validation import as_batch, as_choice
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
+from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.charts import chart_data
-from subbundle.charts._search import Model, settle
+from subbundle.charts._search import Model, nearest_in_metric
 from subbundle.charts.base import Located, OnDomain
-from subbundle.charts.chart_build import survey
+from subbundle.charts.chart_build import trace_fan
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
@@ -49,11 +49,11 @@ class Chart(OnDomain):
         Directions of the fan. Unless given: 2 for rank 1; for higher ranks as many as the tolerance needs, up to 512
         for rank 2 and 200·2^(k−1) above, a quarter of these on manifolds without closed forms (`RiemannianSubbundle`).
     tol : float, optional
-        Error allowed to the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
-        as far as the number of geodesics reaches it; ``interpolation_error`` reports what was reached. For k ≥ 3 a
-        given tolerance makes every use follow geodesics to it: exact, and a thousand times slower.
+        Largest error of the chart, relative to the bundle's length scale. Unless given, 1e-3 (k ≤ 2) or 1e-2 (k ≥ 3),
+        as far as the number of geodesics allows; ``interpolation_error`` reports the error. For k ≥ 3 with a given
+        tolerance geodesics are computed at every use: exact, and a thousand times slower.
     max_radius : float, optional
-        Bound for ``"auto"``. Needed where there is no data to end at.
+        Bound for ``"auto"``. Required without data.
 
     See Also
     --------
@@ -87,19 +87,19 @@ class Chart(OnDomain):
         max_radius: float | None = None,
     ) -> None:
         self._bundle: Subbundle | None = bundle
-        self._data = survey(bundle, base_point, radius, n_geodesics, tol, max_radius)
+        self._data = trace_fan(bundle, base_point, radius, n_geodesics, tol, max_radius)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle | None = None) -> Chart:
-        """The chart that `to_arrays` described. One that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
+        """The inverse of `to_arrays`. A chart that follows geodesics (k ≥ 3 with ``tol``) needs the bundle, and
         so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
-        pictured = chart._picture.enter(chart.base_point[None]).shape[1]
-        if pictured != chart._data.points.shape[2]:
+        columns = chart._local_map.enter(chart.base_point[None]).shape[1]
+        if columns != chart._data.points.shape[2]:
             raise ValueError(
-                f"arrays must fit the bundle: their pictures have {chart._data.points.shape[2]} columns, those of its "
-                f"space {pictured}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
+                f"arrays must fit the bundle: their images have {chart._data.points.shape[2]} columns, those of its "
+                f"space {columns}. Pass Chart.from_arrays(arrays, bundle) with the bundle the chart was made from."
             )
         chart._data.model(bundle)
         return chart
@@ -120,8 +120,8 @@ class Chart(OnDomain):
         return self._data.model(self._bundle)
 
     @property
-    def _picture(self) -> Picture:
-        return self._around.picture(self.base_point)
+    def _local_map(self) -> LocalMap:
+        return self._around.local_map(self.base_point)
 
     @property
     def _around(self) -> Surroundings:
@@ -175,12 +175,12 @@ class Chart(OnDomain):
 
     @property
     def extents(self) -> FloatArray:
-        """How far [L] the chart reaches along each geodesic of the fan."""
+        """Extent [L] of the chart along each geodesic of the fan."""
         return self._data.extents
 
     @property
     def endings(self) -> dict[str, int]:
-        """How many geodesics of the fan ended for which reason, the most frequent first."""
+        """Number of geodesics of the fan that ended for each reason, the most frequent first."""
         return count_endings(self._data.endings)
 
     def __repr__(self) -> str:
@@ -205,22 +205,22 @@ class Chart(OnDomain):
         outside = as_choice(outside, "outside", ("nan", "nearest"))
         rows, single = as_batch(points, "points", len(self.base_point))
         points = self._around.validate(rows, "points")
-        targets = self._picture.enter(points)
-        unseen = ~all_finite(targets)
-        targets[unseen] = 0.0
-        coordinates, found, residuals, resting = self._model.nearest(targets)
+        targets = self._local_map.enter(points)
+        unmapped = ~all_finite(targets)
+        targets[unmapped] = 0.0
+        coordinates, found, residuals, converged = self._model.nearest(targets)
         if self._around is not FLAT:
-            settle(self._around, self._picture, self._model, points, coordinates, found)
+            nearest_in_metric(self._around, self._local_map, self._model, points, coordinates, found)
         beyond = ~self._model.inside(coordinates)
-        status = np.where(resting, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
+        status = np.where(converged, Status.OK, Status.NOT_CONVERGED).astype(np.int8)
         if outside == "nearest" and beyond.any():
             coordinates[beyond], found[beyond], residuals[beyond] = self._model.nearest_on_border(targets[beyond])
-        found = self._picture.leave(found)
+        found = self._local_map.leave(found)
         if self._around is not FLAT:
             residuals = self._around.distance(points, found)
         status[beyond | (residuals > self.max_residual)] = Status.LEFT_SUPPORT
-        bad = unseen if outside == "nearest" else status != Status.OK
-        status[unseen] = Status.LEFT_SUPPORT
+        bad = unmapped if outside == "nearest" else status != Status.OK
+        status[unmapped] = Status.LEFT_SUPPORT
         coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
         located = Located(coordinates, found, residuals, status)
         return located.first() if single else located
@@ -241,8 +241,8 @@ class Chart(OnDomain):
             located = self.locate(points, outside=outside)
             return located.points, located.residuals
         points, single = as_batch(points, "points", len(self.base_point))
-        targets = self._picture.enter(points)
-        near = self._picture.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
+        targets = self._local_map.enter(points)
+        near = self._local_map.leave(self._model.nodes[0][self._model.tree.query(np.nan_to_num(targets))[1]])
         near[~all_finite(targets)] = np.nan
         residuals = self._around.distance(points, near)
         return (near[0], residuals[0]) if single else (near, residuals)
@@ -253,11 +253,11 @@ class Chart(OnDomain):
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart: the nodes of its geodesics inside the domain, the base point first."""
-        return self._picture.leave(self._model.nodes[0])
+        return self._local_map.leave(self._model.nodes[0])
 
     def extent_along(self, coordinates: Any) -> FloatArray:
-        """How far [batch] the domain reaches along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
-        given, _ = self._held(coordinates)
+        """Extent [batch] of the domain along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
+        given, _ = self._in_domain(coordinates)
         known = np.isfinite(given).all(axis=1)
         result = np.full(len(given), np.nan)
         result[known] = self._model.extent(given[known])
@@ -267,15 +267,15 @@ class Chart(OnDomain):
     def _shape(self) -> tuple[int, int]:
         return len(self.base_point), self.rank
 
-    def _holds(self, coordinates: FloatArray) -> BoolArray:
+    def _contains(self, coordinates: FloatArray) -> BoolArray:
         return self._model.inside(coordinates)
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._picture.leave(self._model.evaluate(coordinates))
+        return self._local_map.leave(self._model.evaluate(coordinates))
 
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
         jacobians = self._model.jacobians(coordinates)
         if self._around is FLAT:
             return jacobians
         at = self._model.evaluate(coordinates)
-        return np.stack([self._picture.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)
+        return np.stack([self._local_map.pull(at, jacobians[:, :, i]) for i in range(self.rank)], axis=2)

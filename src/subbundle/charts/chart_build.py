@@ -1,4 +1,4 @@
-"""Making a chart: how far to follow its fan, at what spacing, with how many geodesics, and which points belong to it.
+"""Building a chart: length, spacing and number of the geodesics of its fan, and which points belong to it.
 
 The number of directions is doubled until independent geodesics, half way between those of the fan and sampled half way
 between its nodes, agree with the interpolant. Their remaining difference is the interpolation error of the chart.
@@ -30,14 +30,14 @@ from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.start import default_count, defined_frame, directions
 
 # Most geodesics when a tolerance is given.
-_MOST_ASKED = 4096
+_MOST_REFINED = 4096
 # Longest geodesic, in diagonals of the data: by then all have left it or been cut.
 _FARTHEST = 32.0
-# Landmarks that show how far the data reaches; no more precision is needed to bound the geodesics.
+# Landmarks for the extent of the data; no more precision is needed to bound the geodesics.
 _LANDMARKS = 1000
 
 
-def survey(
+def trace_fan(
     bundle: Subbundle,
     base_point: Any,
     radius: Any,
@@ -59,7 +59,7 @@ def survey(
         scale / tuning.NODES_PER_LENGTH * (1.5 if rank > 2 else min(1.0, (accuracy or tuning.TOL) / tuning.TOL) ** 0.25)
     )
     many = count or (2 if rank == 1 else tuning.MOST_GEODESICS)
-    if extent is None:  # nothing but the radius ends the geodesics
+    if extent is None:  # only the radius ends the geodesics
         check_fan(limit, finest, many, scale)
     hint = f"Pass a radius of fewer length scales; one is {scale:.3g} here."
     check_room(limit / finest * many * bundle.ambient_dim, "The fan of a chart of this radius", hint)
@@ -77,15 +77,15 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
     rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
-    most = (_MOST_ASKED if refined else tuning.MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
-    spared = tracer.bundle.is_costly
-    most = most // 4 if spared else most  # seconds for 60 observations
-    wanted = tol if tol is not None and refined else (tuning.TOL if rank <= 2 else tuning.TOL_SCATTERED)
-    built = build(tracer, n_geodesics=count, most=most, tol=wanted, n_jobs=jobs)
-    if (refined or (spared and count is None)) and built.error > wanted * scale:
+    most = (_MOST_REFINED if refined else tuning.MOST_GEODESICS) if rank <= 2 else most_scattered(rank)
+    costly = tracer.bundle.is_costly
+    most = most // 4 if costly else most  # seconds for 60 observations
+    allowed = tol if tol is not None and refined else (tuning.TOL if rank <= 2 else tuning.TOL_SCATTERED)
+    built = build(tracer, n_geodesics=count, most=most, tol=allowed, n_jobs=jobs)
+    if (refined or (costly and count is None)) and built.error > allowed * scale:
         warnings.warn(
             f"the interpolant of the chart has an error of {built.error / scale:.2g} length scales with "
-            f"{len(built.fan.directions)} geodesics, above tol={wanted:g}. Pass a larger n_geodesics, a smaller "
+            f"{len(built.fan.directions)} geodesics, above tol={allowed:g}. Pass a larger n_geodesics, a smaller "
             "radius, or accept it: chart.interpolation_error reports it.",
             SubbundleWarning,
             stacklevel=4,
@@ -101,7 +101,7 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
 
 
 def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
-    """Diagonal of the box around the data (in its picture), None for a bundle without data.
+    """Diagonal of the box around the data (under a local map), None for a bundle without data.
 
     Only the connected component of the base point counts: no geodesic reaches an outlier.
     """
@@ -112,18 +112,18 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
     components = connected_components(bundle)
     here = components.label(landmarks) == components.label(base[None])[0]
     landmarks = landmarks[here] if here.any() else landmarks
-    seen = surroundings_of(bundle).picture(base).enter(landmarks)
-    seen = seen[all_finite(seen)]
-    diagonal = float(np.linalg.norm(np.ptp(seen, axis=0))) if len(seen) else 0.0
-    # Landmarks gathered in one place stand for data that reaches about a length scale around them.
+    images = surroundings_of(bundle).local_map(base).enter(landmarks)
+    images = images[all_finite(images)]
+    diagonal = float(np.linalg.norm(np.ptp(images, axis=0))) if len(images) else 0.0
+    # Landmarks at one place represent data within about a length scale around them.
     return max(diagonal, float(bundle.length_scale))
 
 
 def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
-    """How far to follow the geodesics at most."""
+    """Largest length of the geodesics."""
     if isinstance(radius, str) and radius != "auto":
         raise ValueError(f"radius must be 'auto' or a positive number; got {radius!r}.")
-    hint = "It is the largest distance from base_point; 'auto' goes as far as the data."
+    hint = "It is the largest distance from base_point; 'auto' extends to the border of the data."
     bounds = [] if isinstance(radius, str) else [as_positive(radius, "radius", hint=hint)]
     if max_radius is not None:
         bounds.append(as_positive(max_radius, "max_radius"))
@@ -131,8 +131,8 @@ def _limit(radius: Any, max_radius: Any, extent: float | None) -> float:
         return min(bounds)
     if extent is None:
         raise ValueError(
-            "radius='auto' needs data to end at, and this bundle has none; got neither radius nor max_radius. Pass a "
-            "number, for example radius=2.0, or max_radius= as an upper bound."
+            "radius='auto' ends at the border of data, and this bundle has none; got neither radius nor max_radius. "
+            "Pass a number, for example radius=2.0, or max_radius= as an upper bound."
         )
     return min([*bounds, _FARTHEST * extent])
 
@@ -148,7 +148,7 @@ def _count(n_geodesics: int | None, rank: int) -> int | None:
 def _reach(tracer: Tracer, nodes: FloatArray) -> float:
     """Largest distance at which a point belongs to the chart, from the frames at some of its ``nodes`` [n, dim]."""
     rows = np.linspace(0, len(nodes) - 1, min(64, len(nodes))).astype(np.int64)
-    points = surroundings_of(tracer.bundle).picture(tracer.base_point).leave(nodes[rows])
+    points = surroundings_of(tracer.bundle).local_map(tracer.base_point).leave(nodes[rows])
     across = tracer.bundle.frame(points).eigenvalues[:, tracer.bundle.rank :]
     return max_residual_of(across, float(tracer.bundle.length_scale))
 
@@ -159,7 +159,7 @@ _MOST_BYTES = 2**29
 
 @dataclass(frozen=True, slots=True)
 class Tracer:
-    """How the geodesics of one chart are followed: ``n_steps`` of length ``step``, at ``tol``, in stages.
+    """Settings of the geodesics of one chart: ``n_steps`` of length ``step``, at ``tol``, in stages.
 
     ``extent`` is the size of the data, or of the chart where there is none.
     """
@@ -217,7 +217,7 @@ def build(tracer: Tracer, *, n_geodesics: int | None, most: int, tol: float, n_j
     while True:
         built = _checked(tracer, fan, n_jobs)
         may_double = 2 * count <= most and 2 * 4 * built.model.points.nbytes <= _MOST_BYTES
-        if tracer.bundle.is_costly:  # a field too rough to be followed is no smoother between more geodesics
+        if tracer.bundle.is_costly:  # an irregular field is not resolved by more geodesics
             may_double &= bool(np.mean(fan.status == Status.TOO_MANY_STEPS) < 0.5)
         if built.error <= tol * scale or not may_double:
             return built
@@ -231,7 +231,7 @@ def most_scattered(rank: int) -> int:
 
 
 def _first_count(extent: float, rank: int) -> int:
-    """Directions to begin with, for data of this many length scales."""
+    """Initial number of directions, for data of this many length scales."""
     if rank > 2:
         return default_count(rank)
     needed = 2.0 * np.pi * extent / tuning.GEODESICS_APART
@@ -250,9 +250,9 @@ def _checked(tracer: Tracer, fan: Fan, n_jobs: int) -> Built:
     unit = _check_directions(fan.directions)
     check = tracer.halved(unit, float(domain.extents.max()), model.inside)
     coordinates = check.distances[1::2, None] * unit[:, None, :]
-    held = check.real[:, 1::2].copy()
-    held[held] = model.inside(coordinates[held])
-    errors = np.linalg.norm(model.evaluate(coordinates[held]) - check.points[:, 1::2][held], axis=1)
+    inside = check.real[:, 1::2].copy()
+    inside[inside] = model.inside(coordinates[inside])
+    errors = np.linalg.norm(model.evaluate(coordinates[inside]) - check.points[:, 1::2][inside], axis=1)
     return Built(fan, domain, model, float(np.quantile(errors, tuning.ERROR_QUANTILE)) if errors.size else 0.0)
 
 

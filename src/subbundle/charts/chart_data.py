@@ -1,4 +1,4 @@
-"""The data of a chart as plain arrays: enough to compute with, and to save without pickle."""
+"""The data of a chart as plain arrays, saved without pickle."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ChartData:
     directions : [L, k]
         Unit coordinates of the geodesics.
     extents : [L]
-        How far the domain reaches along each.
+        ρ along each.
     endings : [L]
-        Why; `Status` or `Ending`.
+        Why it ends there; `Status` or `Ending`.
     points, velocities : [L, m, dim']
-        Nodes in a picture around the base point, continued beyond the ends.
+        Images of the nodes under a local map around the base point, continued beyond the ends.
     counts : [L]
         Nodes that the geodesic itself reached.
     border : [L, 2]
@@ -74,7 +74,7 @@ class ChartData:
         return {field.name: np.array(getattr(self, field.name)) for field in fields(self)}
 
     def model(self, bundle: Subbundle | None) -> Model:
-        """The map itself. Searches need the bundle."""
+        """The map v ↦ exp(v). Searches need the bundle."""
         jobs = resolve_jobs(getattr(bundle, "n_jobs", None))
         if self.rank <= 2:
             return Interpolant(
@@ -125,7 +125,7 @@ def from_arrays(arrays: Mapping[str, Any]) -> ChartData:
 
 
 def _check_numbers(data: ChartData) -> None:
-    """Raise for numbers that no chart has: the kernels follow the counts without looking, and divide by the steps."""
+    """Raise for numbers that no chart has: the kernels index by the counts unchecked, and divide by the steps."""
     nodes = data.points.shape[1]
     if data.counts.size == 0 or data.counts.min() < 0 or data.counts.max() > nodes:
         raise ValueError(f"arrays['counts'] must lie in 0..{nodes}, the number of nodes. The arrays are damaged.")

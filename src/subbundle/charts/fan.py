@@ -1,13 +1,13 @@
 """A fan of geodesics: from one base point in many directions, sampled at equal distances, and how it spreads.
 
 All geodesics have unit speed, so the node at distance r on the geodesic in the direction u is exp(r u), and its
-velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; between the stages those that
-are no longer needed are left out, so that no geodesic winds around a closed surface. Points and velocities are kept in
-a picture around the base point (see `bundles.surroundings`): offsets from it in R^d.
+velocity is ∂/∂r exp(r u). They are followed stage by stage, all to the same distance; after each stage those that
+are no longer needed are dropped, so that no geodesic winds around a closed surface. Points and velocities are stored
+under a local map around the base point (see `bundles.surroundings`): offsets from it in R^d.
 
 On a circle of L directions the derivative in the angle is that of the polynomial through the node and up to three
 neighbours on either side, as many as exist: order 6 inside, one-sided where neighbours ended earlier. In higher
-dimension the neighbours lie scattered, and the derivatives come from a least-squares fit to the nearest ones. The
+dimension the neighbours are scattered, and the derivatives come from a least-squares fit to the nearest ones. The
 component across the velocity is the *Jacobi field* of the fan,
 
     W = (I − γ̇γ̇ᵀ/|γ̇|²) ∂/∂u exp(r u)          [dim, k − 1],    |W| = r where the submanifold is flat.
@@ -24,7 +24,7 @@ from scipy.spatial import cKDTree
 
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.surroundings import Picture, surroundings_of
+from subbundle.bundles.surroundings import LocalMap, surroundings_of
 from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.start import covectors_from_coordinates
 
@@ -40,7 +40,7 @@ class Fan:
     step : float
         h.
     points, velocities : [L, R + 1, m]
-        Pictures of the nodes, and their velocities; NaN where a geodesic was not followed.
+        Images of the nodes, and their velocities; NaN where a geodesic was not followed.
     reached : [L]
         Distance up to which each was followed.
     ends, end_velocities : [L, m]
@@ -85,13 +85,13 @@ def trace(
     """Follow the geodesics in ``directions`` [L, k] of the ``frame`` [dim, k] for up to ``n_steps`` steps.
 
     ``duals`` [dim, k] as in `Frame`. After every ``stage`` steps, ``useful(fan)`` selects those [L] to follow
-    further. One that leaves the picture ends at its last node there.
+    further. One that leaves the domain of the map ends at its last node there.
     """
-    picture = surroundings_of(bundle).picture(base_point)
+    local_map = surroundings_of(bundle).local_map(base_point)
     n = len(directions)
     positions = np.repeat(base_point[None], n, axis=0)
     covectors = covectors_from_coordinates(frame[None], directions, None if duals is None else duals[None])
-    ends = picture.enter(positions)
+    ends = local_map.enter(positions)
     velocity, reached, status = np.full(ends.shape, np.nan), np.zeros(n), np.zeros(n, np.int8)
     nodes = np.empty((2, n, 0, ends.shape[1]))
     going = np.arange(n)
@@ -102,12 +102,12 @@ def trace(
         most = shared_steps(bundle, times[-1], len(going) * -(-n_steps // stage))
         run = integrate(bundle, positions[going], covectors[going], times, unit_speed=True, tol=tol, max_steps=most)
         positions[going], covectors[going] = run.end_points, run.end_covectors
-        end = pictured(bundle, picture, run.end_points[:, None], run.end_covectors[:, None])
+        end = mapped(bundle, local_map, run.end_points[:, None], run.end_covectors[:, None])
         ends[going], velocity[going] = end[0][:, 0], end[1][:, 0]
         status[going] = run.status
         reached[going] = np.where(run.status == Status.OK, step * last, step * first + run.reached)
         new = np.full((2, n, len(times), ends.shape[1]), np.nan)
-        new[:, going] = pictured(bundle, picture, run.points, run.covectors)
+        new[:, going] = mapped(bundle, local_map, run.points, run.covectors)
         # The first node of a stage is the last of the one before, and known for more geodesics there.
         nodes = np.concatenate([nodes, new[:, :, 1 if first else 0 :]], axis=2)
         end_before_unknown_nodes(nodes, step, reached, ends, velocity, status)
@@ -141,13 +141,13 @@ def interleave(even: Fan, odd: Fan) -> Fan:
     )  # fmt: skip
 
 
-def pictured(bundle: Subbundle, picture: Picture, points: FloatArray, covectors: FloatArray) -> FloatArray:
-    """Pictures of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
+def mapped(bundle: Subbundle, local_map: LocalMap, points: FloatArray, covectors: FloatArray) -> FloatArray:
+    """Images of points and velocities [2, n, m, dim'] at ``points`` [n, m, dim], NaN where these are."""
     known = np.isfinite(points).all(axis=2)
     velocities = bundle.field(points[known], covectors[known]).velocity
-    seen = np.stack([picture.enter(points[known]), picture.push(points[known], velocities)])
-    result = np.full((2, *points.shape[:2], seen.shape[2]), np.nan)
-    result[:, known] = seen
+    images = np.stack([local_map.enter(points[known]), local_map.push(points[known], velocities)])
+    result = np.full((2, *points.shape[:2], images.shape[2]), np.nan)
+    result[:, known] = images
     return result
 
 
@@ -156,7 +156,7 @@ def end_before_unknown_nodes(
 ) -> None:
     """End geodesics at their last node before one that is not known, in place.
 
-    They left the picture, or passed a place so narrow that steps found the field on both sides of it and none there.
+    They left the domain of the map, or passed a region without a field narrower than their steps.
     """
     known = np.asarray(np.isfinite(nodes).all(axis=(0, 3)))
     first = np.where(known.all(axis=1), known.shape[1], known.argmin(axis=1))
@@ -191,7 +191,7 @@ def angular(values: FloatArray, real: BoolArray) -> FloatArray:
 
 
 def _run_length(real: BoolArray, shift: int, longest: int) -> NDArray[np.int64]:
-    """How many neighbours in a row, up to ``longest``, are real on one side of each node."""
+    """Number of consecutive neighbours, up to ``longest``, are real on one side of each node."""
     count = np.zeros(real.shape, np.int64)
     unbroken = np.ones(real.shape, bool)
     for distance in range(1, longest + 1):
@@ -228,7 +228,7 @@ def _scattered(fan: Fan) -> FloatArray:
         u = fan.directions[ray]
         across = np.linalg.svd(u[None])[2][1:]
         offsets = (fan.directions[near[ray, 1:]] - u) @ across.T
-        # A node needs all its neighbours; a fan is cut back by one node where they end, not fitted to fewer.
+        # A node needs all its neighbours: where they end, a fan loses one node.
         moved = fan.points[near[ray, 1:]] - fan.points[ray]
         result[ray] = np.einsum("in,nmd->mdi", np.linalg.pinv(offsets), moved)
     return result

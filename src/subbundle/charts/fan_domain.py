@@ -1,10 +1,10 @@
-"""The domain of a chart: how far along each geodesic of the fan exp is one-to-one, and why it ends there.
+"""The domain of a chart: the distance along each geodesic up to which exp is one-to-one, and why it ends there.
 
 *Folds.* The Jacobi field W of the fan starts as r and vanishes where neighbouring geodesics meet: a conjugate point,
 beyond which exp folds back. A geodesic is cut where the smallest singular value of W falls below a small fraction of r,
-or where W turns over between two nodes, det(W_iᵀ W_{i+1}) < 0.
+or where W reverses its orientation between two nodes, det(W_iᵀ W_{i+1}) < 0.
 
-*Shortcuts.* Another geodesic may reach the place of a node x sooner: on a cylinder, beyond half way around. Let x′ be
+*Shortcuts.* Another geodesic may reach a node x at a shorter distance: on a cylinder, beyond half way around. Let x′ be
 one of its nodes nearby, at a distance r′. It belongs to another sheet of the fan if its coordinates are much further
 from those of x than x′ is from x. To first order the other distance at x is r′ + γ̇′·(x − x′); where that is less than
 r, the geodesic has passed its cut point. The lead of the other grows at the rate 1 − γ̇·γ̇′, so it was zero at
@@ -45,7 +45,7 @@ def folds(fan: Fan) -> FloatArray:
     turned[:, 1:] = np.linalg.det(overlap) < 0.0
     narrow = turned | (least < LEAST_SPREAD)
     first = np.where(narrow.any(axis=1), narrow.argmax(axis=1), -1)
-    # Up to the first fold, a field that has turned over is the negative of its size.
+    # Up to the first fold, a field of reversed orientation counts as negative.
     least = np.where(turned, -least, least)
     return np.array([_crossing(distances, least[ray], i) if i >= 0 else np.inf for ray, i in enumerate(first)])
 
@@ -84,7 +84,7 @@ def shortcuts(fan: Fan, scale: float) -> FloatArray:
     lead = fan.distances[here[1]] - fan.distances[there[1]]
     lead -= np.einsum("nd,nd->n", gradient, fan.points[here] - fan.points[there])
     rate = 1.0 - np.einsum("nd,nd->n", gradient, fan.velocities[here])
-    # No further back than one length scale from where it was noticed.
+    # No further back than one length scale from where it was detected.
     back = np.clip(lead / np.maximum(rate, 1e-3), 0.0, scale)
     late = lead > LEAST_LEAD * scale
     np.minimum.at(cut, here[0][late], fan.distances[here[1][late]] - back[late])
@@ -101,7 +101,7 @@ def _at(index: tuple[IntArray, IntArray], kept: IntArray) -> tuple[IntArray, Int
 
 
 def _thinned(fan: Fan, scale: float) -> tuple[IntArray, IntArray]:
-    """Rays and nodes of the fan, leaving out what lies closer together than a third of the length scale."""
+    """Rays and nodes of the fan, thinned to a third of the length scale."""
     ray, node = np.nonzero(fan.real)
     if fan.directions.shape[1] != 2:
         return ray, node
@@ -112,14 +112,14 @@ def _thinned(fan: Fan, scale: float) -> tuple[IntArray, IntArray]:
 
 
 class Ending(IntEnum):
-    """Why a geodesic of a chart goes no further. Up to `Status.NOT_FINITE` these are the reasons of the flow."""
+    """Why a geodesic of a chart ends. Up to `Status.NOT_FINITE` these are the reasons of the flow."""
 
     FOLDED = 20
     SHORTCUT = 21
 
     @property
     def message(self) -> str:
-        """The reason in a few words."""
+        """The reason as a message."""
         return {
             Ending.FOLDED: "met its neighbours (fold)",
             Ending.SHORTCUT: "another geodesic is shorter (cut)",
@@ -128,7 +128,7 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """How far a chart reaches along its geodesics.
+    """Extents of a chart along its geodesics.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Domain:
 def domain_of(fan: Fan, scale: float, limit: float) -> Domain:
     """Cut the geodesics of ``fan`` where exp stops being one-to-one.
 
-    A geodesic that was given up before the ``limit`` without leaving the data had met others in a coarser fan.
+    A geodesic abandoned before the ``limit`` within the data had met others in a coarser fan.
     """
     fold, shortcut = folds(fan), shortcuts(fan, scale)
     extents = np.minimum(fan.reached, np.minimum(fold, shortcut))
@@ -173,7 +173,7 @@ def domain_of(fan: Fan, scale: float, limit: float) -> Domain:
 
 
 def count_endings(endings: StatusArray) -> dict[str, int]:
-    """How many geodesics ended for each reason, by message, the most frequent first."""
+    """Number of geodesics that ended for each reason, by message, the most frequent first."""
     values, counts = np.unique(endings, return_counts=True)
     messages = [
         "reached the radius" if value == Status.OK

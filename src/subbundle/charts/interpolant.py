@@ -2,8 +2,8 @@
 
 Bicubic Hermite in (r, θ): the radial derivatives are the exact velocities, the angular ones sixth-order differences
 between the geodesics. The error is of fourth order in both spacings. The domain is {r u(θ) : r ≤ ρ(θ)} with ρ linear
-between the geodesics. Beyond the end of a geodesic the nodes go on along its last tangent: the cells on the border of
-the domain need a corner there, and a search that crosses the border must return.
+between the geodesics. Beyond the end of a geodesic the nodes continue along its last tangent: the cells on the border
+of the domain need a corner there, and a search may cross the border and return.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ExpInterpolant(ABC):
     @property
     @abstractmethod
     def _tables(self) -> tuple[Any, ...]:
-        """What the kernels read."""
+        """Arguments of the kernels."""
 
     @cached_property
     def tree(self) -> cKDTree:
@@ -73,36 +73,36 @@ class ExpInterpolant(ABC):
         return points, jacobians
 
     def search(self, targets: FloatArray, starts: FloatArray) -> Found:
-        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, at rest."""
+        """Move from coordinates ``starts`` [n, k] to the nearest points: coordinates, points, residuals, converged."""
         n, tables, coordinates = len(targets), self._tables, starts.copy()
-        points, residuals, resting = np.empty_like(targets), np.empty(n), np.empty(n, bool)
+        points, residuals, converged = np.empty_like(targets), np.empty(n), np.empty(n, bool)
 
         def work(i: int, j: int) -> None:
-            found = coordinates[i:j], points[i:j], residuals[i:j], resting[i:j]
+            found = coordinates[i:j], points[i:j], residuals[i:j], converged[i:j]
             self._kernels.search_batch(*tables, targets[i:j], *found)
 
         run_rows(work, n, self.n_jobs)
-        return coordinates, points, residuals, resting
+        return coordinates, points, residuals, converged
 
     def nearest(self, targets: FloatArray) -> Found:
         """Nearest points to ``targets`` [n, dim]: coordinates, points, residuals, and whether the search converged.
 
-        From the nearest node, which chooses the sheet. Where that search leaves the domain, or where another sheet of
-        the chart passes as well, as beside a cut, the next nodes are tried too and the better result counts: as many as
-        lie around a target, one on either side along each coordinate. Coordinates may end up outside the domain.
+        From the nearest node, which selects the sheet. Where that search leaves the domain, or another sheet of the
+        chart is near, as at a cut, the next nodes are tried too and the better result is kept: as many as surround a
+        target, one on either side along each coordinate. Coordinates may lie outside the domain.
         """
         nodes, at = self.nodes
         _, near = self.tree.query(targets, k=np.arange(1, min(2 * at.shape[1], len(nodes)) + 1))
-        # Of a target so far away that its distances overflow no node is the nearest, and any serves.
+        # Where distances to a target overflow no node is the nearest, and any serves.
         near = np.minimum(near, len(nodes) - 1)
         first = near[:, 0]
         found = self.search(targets, at[first])
         covered = self.inside(found[0]) & found[3]
-        beside = np.zeros(len(targets), bool)
+        near_cut = np.zeros(len(targets), bool)
         for other in near.T[1:]:
             away = differ(_length(at[other] - at[first]), _length(nodes[other] - nodes[first]), self.scale)
-            rows = np.flatnonzero(~covered | (away & ~beside))
-            beside |= away
+            rows = np.flatnonzero(~covered | (away & ~near_cut))
+            near_cut |= away
             again = self.search(targets[rows], at[other[rows]])
             covered_again = self.inside(again[0]) & again[3]
             better = np.where(covered[rows] == covered_again, again[2] < found[2][rows], covered_again)
@@ -121,7 +121,7 @@ def continued(fan: Fan, n_nodes: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and velocities [L, n_nodes, dim], along the last tangent beyond the end of each geodesic.
 
     The first node beyond the end lies on the cubic through the end and the node before the last: it is a corner of the
-    last cell, whose error it would otherwise rule.
+    last cell, whose error it would otherwise dominate.
     """
     n_rays, _, dim = fan.points.shape
     points, velocities = np.full((2, n_rays, n_nodes, dim), np.nan)
@@ -190,7 +190,7 @@ class Interpolant(ExpInterpolant):
     points, velocities : [L, R + 1, dim]
         Nodes relative to the base point, and their velocities, continued beyond the end of each geodesic.
     counts : [L]
-        How many of the nodes were reached by the geodesic itself.
+        Number of nodes reached by the geodesic itself.
     border : [L, 2]
         ρ at the two sides of the cell after each geodesic.
     step, scale : float
@@ -223,10 +223,10 @@ class Interpolant(ExpInterpolant):
         """The nodes inside the domain: their points [n, dim] and coordinates [n, k]."""
         distances = self.step * np.arange(self.points.shape[1])
         before = np.roll(self.border[:, 1], 1) if self.rank == 2 else self.border[:, 1]
-        held = distances <= np.maximum(self.border[:, 0], before)[:, None] + NOTICEABLE * self.scale
+        inside = distances <= np.maximum(self.border[:, 0], before)[:, None] + NOTICEABLE * self.scale
         # The common start is one node, not one per geodesic.
-        held[1:, 0] = False
-        ray, node = np.nonzero(held)
+        inside[1:, 0] = False
+        ray, node = np.nonzero(inside)
         return self.points[ray, node], distances[node, None] * self._directions[ray]
 
     @property

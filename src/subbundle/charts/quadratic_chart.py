@@ -96,8 +96,8 @@ class QuadraticChart(OnDomain):
         return int(self.frame.shape[1])
 
     @cached_property
-    def _alone(self) -> QuadraticCharts:
-        """The list of this chart alone."""
+    def _as_list(self) -> QuadraticCharts:
+        """This chart as a list of one."""
         form = self.second_form[np.triu_indices(self.rank)]
         return QuadraticCharts(
             self.base_point[None], self.frame[None], form[None], [self.radius], [self.max_residual], n_jobs=1
@@ -106,12 +106,12 @@ class QuadraticChart(OnDomain):
     def locate(self, points: Any, *, outside: str = "nan") -> Located:
         """Project ``points`` [batch, dim] or [dim] to the chart; ``outside`` as in `Chart.locate`."""
         rows, single = as_batch(points, "points", len(self.base_point))
-        located = self._alone.locate(rows, np.zeros(len(rows), np.int64), outside=outside)
+        located = self._as_list.locate(rows, np.zeros(len(rows), np.int64), outside=outside)
         return located.first() if single else located
 
     def extent_along(self, coordinates: Any) -> FloatArray:
         """ρ for every row of ``coordinates`` [batch, rank]; NaN for NaN."""
-        given, _ = self._held(coordinates)
+        given, _ = self._in_domain(coordinates)
         return np.where(np.isfinite(given).all(axis=1), self.radius, np.nan)
 
     def sample(self) -> FloatArray:
@@ -124,14 +124,14 @@ class QuadraticChart(OnDomain):
     def _shape(self) -> tuple[int, int]:
         return len(self.base_point), self.rank
 
-    def _holds(self, coordinates: FloatArray) -> BoolArray:
-        return self._alone.holds(coordinates, np.zeros(len(coordinates), np.int64))
+    def _contains(self, coordinates: FloatArray) -> BoolArray:
+        return self._as_list.holds(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._alone.evaluate(coordinates, np.zeros(len(coordinates), np.int64))
+        return self._as_list.evaluate(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._alone.jacobian(coordinates, np.zeros(len(coordinates), np.int64))
+        return self._as_list.jacobian(coordinates, np.zeros(len(coordinates), np.int64))
 
 
 class QuadraticCharts(ChartList):
@@ -257,7 +257,7 @@ def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:
 
 def gathered(charts: Sequence[InvertibleChart], n_jobs: int | None) -> ChartList:
     """``charts`` as one list; quadratic ones as arrays."""
-    small = [chart._alone for chart in charts if isinstance(chart, QuadraticChart)]
+    small = [chart._as_list for chart in charts if isinstance(chart, QuadraticChart)]
     if not small or len(small) < len(charts):
         return ChartList(charts)
     names = ("base_points", "frames", "forms", "radii", "max_residuals")

@@ -7,8 +7,8 @@ the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time
     log:  v = τ + A_{II(τ,τ)} τ / 6,        exp:  the τ that has this v, by fixed-point iteration, then x(τ).
 
 Charts are rows of arrays: ``bases`` [M, D], ``spans`` W [M, q + k, D], the q = k(k+1)/2 vectors II(e_a, e_b), a ≤ b,
-then the columns of F, and ``products`` W Wᵀ. With z = (½ τ_a² or τ_a τ_b, τ) the graph is μ + Σ z_w W_w, and what
-iterations need of a point x are W (x − μ) − W Wᵀ z: they cost the same in every dimension. Kernels take the whole
+then the columns of F, and ``products`` W Wᵀ. With z = (½ τ_a² or τ_a τ_b, τ) the graph is μ + Σ z_w W_w, and
+iterations use only W (x − μ) − W Wᵀ z of a point x: their cost does not depend on the dimension. Kernels take the whole
 arrays and an index: views would count their references, and threads would wait for one another. Their argument
 ``cases`` is COMMON for charts of rank 2, else ALL (`local.settings`).
 """
@@ -46,22 +46,22 @@ def _pair(rank, a, b):
 
 
 @kernel(fastmath=FAST)
-def _turned(products, c, tau, rank, size, z, turn):
+def _cubic_term(products, c, tau, rank, size, z, cubic):
     """Write ⟨II(τ, e_a), II(τ, τ)⟩ = (A_{II(τ,τ)} τ)_a; returns the square of its length."""
     for a in range(rank):
-        turn[a] = 0.0
+        cubic[a] = 0.0
     place = 0
     for a in range(rank):
         for b in range(a, rank):
             total = 0.0
             for w in range(size - rank):
                 total += products[c, place, w] * z[w]
-            turn[a] += 2.0 * tau[b] * total
-            turn[b] += 2.0 * tau[a] * total if b > a else 0.0
+            cubic[a] += 2.0 * tau[b] * total
+            cubic[b] += 2.0 * tau[a] * total if b > a else 0.0
             place += 1
     total = 0.0
     for a in range(rank):
-        total += turn[a] * turn[a]
+        total += cubic[a] * cubic[a]
     return total
 
 
@@ -71,9 +71,9 @@ def project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, 
     distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
-    Gauss–Newton takes its place. On return ``offset`` = x − x(τ).
+    Gauss–Newton replaces it. On return ``offset`` = x − x(τ).
     """
-    if cases is COMMON:  # constants, so that the compiler unrolls what it loops over
+    if cases is COMMON:  # constants, so that the compiler unrolls the loops
         return _project(point, bases, spans, products, c, 2, 5, tau, v, z, along, offset, small)
     return _project(point, bases, spans, products, c, tau.size, z.size, tau, v, z, along, offset, small)
 
@@ -101,7 +101,7 @@ def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, off
             tau[a] += small[rank, a]
             step += small[rank, a] * small[rank, a]
             length += tau[a] * tau[a]
-        # What a step of Newton's leaves is about its square, relative to τ; those of Gauss–Newton are not so fast.
+        # The error after a step of Newton's is about its square, relative to τ; Gauss–Newton converges more slowly.
         if step <= (1e-12 if full else 1e-20) * length:
             break
     _terms(tau, rank, z)
@@ -111,7 +111,7 @@ def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, off
     left = 0.0
     for j in range(dim):
         left += offset[j] * offset[j]
-    _turned(products, c, tau, rank, size, z, v)
+    _cubic_term(products, c, tau, rank, size, z, v)
     for a in range(rank):
         v[a] = tau[a] + v[a] / 6.0
     return left
@@ -176,33 +176,33 @@ def normal_rows(tau, products, coordinates):
             for a in range(rank):
                 own[a] = tau[c, m, a]
             _terms(own, rank, z)
-            _turned(products, c, own, rank, size, z, v)
+            _cubic_term(products, c, own, rank, size, z, v)
             for a in range(rank):
                 coordinates[c, m, a] = own[a] + v[a] / 6.0
 
 
 @kernel(fastmath=FAST)
-def exp_chart(bases, spans, products, cases, c, v, tau, z, turn, point):
-    """Write the point of chart ``c`` with normal coordinates ``v``; τ and z are left in the scratch."""
+def exp_chart(bases, spans, products, cases, c, v, tau, z, cubic, point):
+    """Write the point of chart ``c`` with normal coordinates ``v``; τ and z remain in the scratch."""
     if cases is COMMON:
-        _exp(bases, spans, products, c, v, 2, 5, tau, z, turn, point)
+        _exp(bases, spans, products, c, v, 2, 5, tau, z, cubic, point)
     else:
-        _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, turn, point)
+        _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, cubic, point)
 
 
 @kernel(fastmath=FAST)
-def _exp(bases, spans, products, c, v, rank, size, tau, z, turn, point):
+def _exp(bases, spans, products, c, v, rank, size, tau, z, cubic, point):
     square = 0.0
     for a in range(rank):
         tau[a] = v[a]
         square += v[a] * v[a]
     for _ in range(MOST_ROUNDS):
         _terms(tau, rank, z)
-        turned, step = _turned(products, c, tau, rank, size, z, turn) / 36.0, 0.0
-        # Far outside the chart the cubic would run away: it may take at most half of the length.
+        turned, step = _cubic_term(products, c, tau, rank, size, z, cubic) / 36.0, 0.0
+        # Far outside the chart the cubic term would diverge: it is limited to half of the length.
         damping = min(1.0, 0.5 * np.sqrt(square / turned)) if turned > 0.0 else 0.0
         for a in range(rank):
-            value = v[a] - damping * turn[a] / 6.0
+            value = v[a] - damping * cubic[a] / 6.0
             step += (value - tau[a]) ** 2
             tau[a] = value
         if step <= 1e-24 * square:
@@ -237,7 +237,7 @@ def locate_rows(points, rows, charts, bases, spans, products, cases, coordinates
 def evaluate_rows(coordinates, charts, weights, bases, spans, products, cases, points):
     """Points [n, D] at normal ``coordinates`` [n, m, k] of ``charts`` [n, m], means over m with ``weights`` [n, m]."""
     dim, rank, size = points.shape[1], coordinates.shape[2], spans.shape[1]
-    tau, v, turn, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
+    tau, v, cubic, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
     for n in range(len(coordinates)):
         for j in range(dim):
             points[n, j] = 0.0
@@ -245,7 +245,7 @@ def evaluate_rows(coordinates, charts, weights, bases, spans, products, cases, p
             if weights[n, m] > 0.0:
                 for a in range(rank):
                     v[a] = coordinates[n, m, a]
-                exp_chart(bases, spans, products, cases, charts[n, m], v, tau, z, turn, point)
+                exp_chart(bases, spans, products, cases, charts[n, m], v, tau, z, cubic, point)
                 for j in range(dim):
                     points[n, j] += weights[n, m] * point[j]
 
@@ -258,13 +258,13 @@ def jacobian_rows(coordinates, charts, bases, spans, products, cases, jacobians)
     B_ab = ⟨II(e_a, e_b), II(τ, τ)⟩ + 2 ⟨II(τ, e_a), II(τ, e_b)⟩; their quotient is ∂x/∂v.
     """
     dim, rank, size = spans.shape[2], coordinates.shape[1], spans.shape[1]
-    tau, v, turn, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
+    tau, v, cubic, z, point = np.empty(rank), np.empty(rank), np.empty(rank), np.empty(size), np.empty(dim)
     change, slope = np.empty((rank, rank)), np.empty((dim, rank))
     for n in range(len(coordinates)):
         c = charts[n]
         for a in range(rank):
             v[a] = coordinates[n, a]
-        exp_chart(bases, spans, products, cases, c, v, tau, z, turn, point)
+        exp_chart(bases, spans, products, cases, c, v, tau, z, cubic, point)
         for a in range(rank):
             for j in range(dim):
                 total = spans[c, size - rank + a, j]

@@ -16,11 +16,11 @@ TOL, TOL_SCATTERED = 1e-3, 1e-2
 NODES_PER_LENGTH = 3.0
 # Most geodesics of a chart of rank 2 unless a tolerance is given: 0.6 length scales apart at 50 length scales.
 MOST_GEODESICS = 512
-# Geodesics to begin with are at most so far apart, in length scales, at the size of the data. As near another geodesic
-# must pass to be compared with one: nodes of another sheet are then found.
+# Largest distance between the initial geodesics, in length scales, at the size of the data; also the distance within
+# which another geodesic is compared with one: nodes of another sheet are then found.
 GEODESICS_APART = 0.75
-# Fewest geodesics that show what exp does all around. Half as many do in the small charts of an atlas, of which several
-# are blended, and to check the interpolant, in every other cell: enough for a 99 % quantile over all their nodes.
+# Fewest geodesics that resolve exp in all directions. Half as many suffice in the small charts of an atlas, of which
+# several are blended, and to check the interpolant, in every other cell, for a 99 % quantile over all their nodes.
 FEWEST_GEODESICS = 64
 # Distance up to which points belong to a chart, in standard deviations of the data around it: three, as is usual.
 RESIDUAL_DEVIATIONS = 3.0
@@ -34,13 +34,13 @@ LEAST_LEAD = 0.2
 # and half a length scale more.
 SHEETS_APART = 3.0
 # The border between two geodesics that end at different distances is straight, but rises no more than this (in length
-# scales) above the shorter one: beyond the end of the data there is less and less to interpolate with, beyond a cut the
-# next geodesics may go another way. Beside a fold the shorter one decides.
+# scales) above the shorter one: beyond the border of the data there are fewer nodes to interpolate, beyond a cut the
+# next geodesics may differ. At a fold the shorter one determines it.
 RISE = 0.5
 
 # Not tuned, shared with the atlas. Most nodes of all geodesics of a chart: seconds, and 650 length scales with the most
 # geodesics. Quantile of the errors on independent geodesics that a chart reports as its interpolation error: the
-# largest ones sit in the narrow cells beside folds.
+# largest ones occur in the narrow cells at folds.
 MOST_NODES, ERROR_QUANTILE = 1_000_000, 0.99
 # At r = 0 the angular derivative X_θ/r is a limit; at this fraction of a step it is a number, and the point the same.
 CENTRE = float(np.sqrt(np.finfo(np.float64).tiny))

@@ -1,8 +1,8 @@
 """Building the box tree: a balanced binary tree whose leaves are full blocks of `LEAF` points.
 
-The N points are cut into ⌈N / LEAF⌉ leaves. A node covers a run of leaves; it is split across its widest side so
-that the left child takes half of its leaves, rounded up, all of them full. Nodes are numbered in preorder, so a node
-over m leaves owns 2m − 1 numbers, its left child follows it and its right child follows the left subtree: no
+The N points are partitioned into ⌈N / LEAF⌉ leaves. A node covers a run of leaves; it is split across its widest side
+so that the left child takes half of its leaves, rounded up, all of them full. Nodes are numbered in preorder, so a node
+over m leaves takes 2m − 1 numbers, its left child follows it and its right child follows the left subtree: no
 pointers are stored.
 
 Ties are broken by the remaining coordinates, which makes the split a total order on distinct points. The tree is then a
@@ -20,7 +20,7 @@ from subbundle._types import FloatArray
 LEAF = 32
 # Leaves whose boxes are tested at a time: a vector register of them.
 GROUP = 8
-# Sizes of the cloud at which empty places of a leaf lie: beyond the reach of the widest bandwidth that a bundle takes.
+# Distance of the empty places of a leaf, in sizes of the cloud: beyond the reach of the largest bandwidth allowed.
 FAR = 1e30
 
 

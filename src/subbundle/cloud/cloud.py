@@ -11,7 +11,7 @@ from subbundle._validation import as_points, as_real
 from subbundle.cloud.build import FAR, LEAF, blocks_of, build, corners_of
 from subbundle.cloud.tuning import BLOCK_DIM
 
-# Fourth powers of distances, and of their ratios to a bandwidth, stay clear of overflow and underflow.
+# Fourth powers of distances, and of their ratios to a bandwidth, neither overflow nor underflow.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
 Tree = tuple[FloatArray, FloatArray, FloatArray, FloatArray, int]
@@ -20,7 +20,7 @@ Tree = tuple[FloatArray, FloatArray, FloatArray, FloatArray, int]
 class Cloud:
     """Observations x_1..x_N of R^d as centred float64 numbers in leaf order.
 
-    Coordinates are taken relative to the middle of the bounding box, so that metres of a map projection keep the
+    Coordinates are taken relative to the centre of the bounding box, so that metres of a map projection keep the
     millimetres of a scan. The tree is a function of the set of points: shuffling the rows changes nothing.
 
     Parameters
@@ -28,12 +28,12 @@ class Cloud:
     points : array-like [N, d]
         Finite real numbers; float32, read-only and memory-mapped arrays are fine. They are copied.
     weights : array-like [N], optional
-        v_n > 0: how many observations each row stands for, for the local model; 1 by default.
+        v_n > 0: number of observations that each row represents, in the local model; 1 by default.
 
     Attributes
     ----------
     centre : [d]
-        Middle of the bounding box, subtracted from all stored coordinates.
+        Centre of the bounding box, subtracted from all stored coordinates.
     size : float
         Diagonal of the bounding box.
     n_points, dim : int
@@ -90,7 +90,7 @@ class Cloud:
 
     @property
     def tree(self) -> Tree:
-        """What compiled searches read: blocks, weights, boxes, corners, N."""
+        """The argument ``tree`` of compiled searches: blocks, weights, boxes, corners, N."""
         return self.blocks, self.weights, self.boxes, self.corners, self.n_points
 
     def sample(self, count: int) -> IntArray:

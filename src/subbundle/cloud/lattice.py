@@ -1,10 +1,10 @@
-"""A cloud whose sums do not depend on what lies far away: tiles of one scene then see the same to the bit.
+"""A cloud whose sums do not depend on distant points: tiles of one scene then give the same results to the bit.
 
 The tree of a `Cloud` is a function of all its points, so a sum over the same neighbours is formed in another order when
-a far point comes in, and differs in its last bit. Here space is cut into blocks by a lattice that is fixed once for the
-scene; every block has a tree of its own, leaves of full blocks but for the last, and blocks follow each other along the
-Z-curve of their numbers. The leaves that a search finds, and their order, are then a function of the blocks that the
-ball meets. Coordinates are relative to the lattice's origin.
+a distant point is added, and differs in its last bit. Here space is divided into blocks by a lattice that is fixed once
+for the scene; every block has a tree of its own, leaves of full blocks but for the last, and blocks follow each other
+along the Z-curve of their numbers. The leaves that a search finds, and their order, are then a function of the blocks
+that the ball meets. Coordinates are relative to the lattice's origin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def lattice_cloud(points: FloatArray, weights: FloatArray | None, origin: FloatA
     rows = np.asarray(points - origin, dtype=np.float64)
     rows += 0.0
     codes = z_curve(np.floor(rows / side).astype(np.int64))
-    # What the order is inside a block, `build` decides by the coordinates.
+    # Inside a block `build` orders by the coordinates.
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     first = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))

@@ -1,7 +1,7 @@
 """From what a user gave an estimator to a learned bundle, in R^d or on a known manifold, and to a chart.
 
-On a manifold the steps are those of `_prepare`: the bandwidth is chosen in a picture of the data (offsets in R^D for
-spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
+On a manifold the steps are those of `_prepare`: the bandwidth is chosen under a local map of the data (offsets in R^D
+for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
 observations are projected along geodesics onto the ridge of their own bundle; and the bundle is built again from what
 arrived there, at 0.67 of the bandwidth. In full rank there is nothing to project: the bundle is the manifold itself.
 Points are rows [n, D], matrices one after the other.
@@ -89,13 +89,13 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto",))
-    pictures = surroundings_on(space).picture(rows[central_rows(rows, space)[0]]).enter(rows)
-    pictures = pictures[all_finite(pictures)]
+    images = surroundings_on(space).local_map(rows[central_rows(rows, space)[0]]).enter(rows)
+    images = images[all_finite(images)]
     if rank == space.dim:
         # The subspaces are the tangent spaces whatever the bandwidth, which only bounds how far the data reaches.
-        count = min(4 * (rank + 1), len(pictures) - 1)
-        return float(np.median(cKDTree(pictures).query(pictures, k=count + 1)[0][:, -1])), ""
-    choice = compare_bandwidths(pictures, rank, n_jobs=n_jobs)
+        count = min(4 * (rank + 1), len(images) - 1)
+        return float(np.median(cKDTree(images).query(images, k=count + 1)[0][:, -1])), ""
+    choice = compare_bandwidths(images, rank, n_jobs=n_jobs)
     return choice.bandwidth, guess_remark(choice, len(rows), rank)
 
 

@@ -23,7 +23,7 @@ from subbundle.compiling import compiled_beside
 from subbundle.experiments._running import begin
 from subbundle.geodesics.submanifold import Submanifold, submanifold
 from subbundle.io import write_ply
-from subbundle.local.walk import walk_rows
+from subbundle.local.walk import iterate_rows
 
 NOISE = 0.03
 RADIUS = 1.3
@@ -68,7 +68,7 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
     data = datasets.bumpy_sphere(n, noise=NOISE, seed=seed)
     bandwidth = bandwidth_for(n)
     progress.stage(f"principal subbundle of rank 2, bandwidth {bandwidth:.3g}")
-    with compiled_beside("ridge", walk_rows):
+    with compiled_beside("ridge", iterate_rows):
         bundle = PrincipalSubbundle(data.points, rank=2, bandwidth=bandwidth)
         normals = outward_normals(bundle, data.points)
         bundle.field(data.points[:1], np.ones((1, 3)))  # needed later; compiled now, while the other core is busy too

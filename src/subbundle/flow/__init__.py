@@ -1,4 +1,4 @@
-"""Integrators of the geodesic equations, batched, knowing only the protocol of a subbundle."""
+"""Integrators of the geodesic equations, batched, for any object with the protocol of a subbundle."""
 
 from subbundle.flow.integrate import METHODS, ORDERS, Trajectories, integrate
 

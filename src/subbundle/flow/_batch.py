@@ -1,9 +1,9 @@
-"""What all integrators share: states of a batch, evaluations that remember why a row failed, and the results.
+"""Shared by all integrators: states of a batch, evaluations with the reason why a row failed, and the results.
 
 A state holds a batch of points and covectors in one array [2, batch, dim], ``state[0]`` the points and ``state[1]`` the
-covectors; a slope holds their time derivatives, velocity and force, in the same layout. Everything an integrator does
-acts on rows alone, so the bits of a row do not depend on the batch: elementwise operations, and sums along the last
-axis of C-ordered arrays.
+covectors; a slope holds their time derivatives, velocity and force, in the same layout. All operations of an
+integrator act on rows separately, so the bits of a row do not depend on the batch: elementwise operations, and sums
+along the last axis of C-ordered arrays.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def projected(bundle: Subbundle, state: FloatArray) -> FloatArray:
 
 
 class Attempt:
-    """One step of a batch. Evaluates the field for the rows that are still good and notes why the others are not.
+    """One step of a batch. Evaluates the field for the rows that have not failed and records why the others have.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class Attempt:
         if not np.isfinite(state).all():
             broken = ~np.isfinite(state).all(axis=(0, 2))
             self.status[broken & (self.status == Status.OK)] = Status.NOT_FINITE
-        asked = self.status == Status.OK
+        valid = self.status == Status.OK
         if only is not None:
-            asked &= only
-        if asked.all():
+            valid &= only
+        if valid.all():
             return self._evaluate(state, None)
         slope = np.zeros_like(state)
-        rows = np.flatnonzero(asked)
+        rows = np.flatnonzero(valid)
         if rows.size:
             slope[:, rows] = self._evaluate(np.take(state, rows, axis=1), rows)
         return slope
@@ -110,18 +110,18 @@ class Attempt:
 
 @dataclass
 class ActiveRows:
-    """The rows still under way, without gaps. Integrators add what they need to remember per row.
+    """The rows still being integrated, contiguous. Integrators add their own fields per row.
 
     Attributes
     ----------
     index : [n]
-        Which row of the whole batch each is.
+        Row of the whole batch.
     state, slope : [2, n, dim]
-        Where it is, and the field there.
+        Current state, and the field there.
     pace : [n]
         Arc length per unit of the caller's time.
     evaluations : [n]
-        How often its field was evaluated.
+        Number of evaluations of the field.
     """
 
     index: IntArray
@@ -141,7 +141,7 @@ class ActiveRows:
 
 @dataclass
 class Output:
-    """What becomes of the whole batch, filled in while it is integrated; unit-speed covectors, arc lengths.
+    """Results of the whole batch, filled in during integration; unit-speed covectors, arc lengths.
 
     Attributes
     ----------

@@ -6,18 +6,18 @@ error of the embedded solution of order 4,
     y_{n+1} = y_n + h Σ b_i k_i,        e = h Σ ê_i k_i.
 
 The step is accepted when ε = max(|e_p| / (tol · L), |e_η| / (tol · |η|)) ≤ 1, with L the bundle's length scale. Norms
-are Euclidean, so turning, moving or scaling the whole picture changes no decision. The next step is
+are Euclidean, so steps are invariant under rotation, translation and scaling. The next step is
 
     h · clip(0.9 ε_n^(−0.17) ε_{n−1}^(0.04), 0.2, 5)
 
 after an accepted step (the ε of the step before damps oscillations), h · max(0.2, 0.9 ε^(−1/5)) after a rejected one.
 
 A stage that falls where the bundle is not defined gives no estimate of the error: the step is halved, until one shorter
-than L/1000 fails and the trajectory ends, within that distance of the border. No step is longer than 2 L: the widest
-hole between stages is half a step, so a hole in the data wider than L is never stepped over.
+than L/1000 fails and the trajectory ends, within that distance of the border. No step is longer than 2 L: stages are at
+most half a step apart, so a hole in the data wider than L is never stepped over.
 
 A bundle on a manifold gets every accepted state projected there. The covector then has another representative, so the
-slope k_7 does not serve as the next k_1 and is evaluated once more.
+slope k_7 is not the next k_1, which is evaluated again.
 
 Between the steps states are interpolated to fourth order without further evaluations: with θ ∈ [0, 1] along the step
 from y_n to y_{n+1} = y_n + Δ,
@@ -71,9 +71,9 @@ _BETWEEN = (
     69997945 / 29380423,
 )
 _CHUNK = 4096  # states interpolated at once, so that temporaries stay in the cache
-# Length scales: the widest hole between the stages of a step, half of it, is then one length scale.
+# Length scales: stages are at most half a step, one length scale, apart.
 _LONGEST_STEP = 2.0
-_SHORTEST_STEP = 1e-11  # length scales: below it rounding errors rule
+_SHORTEST_STEP = 1e-11  # length scales: below it rounding errors dominate
 
 
 @dataclass
@@ -82,9 +82,9 @@ class _Rows(ActiveRows):
     travelled: FloatArray  # arc length so far
     step: FloatArray  # step to try next
     error: FloatArray  # ε of the last accepted step
-    cautious: BoolArray  # the last step was refused: do not grow the next one
+    cautious: BoolArray  # the last step was rejected: do not increase the next one
     attempts: IntArray
-    most: IntArray  # attempts that it may make
+    most: IntArray  # largest number of attempts
     following: IntArray  # index of the first output not yet written
 
 
@@ -113,7 +113,7 @@ def dopri5(
         travelled = np.where(last, active.goal, active.travelled + step)
         _write_outputs(out, active, Interpolant(active.state, state, slopes, step), times, accepted, travelled, last)
         _advance(active, accepted, state, slopes[-1], travelled)
-        _land(bundle, active, accepted & ~last)
+        _project_states(bundle, active, accepted & ~last)
         _choose_step(active, accepted, attempt.status, step, error, scale)
         _end_rows(out, active, accepted & last, attempt.status, accepted, scale)
 
@@ -121,7 +121,7 @@ def dopri5(
 def _start(rows: ActiveRows, times: FloatArray, tol: float, scale: float) -> _Rows:
     n = len(rows.index)
     # The fastest relative change of position or covector sets the first step; the error of one step of a fifth-order
-    # method is its fifth power. The controller corrects the guess by up to a factor 5 per step.
+    # method is its fifth power. The controller corrects this initial estimate by up to a factor 5 per step.
     rate = np.maximum(1.0 / scale, row_norm(rows.slope[1]) / row_norm(rows.state[1]))
     return _Rows(
         rows.index, rows.state, rows.slope, rows.pace, rows.evaluations,
@@ -173,18 +173,18 @@ def _advance(active: _Rows, accepted: BoolArray, state: FloatArray, slope: Float
     active.travelled = np.where(accepted, travelled, active.travelled)
 
 
-def _land(bundle: Subbundle, active: _Rows, selected: BoolArray) -> None:
+def _project_states(bundle: Subbundle, active: _Rows, selected: BoolArray) -> None:
     """Project the ``selected`` [n] rows to the manifold of the bundle, if it has one, before their next step."""
     if not isinstance(bundle, Projecting) or not selected.any():
         return
-    landed = active.state.copy()
-    landed[:, selected] = projected(bundle, np.compress(selected, active.state, axis=1))
-    moved = (landed != active.state).any(axis=(0, 2))
+    projected_state = active.state.copy()
+    projected_state[:, selected] = projected(bundle, np.compress(selected, active.state, axis=1))
+    moved = (projected_state != active.state).any(axis=(0, 2))
     attempt = Attempt(bundle, active.evaluations)
-    slope = attempt.slope(landed, only=moved)
-    # A row that could not be evaluated there, on the very border of the support, goes on from where it is.
+    slope = attempt.slope(projected_state, only=moved)
+    # A row that could not be evaluated there, on the border of the support, continues unprojected.
     moved &= attempt.status == Status.OK
-    active.state = np.where(moved[:, None], landed, active.state)
+    active.state = np.where(moved[:, None], projected_state, active.state)
     active.slope = np.where(moved[:, None], slope, active.slope)
 
 
@@ -210,7 +210,7 @@ def _end_rows(
     accepted: BoolArray,
     scale: float,
 ) -> None:
-    """Take out the rows that have arrived or cannot go on, with the reason."""
+    """Remove the rows that have arrived or cannot continue, with the reason."""
     failed = status != Status.OK
     reason = np.where(active.attempts >= active.most, np.int8(Status.TOO_MANY_STEPS), np.int8(Status.OK))
     underflow = ~accepted & ~failed & (active.step < _SHORTEST_STEP * scale)
@@ -225,7 +225,7 @@ def _end_rows(
 
 
 class Interpolant:
-    """The polynomials of one step of a batch, of which the coefficients are computed when the first is needed."""
+    """The polynomials of one step of a batch; coefficients are computed on first use."""
 
     def __init__(self, start: FloatArray, end: FloatArray, slopes: Sequence[FloatArray], step: FloatArray) -> None:
         self.start = start

@@ -1,9 +1,9 @@
 """The fixed-step methods and their driver: equal steps between the requested times, each no longer than ``step``.
 
-An interval of arc length Δs is cut into ⌈Δs / step⌉ equal steps, so that the requested times are met exactly and no
+An interval of arc length Δs is divided into ⌈Δs / step⌉ equal steps, so that the requested times are met exactly and no
 interpolation is needed. Rows move at their own pace and may need different numbers of steps; they are advanced
 together, one step each at a time. The field is evaluated at the end of each step (where the next one begins); if it is
-not defined there, or a stage on the way was not, the trajectory ends at the state before the step.
+not defined there, or at a stage in between, the trajectory ends at the state before the step.
 
 All methods take one step of length ``step`` [n] from ``state`` [2, n, dim], where the field is ``slope``.
 """
@@ -23,11 +23,11 @@ from subbundle.flow._batch import ActiveRows, Attempt, Output, projected, row_no
 Advance = Callable[[Attempt, FloatArray, FloatArray, FloatArray], FloatArray]
 
 _ROUNDING = 1e-9  # 0.3 / 0.001 is a little more than 300, and must not make 301 steps
-# Most fixed-point iterations: with a factor above 0.63 each they do not reach the tolerance, and the step is too long.
+# Largest number of fixed-point iterations: at a contraction factor above 0.63 they do not reach the tolerance.
 _ROUNDS = 60
-# Converged when the midpoint moves by less than this fraction of the length scale and of |η|. Smaller would meet the
-# rounding errors of the field itself; the second-order error of a step is far larger.
-_SETTLED = 1e-12
+# Converged when the midpoint moves by less than this fraction of the length scale and of |η|. Smaller would be below
+# the rounding errors of the field; the second-order error of a step is far larger.
+_CONVERGED = 1e-12
 
 
 @dataclass
@@ -87,7 +87,7 @@ def _start(rows: ActiveRows) -> _Rows:
 
 
 def _enter_interval(active: _Rows, selected: BoolArray, knots: FloatArray, step: float) -> None:
-    """Let the ``selected`` [n] rows begin their next interval."""
+    """Begin the next interval of the ``selected`` [n] rows."""
     if not selected.any():
         return
     to = active.following[selected] + 1
@@ -108,7 +108,7 @@ def _end_rows(
     knots: FloatArray,
     max_steps: int,
 ) -> None:
-    """Take out the rows that have arrived or cannot go on, with the reason."""
+    """Remove the rows that have arrived or cannot continue, with the reason."""
     reason = np.where(active.total >= max_steps, np.int8(Status.TOO_MANY_STEPS), np.int8(Status.OK))
     reason = np.where(status != Status.OK, status, reason)
     reason = np.where(finished, np.int8(Status.OK), reason)
@@ -146,7 +146,7 @@ def semi_implicit_euler(attempt: Attempt, state: FloatArray, slope: FloatArray, 
 
     It is symplectic for separable Hamiltonians, T(η) + V(p), and only for those. Here H = ½ |P(p) η|² couples the two;
     the symplectic scheme would need ∂H/∂p at the unknown η_{n+1}. This explicit one is therefore *not* symplectic and
-    has no reason to keep H better than Euler does, which is what the paper's comparison found.
+    does not conserve H better than Euler does, as the paper's comparison found.
     """
     h = spread(step, state.shape[-1])
     kicked = np.stack([state[0], state[1] + h * slope[1]])
@@ -162,15 +162,15 @@ def implicit_midpoint(attempt: Attempt, state: FloatArray, slope: FloatArray, st
     Rows that do not converge have the status `Status.NOT_CONVERGED` and need a shorter step.
     """
     h = spread(step, state.shape[-1])
-    # A coordinate cannot settle below its own rounding error, which counts for clouds far from the origin.
+    # A coordinate cannot converge below its own rounding error, which matters for clouds far from the origin.
     rounding = 8.0 * np.finfo(np.float64).eps * np.abs(state[0]).max(axis=-1)
-    allowed = np.stack([_SETTLED * attempt.length_scale + rounding, _SETTLED * row_norm(state[1])])
+    allowed = np.stack([_CONVERGED * attempt.length_scale + rounding, _CONVERGED * row_norm(state[1])])
     middle = slope
     pending = np.ones(len(step), bool)
     for _ in range(_ROUNDS):
         renewed = attempt.slope(state + 0.5 * h * middle, only=pending)
         moved = row_norm(0.5 * h * (renewed - middle))
-        # Rows that have settled keep their slope, whatever rounds the others of the batch still need.
+        # Rows that have converged keep their slope, whatever iterations the others of the batch need.
         middle = np.where(pending[:, None], renewed, middle)
         pending &= (moved > allowed).any(axis=0) & (attempt.status == Status.OK)
         if not pending.any():

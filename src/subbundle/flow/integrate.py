@@ -1,8 +1,8 @@
-"""The front door of the flow: solve the geodesic equations for a batch of points and covectors.
+"""The entry point of the flow: solve the geodesic equations for a batch of points and covectors.
 
     ṗ = P(p) η,        η̇ = −∂H/∂p (p, η),        H = ½ η·ṗ constant, speed √(2H).
 
-H is quadratic in η, so γ_{cη}(t) = γ_η(ct): every trajectory is first brought to unit speed, η ← η/√(2H), and then
+H is quadratic in η, so γ_{cη}(t) = γ_η(ct): every trajectory is first scaled to unit speed, η ← η/√(2H), and then
 integrated over the arc length s = t √(2H). Steps and tolerances are lengths, and fast rows cost no more than slow ones.
 """
 
@@ -39,9 +39,9 @@ _FIXED_STEP: dict[str, Advance] = {
 METHODS = ("dopri5", *_FIXED_STEP)
 # The error at a fixed time shrinks with this power of the step.
 ORDERS = {"dopri5": 5, "rk4": 4, "euler": 1, "semi_implicit_euler": 1, "implicit_midpoint": 2}
-# Steps of dopri5 per length scale, on average, after which a geodesic of a chart is given up: most take 5 to 15. One
-# that needs more winds within a fraction of the scale on which the bundle turns, around the bracket of its fields, and
-# has long ceased to be the shortest.
+# Steps of dopri5 per length scale, on average, after which a geodesic of a chart is abandoned: most take 5 to 15. One
+# that needs more is a helix within a fraction of the length scale of the bundle, around the bracket of its fields, and
+# is no longer a shortest curve.
 _MOST_STEPS = 50
 
 
@@ -60,7 +60,7 @@ class Trajectories:
     status : [batch]
         `Status`: OK, or why the row ended early.
     n_evaluations : [batch]
-        How often the field was evaluated.
+        Number of evaluations of the field.
     end_points, end_covectors : [batch, dim]
         The last valid state, at time ``reached``.
     speed : [batch]
@@ -95,7 +95,7 @@ def integrate(
     Parameters
     ----------
     times : [n_times]
-        Where the trajectories are wanted; increasing and not negative.
+        Times of the output; increasing and not negative.
     unit_speed : bool
         Scale every covector to speed 1 first, so that ``times`` are arc lengths. Rows with H = 0 cannot be scaled and
         stay where they are, as they do anyway.
@@ -140,19 +140,19 @@ def integrate(
         if max_steps is None and method == "dopri5" and bundle.is_costly:
             most = np.minimum(most, most_steps(bundle, times[-1] * rows.pace, tol or DEFAULT_TOL))
         solve(bundle, rows, times, out, max_steps=most)
-        _land(bundle, out)
+        _project_states(bundle, out)
         return _finish(out, points, covectors, times, speed, unit_speed)
 
 
 def most_steps(bundle: Subbundle, lengths: FloatArray | float, tol: float = DEFAULT_TOL) -> IntArray:
-    """Steps of dopri5 after which geodesics of these ``lengths`` are given up; it takes tol^(−1/5) of them."""
+    """Steps of dopri5 after which geodesics of these ``lengths`` are abandoned; it takes tol^(−1/5) of them."""
     rate = COSTLY_STEPS if bundle.is_costly else _MOST_STEPS
     rate = rate * max(DEFAULT_TOL / tol, 1.0) ** 0.2
     return np.asarray(np.maximum(rate * np.minimum(lengths / bundle.length_scale, 1e9), rate), dtype=np.int64)
 
 
 def shared_steps(bundle: Subbundle, length: float, rows: int) -> int:
-    """`most_steps` of each of ``rows`` geodesics that make one thing; costly ones share 2500, at least 40 of each."""
+    """`most_steps` of each of ``rows`` geodesics of one fan; costly ones share 2500, at least 40 of each."""
     most = int(most_steps(bundle, length))
     return min(most, max(ALL_STEPS // max(rows, 1), 2 * COSTLY_STEPS)) if bundle.is_costly else most
 
@@ -168,7 +168,7 @@ def _as_times(times: Any) -> FloatArray:
 
 
 def _solver(bundle: Subbundle, method: str, tol: float | None, step: float | None) -> Any:
-    """The driver for ``method``, with its accuracy settled."""
+    """The driver for ``method``, with its tolerance or step."""
     method = as_choice(method, "method", METHODS)
     if method == "dopri5":
         if step is not None:
@@ -192,9 +192,9 @@ def _solver(bundle: Subbundle, method: str, tol: float | None, step: float | Non
 def _prepare(
     bundle: Subbundle, points: FloatArray, covectors: FloatArray, times: FloatArray, unit_speed: bool
 ) -> tuple[Output, ActiveRows, FloatArray]:
-    """Evaluate the field at the start, bring rows to unit speed and set aside those that cannot or need not move."""
+    """Evaluate the field at the start, scale rows to unit speed and set aside those that cannot or need not move."""
     batch, dim = points.shape
-    # Powers of two make any covector fit for squaring, without rounding; an all-zero row stays as it is.
+    # Scaled by powers of two, covectors can be squared without overflow or rounding; zero rows stay as they are.
     exponent = np.frexp(np.abs(covectors).max(axis=1, initial=0.0))[1][:, None]
     state = np.stack([points, np.ldexp(covectors, -exponent)])
     evaluations = np.zeros(batch, np.int64)
@@ -225,8 +225,8 @@ def _prepare(
     return out, rows, speed
 
 
-def _land(bundle: Subbundle, out: Output) -> None:
-    """Project what was interpolated between steps, and the ends, to the manifold of the bundle, if it has one."""
+def _project_states(bundle: Subbundle, out: Output) -> None:
+    """Project states interpolated between steps, and the ends, to the manifold of the bundle, if it has one."""
     if not isinstance(bundle, Projecting):
         return
     states = out.states.reshape(2, -1, out.states.shape[-1])
@@ -238,7 +238,7 @@ def _land(bundle: Subbundle, out: Output) -> None:
 def _finish(
     out: Output, points: FloatArray, covectors: FloatArray, times: FloatArray, speed: FloatArray, unit_speed: bool
 ) -> Trajectories:
-    """Return from unit speed to the caller's, in place; states that were never left get the caller's own covectors."""
+    """Return from unit speed to the caller's, in place; rows that did not move get the caller's own covectors."""
     moved = out.lengths > 0.0
     arrived = out.status == Status.OK
     if unit_speed:

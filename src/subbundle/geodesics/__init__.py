@@ -1,4 +1,4 @@
-"""Geodesics of a subbundle: the curves, the exponential map that sends covectors to their ends, and what they trace."""
+"""Geodesics of a subbundle: the curves, the exponential map, and sampled submanifolds."""
 
 from subbundle.geodesics.geodesic import Geodesics, exp, geodesic
 from subbundle.geodesics.start import directions

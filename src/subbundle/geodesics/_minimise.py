@@ -20,9 +20,9 @@ from scipy.optimize import minimize
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.geodesics.shooting import Shots
 
-# Longest step relative to the current |v|, a safeguard: exp is far from linear beyond it.
+# Longest step relative to the current |v|: exp is far from linear beyond it.
 _TRUST = 0.5
-# Damping above which steps are too short to help, and the search ends.
+# Damping above which a search ends: its steps are too short.
 _MOST_DAMPING = 1e8
 # Relative decrease of the objective below which a search has converged.
 _GAIN = 1e-9
@@ -53,7 +53,7 @@ class Search:
 
 
 def levenberg(
-    fire: Callable[[IntArray, FloatArray], Shots],
+    shoot_rows: Callable[[IntArray, FloatArray], Shots],
     start: FloatArray,
     *,
     speeds: int,
@@ -63,10 +63,10 @@ def levenberg(
     max_iterations: int,
     most: IntArray,
 ) -> Search:
-    """Run all searches. ``fire(rows, unknowns)`` shoots for these rows; the first ``speeds`` unknowns
+    """Run all searches. ``shoot_rows(rows, unknowns)`` computes geodesics of these rows; the first ``speeds`` unknowns
     determine the speed; a search that has taken ``most`` [n] evaluations ends."""
     n, m = start.shape
-    shots, start = _first_shots(fire, start, most)
+    shots, start = _first_shots(shoot_rows, start, most)
     spent = shots.evaluations
     state = Search(start, shots.ends, np.full(n, np.inf), np.ones(n, np.int64), shots.status.copy(), spent)
     jacobians, misses = shots.jacobians, shots.misses
@@ -82,7 +82,7 @@ def levenberg(
             break
         step = _step(jacobians[rows], misses[rows], state.unknowns[rows], weight, damping[rows], scale)
         tried = state.unknowns[rows] + step
-        shots = fire(rows, tried)
+        shots = shoot_rows(rows, tried)
         state.iterations[rows] += 1
         spent[rows] += shots.evaluations
         missed = shots.misses
@@ -91,35 +91,35 @@ def levenberg(
         size = np.sqrt(np.einsum("nm,nm->n", step, step))
         # No decrease left: at the projection of a target off the submanifold, or at a conjugate point.
         still = better & (value[rows] - now <= _GAIN * value[rows])
-        won, lost = rows[better], rows[~better]
-        state.unknowns[won], state.ends[won] = tried[better], shots.ends[better]
-        jacobians[won], misses[won], value[won] = shots.jacobians[better], missed[better], now[better]
-        damping[won] = np.maximum(damping[won] * 0.1, 1e-12)
-        damping[lost] *= 10.0
+        accepted, rejected = rows[better], rows[~better]
+        state.unknowns[accepted], state.ends[accepted] = tried[better], shots.ends[better]
+        jacobians[accepted], misses[accepted], value[accepted] = shots.jacobians[better], missed[better], now[better]
+        damping[accepted] = np.maximum(damping[accepted] * 0.1, 1e-12)
+        damping[rejected] *= 10.0
         # A step this short has reached the accuracy of the geodesics themselves.
         state.status[rows[still | (size <= tol * scale)]] = Status.OK
         # No step decreases the objective: converged, or stopped at the border by geodesics that end early.
         barrier[rows] = shots.status
-        stuck = (damping > _MOST_DAMPING) & (state.status == Status.NOT_CONVERGED)
-        state.status[stuck] = barrier[stuck]
+        stalled = (damping > _MOST_DAMPING) & (state.status == Status.NOT_CONVERGED)
+        state.status[stalled] = barrier[stalled]
     arrived = np.isfinite(state.ends).all(axis=1)
     state.residuals[arrived] = np.sqrt(np.einsum("nd,nd->n", misses[arrived], misses[arrived]))
     return state
 
 
 def _first_shots(
-    fire: Callable[[IntArray, FloatArray], Shots], start: FloatArray, most: IntArray
+    shoot_rows: Callable[[IntArray, FloatArray], Shots], start: FloatArray, most: IntArray
 ) -> tuple[Shots, FloatArray]:
     """Shoot from the starts; where a geodesic ends early, start from a little before its end instead."""
     rows = np.arange(len(start))
-    shots = fire(rows, start)
+    shots = shoot_rows(rows, start)
     start = start.copy()
     for _ in range(4):
         short = np.flatnonzero((shots.status != Status.OK) & (shots.reached > 1e-6) & (shots.evaluations <= most))
         if short.size == 0:
             break
         start[short] *= 0.9 * shots.reached[short, None]
-        again = fire(short, start[short])
+        again = shoot_rows(short, start[short])
         shots.evaluations[short] += again.evaluations
         for name in ("ends", "jacobians", "reached", "status", "misses"):
             getattr(shots, name)[short] = getattr(again, name)
@@ -153,7 +153,7 @@ def _step(
 
 
 def bfgs(
-    fire: Callable[[IntArray, FloatArray], Shots],
+    shoot_rows: Callable[[IntArray, FloatArray], Shots],
     start: FloatArray,
     *,
     speeds: int,
@@ -169,25 +169,25 @@ def bfgs(
     """
     n, m = start.shape
     unknowns, residuals, status = start.copy(), np.full(n, np.inf), np.zeros(n, np.int8)
-    dim = fire(np.arange(0), start[:0]).ends.shape[1]
+    dim = shoot_rows(np.arange(0), start[:0]).ends.shape[1]
     ends, iterations = np.full((n, dim), np.nan), np.zeros(n, np.int64)
     all_spent, weight = np.zeros(n, np.int64), np.zeros(m)
     weight[:speeds] = 0.5 * penalty
     for row in range(n):
         index = np.array([row])
-        wall = 4.0 * (float(np.sum(start[row] ** 2)) + scale**2)
+        ceiling = 4.0 * (float(np.sum(start[row] ** 2)) + scale**2)
 
         spent = [0]
 
         def value_and_slope(
-            v: FloatArray, index: IntArray = index, wall: float = wall, spent: list[int] = spent
+            v: FloatArray, index: IntArray = index, ceiling: float = ceiling, spent: list[int] = spent
         ) -> tuple[float, FloatArray]:
             if spent[0] > most[index[0]]:
-                return wall, np.zeros_like(v)
-            shots = fire(index, v[None])
+                return ceiling, np.zeros_like(v)
+            shots = shoot_rows(index, v[None])
             spent[0] += int(shots.evaluations[0])
             if shots.status[0] != Status.OK:
-                return wall, np.zeros_like(v)
+                return ceiling, np.zeros_like(v)
             miss = shots.misses[0]
             return float(miss @ miss + weight @ v**2), 2.0 * (shots.jacobians[0].T @ miss + weight * v)
 
@@ -195,13 +195,13 @@ def bfgs(
             value_and_slope, start[row], jac=True, method="BFGS",
             options={"maxiter": max_iterations, "gtol": max(tol, 1e-7) * scale},
         )  # fmt: skip
-        shots = fire(index, result.x[None])
+        shots = shoot_rows(index, result.x[None])
         unknowns[row], iterations[row], status[row] = result.x, result.nfev, shots.status[0]
         if shots.status[0] == Status.OK:
             ends[row] = shots.ends[0]
             residuals[row] = float(np.linalg.norm(shots.misses[0]))
             # Status 2 is SciPy's loss of precision: the geodesics' own accuracy, not a failure.
-            at_rest = result.status in (0, 2) and spent[0] <= most[row]
-            status[row] = Status.OK if at_rest else Status.NOT_CONVERGED
+            converged = result.status in (0, 2) and spent[0] <= most[row]
+            status[row] = Status.OK if converged else Status.NOT_CONVERGED
         all_spent[row] = spent[0]
     return Search(unknowns, ends, residuals, iterations, status, all_spent)

@@ -1,4 +1,4 @@
-"""The path itself: the geodesic that joins two points."""
+"""The geodesic between two points."""
 
 from __future__ import annotations
 

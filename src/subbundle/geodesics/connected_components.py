@@ -1,9 +1,9 @@
 """Connected components of the cloud at the bandwidth.
 
-Two flat pieces with a straight gap of width g between them have the kernel mass 2 Φ(−g / 2a) in its middle, relative
-to the mass inside a piece. A geodesic can cross while that exceeds the least density of the support; so observations
+Between two half planes with a gap of width g the kernel mass is 2 Φ(−g / 2a) half way, relative to the mass inside
+either. A geodesic can cross while that exceeds the least density of the support; so observations
 are joined when they are closer than g = 2 a Φ⁻¹(1 − min_density / 2), 3.9 bandwidths for the default of 0.05.
-On a manifold that is its distance; neighbours are first searched in a picture of it.
+On a manifold that is its distance; neighbours are first searched under a local map of it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from scipy.special import ndtri
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle
-from subbundle.bundles.surroundings import FLAT, Picture, Surroundings, surroundings_of
+from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 
-# Factor of the search radius in pictures of a manifold, which may enlarge distances where its curvature is positive;
-# additional candidates are discarded by their true distance.
+# Factor of the search radius under local maps of a manifold, which may enlarge distances where its curvature is
+# positive; additional candidates are discarded by their true distance.
 _WIDER = 1.6
-# Least densities below this have no meaning of their own: 12 bandwidths.
+# Least densities below this count as this one: 12 bandwidths.
 _FAINTEST = 1e-9
-# Neighbours of each point that are joined first: what they connect needs no list of all its pairs, of which there are
+# Neighbours of each point that are joined first: within their components no pairs need be listed, of which there are
 # millions where the bandwidth is wide.
 _NEAREST = 8
 
@@ -64,8 +64,8 @@ class Components:
     def label(self, points: Any) -> IntArray:
         """Component of each point [n, dim]; −1 for points further from the data than the reach."""
         points = as_points(points, "points", dim=self.representatives.shape[1])
-        picture = self.around.picture(self.representatives[0])
-        nearest = _nearest(picture, cKDTree(picture.enter(self.representatives)), points)
+        local_map = self.around.local_map(self.representatives[0])
+        nearest = _nearest(local_map, cKDTree(local_map.enter(self.representatives)), points)
         distance = self.around.distance(points, self.representatives[nearest])
         reach = self.reach if isinstance(self.reach, float) else self.reach[nearest]
         return np.where(distance <= reach, self.representative_labels[nearest], -1)
@@ -84,7 +84,7 @@ def connected_components(bundle: LearnedSubbundle) -> Components:
 
     See Also
     --------
-    diagnose : reports them with everything else.
+    diagnose : reports them among other diagnostics.
     distance : infinite between them.
 
     Examples
@@ -111,10 +111,10 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
         representatives = _box_means(points, bundle.bandwidth)
     if not 0 < 2 * len(representatives) <= len(points):
         representatives = bundle.landmarks(MOST_LANDMARKS)
-    picture = around.picture(representatives[0])
-    pictures = picture.enter(representatives)
-    known = all_finite(pictures)
-    representatives, tree = representatives[known], cKDTree(pictures[known])
+    local_map = around.local_map(representatives[0])
+    images = local_map.enter(representatives)
+    known = all_finite(images)
+    representatives, tree = representatives[known], cKDTree(images[known])
     reach = reaches * bundle.bandwidth_at(representatives)
     furthest = float(reach.max())
 
@@ -123,7 +123,7 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
         return np.asarray(pairs[apart <= 0.5 * (reach[pairs[:, 0]] + reach[pairs[:, 1]])])
 
     count, found = _linked(tree, furthest if around is FLAT else _WIDER * furthest, joined)
-    nearest = _nearest(picture, tree, points)
+    nearest = _nearest(local_map, tree, points)
     sizes = np.bincount(found[nearest], minlength=count)
     rank = np.empty(count, np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
@@ -133,10 +133,10 @@ def _find_components(bundle: LearnedSubbundle) -> Components:
 
 
 def _linked(tree: cKDTree, radius: float, joined: Callable[[IntArray], IntArray]) -> tuple[int, IntArray]:
-    """Number of components and labels [m] of the points of ``tree``, of whose pairs within ``radius`` those that
-    ``joined`` leaves count.
+    """Number of components and labels [m] of the points of ``tree``, joined by the pairs within ``radius`` that
+    ``joined`` keeps.
 
-    Pairs inside what nearest neighbours connect are not listed, and of the rest only those of all but the largest.
+    Pairs within components of nearest neighbours are not listed, and between these only those of all but the largest.
     """
     n = tree.n
     near = np.reshape(tree.query(tree.data, k=min(_NEAREST + 1, n))[1], (n, -1))
@@ -157,10 +157,10 @@ def _labels(pairs: IntArray, n: int) -> tuple[int, IntArray]:
     return int(count), labels
 
 
-def _nearest(picture: Picture, tree: cKDTree, points: FloatArray) -> IntArray:
-    """The entry of the tree nearest to each point; an arbitrary one where a point has no picture."""
-    nearest = tree.query(np.nan_to_num(picture.enter(points)))[1]
-    # The tree answers with its size where the square of the distance overflows: all entries are equally far then.
+def _nearest(local_map: LocalMap, tree: cKDTree, points: FloatArray) -> IntArray:
+    """The entry of the tree nearest to each point; an arbitrary one where a point has no image."""
+    nearest = tree.query(np.nan_to_num(local_map.enter(points)))[1]
+    # The tree returns its size where the square of the distance overflows: all entries are equally far then.
     return np.asarray(np.minimum(nearest, tree.n - 1), dtype=np.int64)
 
 

@@ -3,14 +3,14 @@
 With a bundle learned from data the distance is the length of the shortest path on the ridge (`shortest`). A bundle
 known in closed form has no ridge: its distances are √(2 H(log_x(y))), the lengths of the geodesics that `log` finds.
 
-Large matrices are read off the graph of landmarks on the ridge. Arcs between neighbours there carry none of the noise
-of the observations, and each landmark has so many neighbours that zigzags hardly count: what is left of them is within
-half a per cent on dense data. With G the lengths of the shortest paths through the graph and A(x, l) the arcs from a
+Large matrices are computed from the graph of landmarks on the ridge. Arcs between neighbours there are free of the
+noise of the observations, and each landmark has so many neighbours that zigzags add less than half a per cent on dense
+data. With G the lengths of the shortest paths through the graph and A(x, l) the arcs from a
 point to the landmarks around it,
 
     L(x, y) = min( A(x, y),  min_{i, j} A(x, l_i) + G_ij + A(l_j, y) ).
 
-Points are no nodes of the paths of others, so that an entry depends on its two points only.
+Paths do not pass through other points, so an entry depends on its two points only.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from subbundle.geodesics.shortest import exchanged, joined, on_ridge, shortest_p
 from subbundle.geodesics.straighten import arcs_between
 from subbundle.geodesics.tuning import SINGLE_PATHS
 
-# Matrices of the size of the result that are held at the same time: lengths, indices of entries and their points.
+# Matrices of the size of the result in memory at the same time: lengths, indices of entries and their points.
 _MATRICES = 8
 
 
 def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: float = 1e-5) -> FloatArray:
     """Distances between ``x`` and ``y``, [dim] or [batch, dim] (one of them may be a single point).
 
-    Along data it is the length of the shortest path on the ridge, the middle of the cloud. A path through the neighbour
-    graph is straightened there; of several ways around a hole or a neck the shortest counts. Points beside the ridge,
-    such as observations with their noise, are projected to it, and their offsets o across it count as
+    Along data it is the length of the shortest path on the ridge, the centre of the cloud. A path through the neighbour
+    graph is straightened there; of several homotopy classes, around a hole or a neck, the shortest is taken. Points off
+    the ridge, such as noisy observations, are projected to it, and their offsets o across it count as
     √(L² + |o_x − o_y|²). `log` and `geodesic_between` follow geodesics of the same path; their lengths differ by the
     noise in the bundle (1 % in the median on a noisy torus, never by more than 5 %). Without data, for bundles known in
     closed form, it is the length of the geodesic that `log` finds.
@@ -139,7 +139,7 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
     require_memory(
         _MATRICES * 8.0 * len(sources) * len(targets),
         f"distances of {len(sources)} × {len(targets)} points",
-        "Ask for fewer rows at a time.",
+        "Pass fewer rows at a time.",
     )
     many = len(sources) * len(targets) > SINGLE_PATHS
     if many and isinstance(bundle, LearnedSubbundle) and around is FLAT:
@@ -189,7 +189,7 @@ class _Attached:
     Attributes
     ----------
     projections, offsets : [n, dim]
-        On the ridge, zero where there is none, and what they leave out.
+        Projections to the ridge, zero where there is none, and the remainders.
     known : [n]
     frames : [n, dim, k]
     near, legs : [n, q]
@@ -214,7 +214,7 @@ def graph_distances(bundle: LearnedSubbundle, points: FloatArray, others: FloatA
         for row, reached in zip(lengths[rows], graph.lengths(here.near[rows], here.legs[rows])[0], strict=True):
             row[:] = (reached[there.near] + there.legs).min(axis=1, initial=np.inf)
     tree, columns = cKDTree(there.projections[there.known]), np.flatnonzero(there.known)
-    # As far as observations are joined to a component.
+    # The distance within which points belong to a component.
     reach = float(np.max(connected_components(bundle).reach))
     for row in np.flatnonzero(here.known):
         here_at, frame = here.projections[row], here.frames[row]

@@ -38,7 +38,7 @@ class Geodesics:
     lengths : [batch]
         Arc length travelled by then.
     n_evaluations : [batch]
-        How often the field was evaluated.
+        Number of evaluations of the field.
     end_points, end_covectors : [batch, dim]
         The last valid state, at time ``reached``.
     """
@@ -95,14 +95,14 @@ def geodesic(
     bundle : Subbundle
         Known in closed form or learned from data, as `PrincipalSubbundle`.
     base_point : [dim] or [batch, dim]
-        Where the geodesics start; on the ridge, if they are to run through the middle of the data (`ridge_project`).
+        Where the geodesics start; on the ridge, if they are to follow the centre of the data (`ridge_project`).
     covectors : [batch, dim] or [batch, rank]
         Initial covectors, by their components or by their coordinates in the frame at ``base_point``. One covector may
         be given without the batch axis.
     length : float, optional
         Arc length of every geodesic; ``covectors`` are scaled to unit speed. Either this or ``times``.
     times : [n_times], optional
-        Where γ(t) = exp(tη) is wanted; increasing and not negative.
+        Times t of γ(t) = exp(tη); increasing and not negative.
     n_points : int, optional
         With ``length``: number of equally spaced points, base point and end included; 101 unless given.
     method, tol, step, max_steps
@@ -188,7 +188,7 @@ def exp(
     bundle : Subbundle
         Known in closed form or learned from data, as `PrincipalSubbundle`.
     base_point : [dim] or [batch, dim]
-        Where the geodesics start; on the ridge, if they are to run through the middle of the data (`ridge_project`).
+        Where the geodesics start; on the ridge, if they are to follow the centre of the data (`ridge_project`).
     covectors : [batch, dim] or [batch, rank]
         By their components or by their coordinates in the frame at ``base_point``.
     method, tol, step, max_steps
@@ -196,7 +196,7 @@ def exp(
 
     See Also
     --------
-    log : the way back.
+    log : the inverse.
     geodesic : the whole curve, and a status per row.
 
     Examples

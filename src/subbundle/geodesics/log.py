@@ -2,7 +2,7 @@
 
 exp restricted to the dual subspace, v ↦ exp_p(F v), v in R^k, is a chart; ``search="dual"`` searches the v whose
 geodesic comes nearest to the target: its normal coordinates. ``search="full"`` searches the whole cotangent space R^d,
-whose further directions bend the geodesic, and comes nearer to targets off the submanifold.
+whose further directions change the curvature of the geodesic, and comes nearer to targets off the submanifold.
 
 The objective is |exp_p(η) − y|², and among equal residuals the smallest H. The paper writes |exp_p(η) − y|² + H(p, η);
 taken literally its minimiser on a flat space is ⅔ of the true vector. ``penalty=1`` gives that objective, for
@@ -23,7 +23,7 @@ from subbundle.bundles.base import LearnedSubbundle, Subbundle
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._minimise import Search, bfgs, levenberg
 from subbundle.geodesics.geodesic import geodesic
-from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, aim, shoot
+from subbundle.geodesics.shooting import MOST_EVALUATIONS, Shots, shoot, with_misses
 from subbundle.geodesics.shortest import length_on_ridge, shortest_paths
 from subbundle.geodesics.start import as_pairs, covectors_from_coordinates, defined_frame, frame_at
 from subbundle.geodesics.tuning import COARSE_TOL, DETOUR, DOUBTFUL
@@ -46,7 +46,7 @@ class Log:
     points : [batch, dim]
         exp(η): the projection of the target to the submanifold of the base point.
     iterations : [batch]
-        Geodesics tried, neighbours not counted.
+        Trial geodesics, without those for the Jacobian.
     status : [batch]
         OK: the search converged (the residual is the distance that remains). NOT_CONVERGED: it did not. LEFT_SUPPORT,
         GAP_CLOSED: no geodesic towards the target stays where the bundle is defined. STRAIGHTENED: no geodesic was
@@ -63,7 +63,7 @@ class Log:
     status: StatusArray
 
     def without_batch_axis_if(self, single: bool) -> Log:
-        """The first row alone if a ``single`` target was asked for."""
+        """The first row alone if a ``single`` target was given."""
         if not single:
             return self
         first = {name: getattr(self, name)[0] for name in Log.__slots__}
@@ -110,7 +110,7 @@ def log(
 
     See Also
     --------
-    exp : the way back.
+    exp : the inverse.
     distance : the length, compared with shortest paths.
     Chart : the same for many targets, by interpolation.
 
@@ -119,7 +119,7 @@ def log(
     A step follows 2k − 1 geodesics per target with the dual search, 2d + 1 with the full one, and there are at most
     twice ``max_iterations`` (two accuracies); a search that has followed geodesics for 30000 evaluations of the field
     ends with NOT_CONVERGED and the best it has found, on manifolds without closed forms after 3000 in all: there a
-    target takes up to 13 s, on shapes and rotations, and `progress` shows that something is done. On a noisy
+    target takes up to 13 s, on shapes and rotations, and `progress` reports it. On a noisy
     torus of 5000 points a target took 0.03 s of one processor, and 21 of 24 targets had a geodesic. BFGS takes targets
     one after the other, with half of these evaluations in all.
 
@@ -164,10 +164,10 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
     missed = known & ~(result.residuals <= DOUBTFUL * bundle.length_scale)
     longest = DETOUR * paths.lengths + problem.tol * bundle.length_scale
     for row in np.flatnonzero(known & ~missed & (result.lengths > longest)):
-        # A geodesic keeps its offset from the ridge, and at the outer side of a bend it is longer for that alone.
+        # A geodesic keeps its offset from the ridge, and on the convex side of a curved one it is longer for that.
         times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)
-        way = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
-        missed[row] = length_on_ridge(bundle, way.points) > longest[row]
+        curve = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
+        missed[row] = length_on_ridge(bundle, curve.points) > longest[row]
     for row in np.flatnonzero(missed):
         result.coordinates[row], result.lengths[row] = along[row, : bundle.rank], paths.lengths[row]
         result.points[row] = paths.nodes[row][-1]
@@ -191,11 +191,11 @@ class _Problem:
     penalty: float
     tol: float
     max_iterations: int
-    left: IntArray = field(init=False)  # evaluations of the field that each may still take
+    left: IntArray = field(init=False)  # evaluations of the field left for each
 
     def __post_init__(self) -> None:
-        spared = MOST_EVALUATIONS // (10 if self.bundle.is_costly else 1)
-        most = spared // (2 if self.method == "bfgs" else 1)
+        budget = MOST_EVALUATIONS // (10 if self.bundle.is_costly else 1)
+        most = budget // (2 if self.method == "bfgs" else 1)
         object.__setattr__(self, "left", np.full(len(self.bases), most))
 
     @property
@@ -235,7 +235,7 @@ class _Problem:
         return result
 
     def solve(self, start: FloatArray) -> Search:
-        """Search coarsely first, on cheap geodesics, then to the tolerance: the last steps are few."""
+        """Search with geodesics of low accuracy first, then to the tolerance in a few steps."""
         if self.tol >= COARSE_TOL:
             return self._run(start, self.tol)
         coarse = self._run(start, COARSE_TOL)
@@ -247,13 +247,13 @@ class _Problem:
         searched, scale = self.searched, float(self.bundle.length_scale)
         radial = self.search == "dual"
 
-        def fire(rows: IntArray, unknowns: FloatArray) -> Shots:
+        def shoot_rows(rows: IntArray, unknowns: FloatArray) -> Shots:
             shots = shoot(self.bundle, self.bases[rows], searched[rows], unknowns, tol, radial=radial)
-            return aim(self.bundle, shots, self.targets[rows])
+            return with_misses(self.bundle, shots, self.targets[rows])
 
         run = levenberg if self.method == "lm" else bfgs
         found = run(
-            fire, start,
+            shoot_rows, start,
             speeds=self.frames.shape[2], penalty=self.penalty, scale=scale, tol=tol,
             max_iterations=self.max_iterations, most=self.left,
         )  # fmt: skip
@@ -265,7 +265,7 @@ class _Problem:
         """Unknowns [n, m] of speed ``length`` in the direction of the projections of the vectors [n, dim] to the
         subspace."""
         duals = defined_frame(self.bundle, self.bases).duals
-        # On the cut locus of a manifold no direction is distinguished, and any serves as a start.
+        # On the cut locus of a manifold the direction is undetermined, and any serves as a start.
         direction = np.where(np.isfinite(direction), direction, 0.0)
         along = np.einsum("ndk,nd->nk", self.frames if duals is None else duals, direction)
         size = np.sqrt(np.einsum("nk,nk->n", along, along))

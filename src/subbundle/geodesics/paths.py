@@ -1,7 +1,7 @@
-"""Routes through the cloud: which way around holes and necks a shortest path goes, before it is straightened.
+"""Routes through the neighbour graph: homotopy classes, around holes and necks, of candidates for shortest paths.
 
-Landmarks, observations spread evenly over the tree and moved to the ridge by way of their local means, one in each cell
-of half a bandwidth, are the nodes of the neighbour graph (`graph.neighbor_graph`): edges across the tangent spaces are
+Landmarks, observations spread evenly over the tree and moved to the ridge by mean shifts, one in each cell of half a
+bandwidth, are the nodes of the neighbour graph (`graph.neighbor_graph`): edges across the tangent spaces are
 dropped, arcs replace chords. In the noise of a high dimension the observations themselves are all far from each other;
 their means are not, and the graph of the means follows the manifold.
 """
@@ -38,48 +38,48 @@ class PathGraph:
 
     def __init__(self, bundle: LearnedSubbundle) -> None:
         points = bundle.landmarks(_count(bundle.ambient_dim))
-        self.picture = surroundings_of(bundle).picture(points[0])
-        points, cells = _known(points, self.picture.enter(points))
-        # Mean shifts gather landmarks in clusters, whose neighbours would all be their own.
+        self.local_map = surroundings_of(bundle).local_map(points[0])
+        points, cells = _known(points, self.local_map.enter(points))
+        # Mean shifts concentrate landmarks in clusters, whose neighbours would all be in the same cluster.
         size = 0.5 * float(bundle.bandwidth_at(points).min())
         points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
-        # They also shrink bends, by different fractions on either side of a hole.
+        # They also shorten curved stretches, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=RIDGE_STEPS).points
-        frame, pictures = bundle.frame(points), self.picture.enter(points)
-        known, defined = all_finite(pictures), frame.status == Status.OK
+        frame, images = bundle.frame(points), self.local_map.enter(points)
+        known, defined = all_finite(images), frame.status == Status.OK
         known &= defined if defined.any() else True
-        self.points, pictures, self.frames = points[known], pictures[known], np.nan_to_num(frame.vectors[known])
-        self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(pictures)
-        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(pictures) - 1)
-        self.graph = self._joined(pictures, bundle.rank) if self.neighbors else csr_array((1, 1))
+        self.points, images, self.frames = points[known], images[known], np.nan_to_num(frame.vectors[known])
+        self.bundle, self.flat, self.tree = bundle, surroundings_of(bundle) is FLAT, cKDTree(images)
+        self.neighbors = min(LANDMARK_NEIGHBOURS * bundle.rank, len(images) - 1)
+        self.graph = self._joined(images, bundle.rank) if self.neighbors else csr_array((1, 1))
 
-    def _joined(self, pictures: FloatArray, rank: int) -> csr_array:
-        """Arcs between the landmarks: short ones along the tangent spaces, long ones if they turn little."""
+    def _joined(self, images: FloatArray, rank: int) -> csr_array:
+        """Arcs between the landmarks: short ones along the tangent spaces, long ones at small angles to them."""
         frames = np.swapaxes(self.frames, 1, 2) if self.flat else None
-        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(pictures, self.neighbors)
-        edges = neighborhoods(pictures, near, min(rank, pictures.shape[1]), frame_neighbors=few, frames=frames)
+        few, near = min(self.neighbors, frame_size(rank)), nearest_rows(images, self.neighbors)
+        edges = neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few, frames=frames)
         turning = edges.across > SHEET_SINE
         turning[:, :few] = False
-        if self.flat:  # the others turn too little to jump
+        if self.flat:  # at smaller angles edges do not change sheets
             for row, ends in enumerate(near[:, :few]):
                 turning[row, :few] = jumps_between(
                     self.points[row], self.frames[row], self.points[ends], self.frames[ends]
                 )
-        return graph_of(pictures, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+        return graph_of(images, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
-        near = self.tree.query(np.nan_to_num(self.picture.enter(points)))[1]
+        near = self.tree.query(np.nan_to_num(self.local_map.enter(points)))[1]
         return np.asarray(self.points[np.minimum(near, self.tree.n - 1)])
 
     def legs(self, points: FloatArray, frames: FloatArray) -> tuple[IntArray, FloatArray]:
         """Landmarks [n, q] around ``points`` [n, dim] with these ``frames``, and the arcs to them [n, q].
 
-        Arcs across the subspaces are infinite. On a manifold they are chords in its picture.
+        Arcs across the subspaces are infinite. On a manifold they are chords under a local map.
         """
         count = max(self.neighbors, 1)
-        chords, near = self.tree.query(np.nan_to_num(self.picture.enter(points)), k=count)
-        # The tree answers with its size where the square of the distance overflows.
+        chords, near = self.tree.query(np.nan_to_num(self.local_map.enter(points)), k=count)
+        # The tree returns its size where the square of the distance overflows.
         near = np.minimum(np.reshape(near, (len(points), count)), self.tree.n - 1)
         lengths = np.array(np.reshape(chords, (len(points), count)))
         if self.flat:
@@ -91,65 +91,65 @@ class PathGraph:
         """Shortest paths [n, landmarks] from points with these `legs`, and the landmark before each, −1 for none."""
         count, nodes = len(near), len(self.points)
         usable = np.isfinite(legs)
-        # Zero is no edge in a sparse graph. No edge leads to the points: none is on the way from another.
+        # Zero is no edge in a sparse graph. No edge leads to the points: no path passes through another.
         first = csr_array((np.maximum(legs[usable], 1e-300), (np.nonzero(usable)[0], near[usable])), (count, nodes))
         graph = csr_array(block_array([[csr_array((count, count)), first], [None, self.graph]]))
         found, before = dijkstra(graph, indices=np.arange(count), return_predecessors=True)
         return found[:, count:], np.maximum(before[:, count:] - count, -1)
 
     def routes(self, x: FloatArray, y: FloatArray) -> list[list[IntArray]]:
-        """Ways from x to y [n, dim], row by row, the shortest first: the landmarks between them.
+        """Paths from x to y [n, dim], row by row, the shortest first: the landmarks between them.
 
-        A geodesic around the other side of a hole or a neck crosses the middle, where both ends are equally far,
-        elsewhere. Zigzags make paths through the graph longer by different fractions, so that such ways count as well
-        if they are longer than the shortest, of length ℓ, by no more than a factor q (`DETOUR`). In a plane all ways of
-        up to qℓ cross the middle within ½ ℓ √(q² − 1) of the shortest; those that do so further away are different.
+        A geodesic around the other side of a hole or a neck crosses the bisector, equally far from both ends,
+        elsewhere. Zigzags make paths through the graph longer by different fractions, so such paths are kept if they
+        are longer than the shortest, of length ℓ, by no more than a factor q (`DETOUR`). In a plane all paths of up to
+        qℓ cross the bisector within ½ ℓ √(q² − 1) of the shortest; those that do so further away are different.
         """
         ends, place = np.unique(np.concatenate([x, y]), axis=0, return_inverse=True)
         lengths, before = self.lengths(*self.legs(ends, np.nan_to_num(self.bundle.frame(ends).vectors)))
         chords = surroundings_of(self.bundle).distance(x, y)
         found = []
         for source, goal, chord in zip(place.ravel()[: len(x)], place.ravel()[len(x) :], chords, strict=True):
-            middles = self._middles(lengths[source], lengths[goal]) if chord > self.bundle.length_scale else []
-            ways = [
-                np.concatenate([_walk(before[source], node), _walk(before[goal], node)[-2::-1]]) for node in middles
+            midpoints = self._midpoints(lengths[source], lengths[goal]) if chord > self.bundle.length_scale else []
+            paths = [
+                np.concatenate([_path(before[source], node), _path(before[goal], node)[-2::-1]]) for node in midpoints
             ]
-            found.append(ways or [np.empty(0, np.int64)])
+            found.append(paths or [np.empty(0, np.int64)])
         return found
 
-    def _middles(self, near: FloatArray, far: FloatArray) -> list[int]:
-        """Landmarks in the middle of the ways between two points, given the lengths [n] of paths from either."""
+    def _midpoints(self, near: FloatArray, far: FloatArray) -> list[int]:
+        """Landmarks half way between two points, one per path, given the lengths [n] of shortest paths from either."""
         total = near + far
         best = float(total.min())
         if not np.isfinite(best):
             return []
         width = 0.5 * np.sqrt(DETOUR**2 - 1.0) * best
         total = np.where(np.abs(near - far) <= width, total, np.inf)
-        middles: list[int] = []
+        midpoints: list[int] = []
         while total.min() <= DETOUR * best:
-            middles.append(int(np.argmin(total)))
-            offsets = self.tree.data - self.tree.data[middles[-1]]
+            midpoints.append(int(np.argmin(total)))
+            offsets = self.tree.data - self.tree.data[midpoints[-1]]
             total[np.sqrt((offsets * offsets).sum(axis=1)) < width] = np.inf
-        return middles or [int(np.argmin(near + far))]
+        return midpoints or [int(np.argmin(near + far))]
 
 
 def _count(dim: int) -> int:
-    """Landmarks of a graph: above 16 dimensions one costs so much more, 30 ms in R^50, that fewer must do."""
+    """Landmarks of a graph: fewer above 16 dimensions, where one costs much more (30 ms in R^50)."""
     return max(int(MOST_LANDMARKS * min(1.0, BLOCK_DIM / dim) ** 2), FEWEST_LANDMARKS)
 
 
 def path_graph(bundle: LearnedSubbundle) -> PathGraph:
-    """The graph of the landmarks, computed on first use and kept with the bundle."""
+    """The graph of the landmarks, computed on first use and cached with the bundle."""
     return bundle.remembered(PathGraph)
 
 
-def _known(points: FloatArray, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Those of the points that have a picture, and their pictures."""
-    known = all_finite(pictures)
-    return points[known], pictures[known]
+def _known(points: FloatArray, images: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Those of the points that have an image, and their images."""
+    known = all_finite(images)
+    return points[known], images[known]
 
 
-def _walk(before: IntArray, goal: int) -> IntArray:
+def _path(before: IntArray, goal: int) -> IntArray:
     """Nodes up to ``goal`` by the predecessors ``before``."""
     nodes = [goal]
     while before[nodes[-1]] >= 0:

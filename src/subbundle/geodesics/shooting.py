@@ -2,7 +2,7 @@
 
 For v in R^m, B [dim, m] the directions searched at the base point, and v = r u with |u| = 1,
 
-    ∂/∂r  exp(B r u) = γ̇(1) / r          the end velocity: free
+    ∂/∂r  exp(B r u) = γ̇(1) / r          the end velocity: no further cost
     ∂/∂t  exp(B v)   by central differences of neighbouring geodesics, v turned by ±δ in the directions across u
 
 so a Jacobian in m unknowns costs 2 (m − 1) geodesics besides the one itself, all in one batch. For the full search,
@@ -24,19 +24,19 @@ from subbundle.flow import integrate
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
 # Steps after which a trial geodesic counts as ended early. Those that reach their target take fewer than 200; one with
-# a huge covector turns so fast that it would never end. Where steps are expensive, `integrate` takes fewer by itself.
+# a huge covector turns so fast that it would never end. Where steps are expensive, `integrate` takes fewer.
 _MOST_STEPS = 400
-# Evaluations of the field that one search may spend on a target, along the longest of the geodesics of each batch: 5000
-# steps. Without a bound a search along a closed curve, or on noise, could go on for minutes.
+# Largest number of evaluations of the field per target, along the longest of the geodesics of each batch: 5000
+# steps. Without a bound a search along a closed curve, or on noise, could take minutes.
 MOST_EVALUATIONS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """Ends of geodesics [n, dim], Jacobians [n, dim, m], the fraction of the way travelled [n] and status [n].
+    """Ends of geodesics [n, dim], Jacobians [n, dim, m], the time reached [n], of 1, and status [n].
 
-    ``evaluations`` [n]: how often the field was evaluated along the geodesic or that of its neighbours that took most.
-    ``misses`` [n, dim'] are the ends relative to the targets, filled in by `aim`; Jacobians are then theirs.
+    ``evaluations`` [n]: the largest number of evaluations of the field along the geodesic or one of its neighbours.
+    ``misses`` [n, dim'] are the ends relative to the targets, filled in by `with_misses`; Jacobians are then theirs.
     """
 
     ends: FloatArray
@@ -47,8 +47,8 @@ class Shots:
     evaluations: IntArray
 
 
-def aim(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
-    """The same with misses: end − target in R^D; on a manifold the end's log at the target, in an orthonormal basis.
+def with_misses(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
+    """``shots`` with misses: end − target in R^D; on a manifold the end's log at the target, in an orthonormal basis.
 
     The Jacobian of that log is taken by differences, along the columns of the one of the end.
     """
@@ -56,14 +56,14 @@ def aim(bundle: Subbundle, shots: Shots, targets: FloatArray) -> Shots:
     if around is FLAT:
         return replace(shots, misses=shots.ends - targets)
     columns = [
-        (_seen(around, targets, shots.ends, way) - _seen(around, targets, shots.ends, -way)) / (2.0 * DIFFERENCE)
-        for way in np.moveaxis(DIFFERENCE * shots.jacobians, 2, 0)
+        (_log_at(around, targets, shots.ends, step) - _log_at(around, targets, shots.ends, -step)) / (2.0 * DIFFERENCE)
+        for step in np.moveaxis(DIFFERENCE * shots.jacobians, 2, 0)
     ]
-    misses = _seen(around, targets, shots.ends, np.zeros_like(targets))
+    misses = _log_at(around, targets, shots.ends, np.zeros_like(targets))
     return replace(shots, misses=misses, jacobians=np.stack(columns, axis=2))
 
 
-def _seen(around: Surroundings, targets: FloatArray, points: FloatArray, vectors: FloatArray) -> FloatArray:
+def _log_at(around: Surroundings, targets: FloatArray, points: FloatArray, vectors: FloatArray) -> FloatArray:
     return around.coordinates(targets, around.displacement(targets, around.move(points, vectors)))
 
 
@@ -114,7 +114,7 @@ def shoot(
 
 
 def _away_from_zero(unknowns: FloatArray, least: float) -> FloatArray:
-    """Replace vanishing rows by a tiny vector: at zero itself there is no direction to turn from."""
+    """Replace vanishing rows by a tiny vector: at zero no direction is defined."""
     small = np.einsum("nm,nm->n", unknowns, unknowns) < least * least
     if small.any():
         unknowns = unknowns.copy()

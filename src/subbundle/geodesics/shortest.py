@@ -1,12 +1,12 @@
-"""The one search for shortest paths along data: route, straighten, measure.
+"""Shortest paths along data: route, straighten, measure.
 
 Both ends are projected to the ridge, x = x' + o_x with o_x the offset across it. A route through the neighbour graph
-(`paths`) decides between the ways around holes and necks; it is straightened on the ridge (`straighten`) to a curve of
-length L from x' to y'. The distance is that of the product of ridge and offsets,
+(`paths`) selects the homotopy class, around holes and necks; it is straightened on the ridge (`straighten`) to a curve
+of length L from x' to y'. The distance is that of the product of ridge and offsets,
 
     d(x, y)² = L² + |o_x − o_y|²,
 
-so that it obeys the triangle inequality for points beside the ridge too, and is the length of the curve for points
+so that it obeys the triangle inequality for points off the ridge too, and is the length of the curve for points
 on it. Pairs are taken in lexicographic order: exchanging x and y changes no bit.
 """
 
@@ -76,14 +76,14 @@ def _fill(
     """Write the paths between x and y, each with its projections to the ridge, into the ``rows`` of ``found``."""
     around, graph = surroundings_of(bundle), path_graph(bundle)
     swap = exchanged(x[1], y[1])
-    first, last = (np.where(way[:, None], y[1], x[1]) for way in (swap, ~swap))
+    first, last = (np.where(exchange[:, None], y[1], x[1]) for exchange in (swap, ~swap))
     routes = graph.routes(first, last)
-    owner = np.repeat(np.arange(len(rows)), [len(ways) for ways in routes])
-    ways = [way for several in routes for way in several]
-    tried = [np.vstack([first[i], graph.points[way], last[i]]) for i, way in zip(owner, ways, strict=True)]
+    owner = np.repeat(np.arange(len(rows)), [len(several) for several in routes])
+    candidates = [route for several in routes for route in several]
+    tried = [np.vstack([first[i], graph.points[route], last[i]]) for i, route in zip(owner, candidates, strict=True)]
     curves = straighten(bundle, tried, tol)
-    # Of the ways of each pair the one that is shortest when straight; the first of equals.
-    order = np.lexsort([np.arange(len(ways)), curves.lengths, owner])
+    # Of the curves of each pair the one that is shortest after straightening; the first of equals.
+    order = np.lexsort([np.arange(len(candidates)), curves.lengths, owner])
     curves = curves.chosen(order[np.unique(owner, return_index=True)[1]])
     here, there = around.displacement(x[1], x[0]), around.displacement(y[1], y[0])
     differ = np.nan_to_num(around.transport(there, y[1], x[1]) - here)
@@ -98,7 +98,7 @@ def _fill(
 def on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Projections [n, dim] of ``points`` to the ridge, and whether these are near the data.
 
-    Where the ridge takes a point of the support not, its nearest landmark serves.
+    Points of the support without a projection get their nearest landmark.
     """
     known, projections = all_finite(points), points.copy()
     placed = known.copy()

@@ -9,7 +9,7 @@ The dual frame f^i is the one the bundle provides (h f_i on a manifold with metr
 itself when the frame is orthonormal in the Euclidean sense.
 
 Directions spread evenly over S^(k−1), the same ones each time: ±1 for k = 1, equal angles for k = 2. For k ≥ 3 a set of
-low discrepancy in the unit cube [0, 1)^(k−1) is pushed to the sphere by a map that preserves volume. The set:
+low discrepancy in the unit cube [0, 1)^(k−1) is mapped to the sphere by a map that preserves volume. The set:
 
     u_i = ((i + ½)/n, frac(½ + i/g), frac(½ + i/g²), …),       g > 1 the root of g^(k−1) = g + 1,
 

@@ -5,8 +5,8 @@ where the nodes are evenly spaced on a geodesic of the ridge. A step moves each 
 
     2 c_i − X_i c_{i+1} − X_{i−1}ᵀ c_{i−1} = F_iᵀ (p_{i+1} − 2 p_i + p_{i−1}),        X_i = F_iᵀ F_{i+1},
 
-a system that is diagonally dominant, and then back onto the ridge. Noise in the subspaces focuses and defocuses
-geodesics that are *shot* over long distances; a curve that is held at both ends averages over it. Steps shrink by the
+a diagonally dominant system, and then back onto the ridge. Noise in the subspaces focuses and defocuses geodesics that
+are *shot* over long distances; a curve with both ends fixed averages over it. Steps shrink by the
 square of the distance relative to that of a conjugate point; three to five are usual.
 
 The length counts arcs instead of chords: with α the angle between a chord and the subspaces at its ends, |e| α / sin α.
@@ -48,7 +48,7 @@ class Curves:
     arrivals: FloatArray
 
     def chosen(self, rows: IntArray) -> Curves:
-        """Only these."""
+        """The curves of ``rows``."""
         nodes = [self.nodes[row] for row in rows]
         return Curves(nodes, self.lengths[rows], self.departures[rows], self.arrivals[rows])
 
@@ -64,21 +64,21 @@ def straighten(bundle: Subbundle, curves: list[FloatArray], tol: float) -> Curve
     sizes = np.array([len(curve) for curve in nodes], np.int64)
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
-        together, lengths, ways = _relaxed(bundle, np.stack([nodes[row] for row in rows]), tol)
-        found.lengths[rows], found.departures[rows], found.arrivals[rows] = lengths, ways[0], ways[1]
+        together, lengths, directions = _relaxed(bundle, np.stack([nodes[row] for row in rows]), tol)
+        found.lengths[rows], found.departures[rows], found.arrivals[rows] = lengths, directions[0], directions[1]
         for row, curve in zip(rows, together, strict=True):
             nodes[row] = curve
     return found
 
 
 def _even(around: Surroundings, curve: FloatArray, spacing: float) -> FloatArray:
-    """Nodes about ``spacing`` apart along the broken line ``curve`` [m, dim]."""
+    """Nodes about ``spacing`` apart along the polygon ``curve`` [m, dim]."""
     legs = around.distance(curve[:-1], curve[1:])
     return evenly_along(around, curve, max(int(np.ceil(float(legs[np.isfinite(legs)].sum()) / spacing)), 1))
 
 
 def evenly_along(around: Surroundings, curve: FloatArray, count: int) -> FloatArray:
-    """``count`` + 1 points at equal distances along the broken line ``curve`` [m, dim]."""
+    """``count`` + 1 points at equal distances along the polygon ``curve`` [m, dim]."""
     legs = around.distance(curve[:-1], curve[1:])
     ends = np.concatenate([[0.0], np.cumsum(np.where(np.isfinite(legs), legs, 0.0))])
     at = ends[-1] * np.arange(1, count) / count
@@ -93,7 +93,7 @@ def _relaxed(
 ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
     """Nodes [n, m + 1, dim] after straightening, lengths [n] and the directions at both ends."""
     vectors, duals, _ = _frames(bundle, nodes)
-    lengths, ways = _measured(bundle, nodes, vectors, duals)
+    lengths, directions = _measured(bundle, nodes, vectors, duals)
     active = np.arange(len(nodes)) if nodes.shape[1] > 2 else np.empty(0, np.int64)
     for step in range(_MOST_STEPS):
         if active.size == 0:
@@ -104,21 +104,21 @@ def _relaxed(
             # Nodes that would leave the support stay.
             new[~defined] = old[active][~defined]
         now, turned = _measured(bundle, moved, *frames)
-        # The first curve is a broken line that cuts corners, and may be shorter than any on the ridge.
+        # The first curve is a polygon with chords off the ridge, and may be shorter than any on it.
         better = np.flatnonzero((now < lengths[active]) | (step < 2))
         gain = lengths[active] - now
         rows = active[better]
         nodes[rows], vectors[rows], duals[rows], lengths[rows] = (
             moved[better], frames[0][better], frames[1][better], now[better],
         )  # fmt: skip
-        for way, new in zip(ways, turned, strict=True):
-            way[rows] = new[better]
+        for direction, new in zip(directions, turned, strict=True):
+            direction[rows] = new[better]
         active = active[(gain > tol * np.maximum(lengths[active], bundle.length_scale)) | (step < 2)]
-    return nodes, lengths, ways
+    return nodes, lengths, directions
 
 
 def _frames(bundle: Subbundle, nodes: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Frames and dual frames [n, m, dim, k] at ``nodes`` [n, m, dim], zero where there are none; where all is well."""
+    """Frames and dual frames [n, m, dim, k] at ``nodes`` [n, m, dim], zero where undefined; where defined [n, m]."""
     frame = bundle.frame(nodes.reshape(-1, nodes.shape[-1]))
     shape = (*nodes.shape, bundle.rank)
     vectors = np.nan_to_num(frame.vectors)
@@ -127,7 +127,7 @@ def _frames(bundle: Subbundle, nodes: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _step(bundle: Subbundle, nodes: FloatArray, vectors: FloatArray, duals: FloatArray) -> FloatArray:
-    """The nodes [n, m + 1, dim] after one step; those that the ridge does not take stay."""
+    """The nodes [n, m + 1, dim] after one step; those without a projection to the ridge stay."""
     around, dim = surroundings_of(bundle), nodes.shape[2]
     inner = nodes[:, 1:-1].reshape(-1, dim)
     pull = around.displacement(inner, nodes[:, 2:].reshape(-1, dim))
@@ -196,7 +196,7 @@ def _measured(
     chords = around.distance(here, there).reshape(len(nodes), -1)
     lengths = arcs(chords, (ahead * ahead).sum(axis=2), (back * back).sum(axis=2)).sum(axis=1)
     ends = ((vectors[:, 0], ahead[:, 0]), (vectors[:, -1], back[:, -1]))
-    departures, arrivals = ((frame * _unit(way)[:, None, :]).sum(axis=2) for frame, way in ends)
+    departures, arrivals = ((frame * _unit(direction)[:, None, :]).sum(axis=2) for frame, direction in ends)
     return lengths, (departures, arrivals)
 
 
@@ -217,7 +217,7 @@ def arcs_between(
 ) -> FloatArray:
     """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
 
-    Infinite where the sine to either is larger than ``most``, or the arc jumps. Exchanging its ends changes no bit.
+    Infinite where the sine to either is larger than ``most``, or sheets change. Exchanging its ends changes no bit.
     """
     edges = ends - x
     squared = (edges * edges).sum(axis=1)
@@ -228,11 +228,11 @@ def arcs_between(
 
 
 def jumps_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> BoolArray:
-    """Which edges e from x to ``ends`` [m, dim] change sheets: j = |½ ((I − P_x) e + (I − P_y) e)| / |e| shows it.
+    """Which edges e from x to ``ends`` [m, dim] change sheets, by j = |½ ((I − P_x) e + (I − P_y) e)| / |e|.
 
     The chord of a circle leaves one end and meets the other at the same angle α: its components across the subspaces
-    are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. Half-way between the two
-    is the limit; below `SHEET_SINE` noise in the subspaces would decide.
+    are nearly opposite, and j = sin² α. Between parallel sheets they are equal, and j = sin α. The limit is half-way
+    between the two; below `SHEET_SINE` j is dominated by noise in the subspaces.
     """
     edges = ends - x
     here = (edges[:, :, None] * frame).sum(axis=1)

@@ -121,7 +121,7 @@ def submanifold(
         up to 5; a quarter on manifolds without closed forms, where a step takes milliseconds (`RiemannianSubbundle`).
     method, tol, max_steps
         As in `subbundle.flow.integrate`, but ``tol`` is 1e-4 unless given: a ten-thousandth of the bandwidth is far
-        below what noise and curvature leave undecided, and costs half of the default's evaluations. On manifolds
+        below the errors from noise and curvature, and costs half of the default's evaluations. On manifolds
         without closed forms ``max_steps`` is 20 per length scale unless given, and 2500 of all geodesics together, but
         40 of each at least; those that end there have `Status.TOO_MANY_STEPS`.
 
@@ -150,9 +150,9 @@ def submanifold(
             f"step must not exceed radius, or no point is left to compute; got step={step:.4g} and "
             f"radius={radius:.4g}. Pass for example step={radius / 50:.3g}."
         )
-    spared = bundle.is_costly
+    costly = bundle.is_costly
     if n_geodesics is None:
-        n_geodesics = default_count(bundle.rank) // (4 if spared and bundle.rank > 1 else 1)
+        n_geodesics = default_count(bundle.rank) // (4 if costly and bundle.rank > 1 else 1)
     if bundle.rank == 1:
         as_integer(n_geodesics, "n_geodesics", low=2, high=2, why="rank 1 has two directions, there and back")
     else:
@@ -170,7 +170,7 @@ def submanifold(
     covectors = covectors_from_coordinates(frame.vectors, unit, frame.duals)
     if method == "dopri5" and tol is None:
         tol = COARSE_TOL
-    if max_steps is None and spared:
+    if max_steps is None and costly:
         max_steps = shared_steps(bundle, radius, n_geodesics)
     curves = geodesic(
         bundle, base_point, covectors,

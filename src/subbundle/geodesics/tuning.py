@@ -10,11 +10,11 @@ MOST_LANDMARKS = 4000
 FEWEST_LANDMARKS = 400
 # Neighbours of a landmark for each dimension: on a noisy torus 40 in all leave zigzags of 0.7 %, 80 of 0.3 %.
 LANDMARK_NEIGHBOURS = 40
-# Largest sine of the angle to the subspaces at its ends up to which an edge stays on its sheet: noise in them makes as
-# much. Long edges that turn more are dropped, short ones and those to single points if they jump (`jumps_between`).
+# Largest sine of the angle to the subspaces at its ends up to which an edge stays on its sheet: noise in them causes as
+# much. Long edges above it are dropped, short ones and those to single points if they change sheets (`jumps_between`).
 SHEET_SINE = 0.5
-# How much longer than the shortest a way may be to pass for it: one through the graph, where zigzags differ, is then
-# straightened as well, and a geodesic that `log` has found is no other than the shortest.
+# Largest length of a path relative to the shortest to be taken for it: one through the graph, where zigzags differ, is
+# then straightened as well, and a geodesic that `log` has found counts as the shortest.
 DETOUR = 1.1
 # Steps onto the ridge of landmarks, and of nodes after each step of a curve; the latter continue in the next.
 RIDGE_STEPS = 3
@@ -23,8 +23,8 @@ SINGLE_PATHS = 2500
 
 # Searches (log.py, _minimise.py) ---------------------------------------------------------------------------------
 
-# Tolerance of geodesics, relative to the bandwidth, where noise and curvature leave more undecided: a sampled
-# submanifold, and a search that is still under way. It costs half the evaluations of the default.
+# Tolerance of geodesics, relative to the bandwidth, where errors from noise and curvature are larger: a sampled
+# submanifold, and the first iterations of a search. It costs half the evaluations of the default.
 COARSE_TOL = 1e-4
 # Residual, in length scales, above which a search has ended in a local minimum.
 DOUBTFUL = 0.3

@@ -2,7 +2,7 @@
 
 In each round every component but the largest is joined to the row outside that is nearest to any of its rows, until one
 component is left. A component of few rows is compared with all rows, together with the other small ones and by one
-matrix product for many of them: a table whose rows are mostly noise falls into hundreds of such components.
+matrix product for many of them: a table whose rows are mostly noise has hundreds of such components.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _from_small(points: FloatArray, label: IntArray, rows: IntArray) -> list[tup
     squares = np.einsum("nd,nd->n", centred, centred)
     apart, nearest = np.empty(len(rows)), np.empty(len(rows), np.int64)
     for some in blocks(len(rows), len(points)):
-        # Up to |x|² of the row itself, which does not change what is nearest to it.
+        # Without |x|² of the row itself, which does not affect the order.
         square = squares - 2.0 * centred[rows[some]] @ centred.T
         square[label[rows[some], None] == label] = np.inf
         nearest[some] = square.argmin(axis=1)

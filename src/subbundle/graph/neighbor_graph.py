@@ -1,13 +1,13 @@
-"""The one neighbour graph of a cloud, and what is read off it: components, bridges, shortest paths, landmarks.
+"""The neighbour graph of a cloud: components, bridges, shortest paths, landmarks.
 
 neighbours  the n_neighbors nearest rows of each row
 frames      k principal directions of the nearest of them; edges across the smoothed frames are dropped
 lengths     arcs instead of chords
-components  what is left is joined by its shortest bridges; bridges that stand out are gaps between components
+components  the components that remain are joined by shortest bridges; exceptionally long ones are gaps
 
-A bridge of length ℓ is a *gap* of the shape if it stands out against the spacing at both its ends. Where m rows
-lie within r, a ball of radius ℓ/2 would hold m (ℓ/2r)^k rows if the density went on; an empty one is no accident when
-that number exceeds log n + 5, and no matter of uneven density when ℓ > 4 r.
+A bridge of length ℓ is a *gap* of the shape if it is long relative to the spacing at both its ends. Where m rows lie
+within r, a ball of radius ℓ/2 would hold m (ℓ/2r)^k rows at the same density; an empty one is not due to chance when
+that number exceeds log n + 5, and not to uneven density when ℓ > 4 r.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NeighborGraph:
     components : [n]
         Connected component of each row, the largest being 0.
     bridges : [B, 2]
-        Pairs of rows that had to be joined, gaps included.
+        Pairs of rows that join components, gaps included.
     bridge_lengths : [B]
     n_neighbors, rank : int
     """
@@ -68,7 +68,7 @@ class NeighborGraph:
         return csr_array(self.lengths.maximum(bridges).maximum(bridges.T))
 
     def landmarks(self, count: int) -> IntArray:
-        """At most ``count`` rows spread evenly over the rows as they stand."""
+        """At most ``count`` rows spread evenly over the rows in their order."""
         return evenly(self.lengths.shape[0], count)
 
 
@@ -98,7 +98,7 @@ def neighbor_graph(points: Any, n_neighbors: int, rank: int) -> NeighborGraph:
 
 
 def graph_of(points: FloatArray, edges: Neighborhoods) -> NeighborGraph:
-    """The graph of given ``edges`` among ``points`` [n, D], rows as they stand."""
+    """The graph of given ``edges`` among ``points`` [n, D], in the order of the rows."""
     count, n_neighbors = edges.neighbors.shape
     rank = edges.frames.shape[1]
     kept = edges.along

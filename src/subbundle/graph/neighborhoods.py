@@ -2,8 +2,8 @@
 
 An edge e from row i to row j makes the angles sin² α_i = 1 − |F_iᵀ e|²/|e|² and sin² α_j with the frames at its ends.
 On a circle both are half of the angle that the edge spans, so that its arc is |e| · α / sin α; with sin² α the mean of
-the two this is right to fourth order on any curve. An edge that stands across the *smoothed* frames at either end does
-not lie along the shape: it jumps from one sheet to another, or across a bend.
+the two this is right to fourth order on any curve. An edge nearly orthogonal to the *smoothed* frame at either end does
+not lie along the shape: it is a short cut from one sheet to another, or across a curved one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.graph.tuning import ACROSS, FRAME_EXTRA
 from subbundle.local.frames import neighbor_frames, smoothed_frames
 
-# The shortest edge as a fraction of the longest, which equal rows get.
+# Length of edges between equal rows, as a fraction of the longest.
 _SHORTEST = 1e-9
 
 
@@ -50,7 +50,7 @@ class Neighborhoods:
     frames: FloatArray
 
     def nearest(self, count: int) -> Neighborhoods:
-        """Only the ``count`` nearest of each row, with the same frames."""
+        """The ``count`` nearest of each row, with the same frames."""
         cut = slice(None), slice(0, count)
         return Neighborhoods(
             self.neighbors[cut], self.chords[cut], self.arcs[cut], self.offsets[cut], self.across[cut],
@@ -61,8 +61,8 @@ class Neighborhoods:
     def along(self) -> BoolArray:
         """Which edges [n, m] lie along the shape.
 
-        Across are at most half of all edges: in the noise of many dimensions most of them make nearly a right angle
-        with their frames, and what is left of a graph without them is a tree.
+        At most half of all edges are dropped: in the noise of many dimensions most of them make nearly a right angle
+        with their frames, and the graph without them is a tree.
         """
         return np.asarray(self.across < max(ACROSS, float(np.median(self.across))))
 
@@ -77,7 +77,7 @@ def nearest_rows(points: FloatArray, n_neighbors: int) -> IntArray:
 
 
 def frame_size(rank: int) -> int:
-    """Neighbours that a frame of dimension ``rank`` is made of, where rows are not averaged over more."""
+    """Number of neighbours for a frame of dimension ``rank``, where it is not averaged over more."""
     return 2 * rank + FRAME_EXTRA
 
 
@@ -86,7 +86,7 @@ def neighborhoods(
 ) -> Neighborhoods:
     """Edges from ``points`` [n, D] to the rows ``near`` [n, m], frames from the first ``frame_neighbors`` of these.
 
-    Better ``frames`` [n, k, D], where there are some, take their place in the arcs; across are edges by the others.
+    ``frames`` [n, k, D], if given, replace these in the arcs; edges are dropped by the former.
     """
     few = near[:, :frame_neighbors]
     plain = neighbor_frames(points, few, rank)
@@ -102,7 +102,7 @@ def neighborhoods(
 def _edges(
     points: FloatArray, near: IntArray, frames: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Lengths [n, m], tangential parts [n, m, k], and the squared sines to ``frames`` [n, k, D] here and there."""
+    """Lengths [n, m], tangential components [n, m, k], and the squared sines to ``frames`` [n, k, D] at both ends."""
     count, dim = points.shape
     rank = frames.shape[1]
     chords, there = np.empty(near.shape), np.empty(near.shape)
@@ -116,6 +116,6 @@ def _edges(
     least = max(_SHORTEST * float(chords.max()), 1e-300)
     apart = chords > least
     chords = np.maximum(chords, least)
-    # Equal rows have no direction that could stand across.
+    # Edges between equal rows have no direction.
     here = np.clip(1.0 - np.einsum("nmk,nmk->nm", offsets, offsets) / chords**2, 0.0, 1.0) * apart
     return chords, offsets, here, np.clip(1.0 - there / chords**2, 0.0, 1.0) * apart

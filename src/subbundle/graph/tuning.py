@@ -4,16 +4,16 @@ from __future__ import annotations
 
 # Edges -----------------------------------------------------------------------------------------------------------
 
-# Sine to the smoothed frames above which an edge stands across them: 64°. Without it two short cuts fold a sheet up;
+# Sine to the smoothed frames above which an edge is dropped: 64°. Without it two short cuts fold a sheet up;
 # benchmarks/tables.py is flat from .85 to .95.
 ACROSS = 0.9
-# Neighbours that a frame is made of, beyond twice the dimension: fewer leave it to noise, more cut bends short.
+# Number of neighbours for a frame beyond twice the dimension: fewer increase its variance, more its bias.
 FRAME_EXTRA = 6
 
 # Bridges ---------------------------------------------------------------------------------------------------------
 
-# Length of a gap in spacings, distances to half of the neighbours or median steps along a curve, that uneven density
-# alone does not make.
+# Length of a gap in spacings, distances to half of the neighbours or median steps along a curve, that is not due to
+# uneven density.
 STANDS_OUT = 4.0
-# Rows more than log n that an empty ball would have had to hold: accidents of less than one in e⁵ tables.
+# Rows beyond log n expected in an empty ball: it occurs by chance in less than one of e⁵ tables.
 SURPRISE = 5.0

@@ -1,1 +1,1 @@
-"""The local model of a cloud: what its neighbourhood of a point looks like."""
+"""The local model of a cloud: moments, tangent space, curvature and noise around a point."""

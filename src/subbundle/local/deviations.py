@@ -1,13 +1,13 @@
-"""What noise and the next order of the cloud's shape do to a local quadric: the sums for its standard errors.
+"""Variance and bias of a local quadric, from noise and from the next order: the sums for its standard errors.
 
 The coefficients are linear in the normal coordinates, ĉ = Σ ℓ_n u_n with ℓ_n = w_n e_0ᵀG⁻¹f_n, so noise of variance v
-gives ĉ the variance v Σ ℓ_n²; likewise for the slopes b. The bias comes from what the quadric leaves out. Of a quartic,
-a window that looks the same in all directions lets only the part β |τ|⁴ into the height, so one more feature h = |τ|⁴
-is enough in any dimension: with x = G⁻¹ Σ w f h,
+gives ĉ the variance v Σ ℓ_n²; likewise for the slopes b. The bias comes from terms of higher order. Of a quartic,
+only the component β |τ|⁴ enters the height under an isotropic window, so one more feature h = |τ|⁴ is enough in any
+dimension: with x = G⁻¹ Σ w f h,
 
     β̂_j = Σ w h e_j / (Σ w h² − xᵀ Σ w f h),        e the residuals of the quadric,
 
-and ĉ_j is off by β̂_j x_0. That estimate has the variance v x_0² Σ w² (h − x·f)² / (Σ w h² − ..)², 0.15 of that of ĉ
+and ĉ_j has the bias β̂_j x_0. That estimate has the variance v x_0² Σ w² (h − x·f)² / (Σ w h² − ..)², 0.15 of that of ĉ
 for surfaces, since both are fitted to the same observations.
 """
 
@@ -24,19 +24,19 @@ from subbundle.local.regression import fill_features, fitted, n_features, quadri
 from subbundle.local.settings import COMMON
 from subbundle.local.tuning import NARROWER
 
-# Places in ``numbers`` of what is written for a row: log mass relative to the typical one, bandwidth, n_eff,
-# Σ w|e|²/Σ w, length of the last step, the fraction of the correction for curvature that was made and the square of
-# what was not, what `deviations` gives (height, slopes, quartic), how far from where the row began observations could
-# have a weight. From `NARROW` on, for each of the windows narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height. From
-# `PRODUCTS` on, inner products of vectors of the normal space: those of c − c' and c − c'', the changes of the height
-# in these windows, and of the bias by the quartic term (11, 12, 13, 22, 23, 33); theirs with the part of the correction
-# that was not made, and those of all four, and of itself, with ½ tr II.
+# Columns of ``numbers``, one row per query: log mass relative to the typical one, bandwidth, n_eff, Σ w|e|²/Σ w, length
+# of the last step, the fraction of the correction for curvature that was applied and the square of the rest, the sums
+# of `deviations` (height, slopes, quartic), the distance from the query up to which observations could have a weight.
+# From `NARROW` on, for each of the windows narrower by `NARROWER`: n_eff, Σ w|e|²/Σ w, height. From `PRODUCTS` on,
+# inner products of vectors of the normal space: those of c − c' and c − c'', the changes of the height in these
+# windows, and of the bias by the quartic term (11, 12, 13, 22, 23, 33); theirs with the rest of the correction, and
+# those of all four, and of itself, with ½ tr II.
 LOG_MASS, WIDTH, EFFECTIVE, RESIDUAL, OFFSET, KEPT, LOST, HEIGHT, SLOPES, BEYOND, SUPPORT = range(11)
 NARROW, _, _, _, _, _, PRODUCTS, _, _, _, _, _, _, _, _, _, _, _, _, _, COLUMNS = range(11, 32)
 
 
-class Written:
-    """Arrays that walks of ``points`` [n, d] write into.
+class Output:
+    """Output arrays of the iterations from ``points`` [n, d].
 
     ``basis`` [n, d, columns], the tangents first; eigenvalues and means [n, d]; ``forms`` [n, k (k + 1)/2, d], II of
     the pairs of tangents; ``numbers`` [n, COLUMNS]; steps and status [n].
@@ -53,7 +53,7 @@ class Written:
         self.steps, self.status = np.zeros(n, np.int64), np.full(n, Status.NOT_CONVERGED, np.int8)
 
     def rows(self, i: int, j: int) -> list[Any]:
-        """Views of the rows from ``i`` to ``j``, in the order in which `walk_rows` takes them."""
+        """Views of the rows from ``i`` to ``j``, in the order in which `iterate_rows` takes them."""
         arrays = self.points, self.basis, self.values, self.means, self.forms, self.numbers, self.steps, self.status
         return [array[i:j] for array in arrays]
 
@@ -74,10 +74,10 @@ def scratch(dim, rank):
 
 
 @kernel
-def deviate(near, count, rank, room, bandwidth, squares, with_bias, cases, numbers):
-    """Write what `deviations` gives into the row ``numbers``, the quartic's bias, in data units, and ½ tr II into
-    ``room``."""
-    gram, _, fit, tile, _, out, vectors = room
+def write_deviations(near, count, rank, work, bandwidth, squares, with_bias, cases, numbers):
+    """Write the sums of `deviations` into the row ``numbers``, the quartic's bias, in data units, and ½ tr II into
+    ``work``."""
+    gram, _, fit, tile, _, out, vectors = work
     deviations(near, count, rank, gram, fit, with_bias, cases, tile, out, vectors[2])
     # An observation of weight v has the noise of v observations averaged.
     repeated = squares / out[3]
@@ -91,12 +91,12 @@ def deviate(near, count, rank, room, bandwidth, squares, with_bias, cases, numbe
 
 
 @kernel
-def compare(near, count, rank, room, spare, bandwidth, level, flatness, squares, cases, numbers):
-    """Write what the window ``near``, narrower by `NARROWER` [``level``], sees beside the fit in ``room``."""
+def compare(near, count, rank, work, spare, bandwidth, level, flatness, squares, cases, numbers):
+    """Fit the window ``near``, narrower by `NARROWER` [``level``]; write its sums and its difference from ``work``."""
     gram, cross, fit, tile, _, out, unused = spare
     spread = quadric_sums(near, count, rank, cases, tile, gram, cross)
     mass = gram[0, 0]
-    place, change, width = NARROW + 3 * level, room[6][level], NARROWER[level] * bandwidth
+    place, change, width = NARROW + 3 * level, work[6][level], NARROWER[level] * bandwidth
     if not mass > 0.0:
         return
     residual = fitted(gram, cross, fit, rank, mass, flatness * squares / mass, spread)
@@ -104,7 +104,7 @@ def compare(near, count, rank, room, spare, bandwidth, level, flatness, squares,
     numbers[place], numbers[place + 1] = mass * mass / squares, residual * width * width
     numbers[place + 2] = out[0] * squares / out[3]
     for j in range(change.size):
-        change[j] = bandwidth * room[2][0, j] - width * fit[0, j]
+        change[j] = bandwidth * work[2][0, j] - width * fit[0, j]
 
 
 @kernel
@@ -131,7 +131,7 @@ def _inner(vectors, i, j):
 
 @kernel
 def deviations(near, count, rank, factor, fit, with_bias, cases, tile, out, bias):
-    """Write what enters the standard errors of a fit, in units of the bandwidth.
+    """Write the sums for the standard errors of a fit, in units of the bandwidth.
 
     ``factor`` is that of the normal equations. ``out`` [4]: Σ ℓ_n² of the height; the same summed over the slopes b_a;
     variance factor of the bias; Σ w². ``bias`` [d − k]: β̂_j x_0; none if ``with_bias`` is None. With ``cases``
@@ -154,7 +154,7 @@ def deviations(near, count, rank, factor, fit, with_bias, cases, tile, out, bias
         solve(factor, inner)
         for f in range(size):
             whole -= inner[f, 0] * right[f, 0]
-        # A quartic that the neighbours do not show beside the quadric has no estimate, and no bias.
+        # A quartic that the neighbours do not distinguish from the quadric has no estimate, and no bias.
         lever = inner[0, 0] / whole if whole > 1e-9 * right[0, 0] else 0.0
     for j in range(columns):
         bias[j] = own[j] * lever

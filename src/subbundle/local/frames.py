@@ -26,7 +26,7 @@ def completed(tangents: FloatArray) -> FloatArray:
     return basis
 
 
-def beside(normals: FloatArray) -> FloatArray:
+def tangents_from_normals(normals: FloatArray) -> FloatArray:
     """Orthonormal tangents [n, 3, 2] across unit ``normals`` [n, 3], t_1 × t_2 = n; continuous but at n_3 = 0."""
     x, y, z = normals.T
     sign = np.where(z >= 0.0, 1.0, -1.0)

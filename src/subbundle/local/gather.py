@@ -1,8 +1,8 @@
 """The neighbours of a point, packed for the passes that follow: offsets y_n = x_n − p [d, n] and weights w_n [n].
 
-Leaves that a ball meets are weighed in vector code. Above three dimensions what has no weight is left behind, so that
-moments, regression and standard errors run over neighbours only; in three the passes that follow are too short for that
-to pay, and the moments are summed along with the weights instead.
+Leaves that a ball meets are weighed in vector code. Above three dimensions observations without weight are dropped, so
+that moments, regression and standard errors run over neighbours only; in three the passes that follow are too short for
+that to pay, and the moments are summed along with the weights instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.cloud.search import leaves_within, nearest_sq
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
-from subbundle.local.moments import added3, nothing3
+from subbundle.local.moments import added3, zeros3
 from subbundle.local.settings import ALL, COMMON
 from subbundle.local.tuning import FAINT
 
@@ -51,8 +51,8 @@ def ball(tree, point, bandwidth, kernel, reach, apart, slopes, cases, found, nea
     area, shift, searched = bandwidth * bandwidth, 0.0, False
     while True:
         leaves = leaves_within(boxes, corners, blocks.shape[0], point, (shift + reach) * area, found)
-        near = _room(near, leaves)
-        count, sums = leaves * LEAF, nothing3()
+        near = _with_capacity(near, leaves)
+        count, sums = leaves * LEAF, zeros3()
         if cases is COMMON or (point.size == 3 and kernel != GAUSSIAN):
             peak, squares, sums = _weighed3(
                 blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, None, near
@@ -65,12 +65,12 @@ def ball(tree, point, bandwidth, kernel, reach, apart, slopes, cases, found, nea
             count, peak, squares = _weighed(
                 blocks, weights, found, leaves, point, 1.0 / area, shift, kernel, reach, apart, slopes, near
             )
-        # On the data the nearest observation is so near that it need not be looked for.
+        # On the data a weight exceeds FAINT, and no search for the nearest observation is needed.
         if cases is COMMON or kernel != GAUSSIAN or searched or peak > FAINT:
             return near, count, shift, squares, sums
         shift, searched = nearest_sq(blocks, boxes, n_points, point, apart) / area, True
         if not shift < TOO_FAR:
-            return near, 0, 0.0, 0.0, nothing3()
+            return near, 0, 0.0, 0.0, zeros3()
 
 
 @kernel
@@ -80,7 +80,7 @@ def slope_row(kernel, dim):
 
 
 @kernel
-def _room(near, leaves):
+def _with_capacity(near, leaves):
     if leaves * LEAF > near.shape[1]:
         # Not a power of two: rows that lie a page apart would push one another out of the cache.
         return np.empty((near.shape[0], 2 * leaves * LEAF + 24))
@@ -94,9 +94,9 @@ def _room(near, leaves):
 @kernel(fastmath=True)
 def _weighed3(blocks, weights, found, leaves, point, scale, shift, kernel, reach, apart, slopes, gaussian, near):
     """Offsets, weights and moments in one pass, t = |y|² ``scale``; return a mean of φ, which the largest exceeds,
-    Σ w²/v and the ten sums. Where ψ is wanted w is not written: its sums are known."""
+    Σ w²/v and the ten sums. With ψ, w is not written: its sums suffice."""
     p0, p1, p2 = point[0], point[1], point[2]
-    squares, sums = 0.0, nothing3()
+    squares, sums = 0.0, zeros3()
     end, slope = scale / reach, 2.0 * kernel / reach
     for c in range(leaves):
         leaf, base = found[c], c * LEAF
@@ -154,7 +154,7 @@ def _weighed(blocks, weights, found, leaves, point, scale, shift, kernel, reach,
             inside += 1.0 if phi[i] > 0.0 else 0.0
         kept = 0
         if 2.0 * inside > LEAF:
-            # A leaf that is mostly in reach is taken whole: to copy it is vector code.
+            # A leaf that is mostly in reach is copied whole, in vector code.
             kept = LEAF
             for j in range(dim):
                 for i in range(LEAF):
@@ -180,7 +180,7 @@ def _weighed(blocks, weights, found, leaves, point, scale, shift, kernel, reach,
                 if slopes is not None:
                     near[dim + 1, count + m] = psi[i] * weights[leaf, i]
         count += kept
-    # Filled up to whole leaves without weight: loops of a known length are several times as fast.
+    # Padded to whole leaves with zero weights: loops of a known length are several times as fast.
     while count % LEAF > 0:
         for j in range(near.shape[0]):
             near[j, count] = 0.0

@@ -1,9 +1,9 @@
-"""Leading eigenpairs of a large second moment Σ = ZᵀZ, in the way that is cheapest for its size, and shifted solves.
+"""Leading eigenpairs of a large second moment Σ = ZᵀZ, by the method that is fastest for its size, and shifted solves.
 
-In some fifty dimensions it is made tridiagonal, in many more its Krylov space is searched, and LAPACK decomposes it in
-full where more than a quarter of all pairs is wanted, or where those ways do not converge. Σ is given either as a
-matrix or, when there are fewer neighbours than dimensions, by the factor Z [n, d]; then it is never formed. A few
-products with Σ are all that Krylov subspaces cost, against the 9 d³ of a full decomposition.
+In some fifty dimensions it is reduced to tridiagonal form, in many more block Lanczos is used, and LAPACK decomposes it
+in full where more than a quarter of all pairs is required, or where those methods do not converge. Σ is given either as
+a matrix or, when there are fewer neighbours than dimensions, by the factor Z [n, d]; then it is never formed. Krylov
+subspaces cost a few products with Σ, a full decomposition 9 d³.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from subbundle._compiled import kernel
 from subbundle._types import FloatArray
 from subbundle.local.tridiagonal import FAST, cleared, orthonormalise, tridiagonal
 
-# Up to so many blocks k + 3 wide a matrix is made tridiagonal (timed for k = 2, 4, 9 and d = 50 to 300).
+# Largest d/(k + 3) at which a matrix is reduced to tridiagonal form (timed for k = 2, 4, 9 and d = 50 to 300).
 _BLOCKS = 24
 # Residuals relative to λ_1. The error of the projector is this over the relative gap.
 TOLERANCE = 1e-13
@@ -67,8 +67,8 @@ def multiply(matrix, factored, rows):
 def krylov(matrix, factored, start, rank, tolerance):
     """Leading ``rank + 1`` eigenpairs of Σ by block Lanczos with full reorthogonalisation.
 
-    ``start`` [b, d], b > rank, is any block in general position. Equal eigenvalues are found because the block is at
-    least as wide as the space wanted. ``tolerance`` bounds the residuals relative to λ_1.
+    ``start`` [b, d], b > rank, is any block in general position. Equal eigenvalues are found because the block has at
+    least as many rows as there are eigenvectors to find. ``tolerance`` bounds the residuals relative to λ_1.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def krylov(matrix, factored, start, rank, tolerance):
         orthonormalise(basis, size, width)
         image[size : size + width] = multiply(matrix, factored, basis[size : size + width])
         size += width
-        # The first two blocks never suffice, and looking costs more than going on.
+        # The first two blocks never suffice, and the test costs more than another block.
         if size > 2 * width or size == dim:
             known, images = basis[:size], image[:size]
             small = np.dot(known, np.ascontiguousarray(images.T))
@@ -109,7 +109,7 @@ def partners(matrix, factored, values, vectors, covector):
     dim, rank = vectors.shape
     result, limit = np.zeros((dim, rank)), dim - rank
     # Rows: e_1..e_k, then the basis of the Krylov space.
-    basis, diagonal, beside = np.empty((dim, dim)), np.empty(limit), np.empty(limit)
+    basis, diagonal, off_diagonal = np.empty((dim, dim)), np.empty(limit), np.empty(limit)
     product, solutions, whole = covector.copy(), np.empty((rank, limit)), 0.0
     for j in range(dim):
         whole += covector[j] * covector[j]
@@ -127,10 +127,10 @@ def partners(matrix, factored, values, vectors, covector):
         for j in range(dim):
             diagonal[size] += basis[rank + size, j] * product[j]
         size += 1
-        last = beside[size - 1] = cleared(basis, rank + size, product)
+        last = off_diagonal[size - 1] = cleared(basis, rank + size, product)
         worst = 0.0
         for i in range(rank):
-            _solve_tridiagonal(values[i], diagonal, beside, size, solutions, i)
+            _solve_tridiagonal(values[i], diagonal, off_diagonal, size, solutions, i)
             worst = max(worst, abs(last * solutions[i, size - 1]))
         if worst <= TOLERANCE or size == limit or last <= 1e-15 * values[0]:
             break
@@ -159,15 +159,15 @@ def _apply(matrix, factored, basis, row, product):
 
 
 @kernel
-def _solve_tridiagonal(shift, diagonal, beside, size, solutions, row):
+def _solve_tridiagonal(shift, diagonal, off_diagonal, size, solutions, row):
     """Solve (shift − T) y = e_1, T tridiagonal. Positive definite, since shift = λ_i exceeds the rest: no pivoting."""
     pivots = np.empty(size)
     solutions[row, 0] = 1.0
     pivots[0] = shift - diagonal[0]
     for j in range(1, size):
-        factor = -beside[j - 1] / pivots[j - 1]
-        pivots[j] = shift - diagonal[j] + factor * beside[j - 1]
+        factor = -off_diagonal[j - 1] / pivots[j - 1]
+        pivots[j] = shift - diagonal[j] + factor * off_diagonal[j - 1]
         solutions[row, j] = -factor * solutions[row, j - 1]
     solutions[row, size - 1] /= pivots[size - 1]
     for j in range(size - 2, -1, -1):
-        solutions[row, j] = (solutions[row, j] + beside[j] * solutions[row, j + 1]) / pivots[j]
+        solutions[row, j] = (solutions[row, j] + off_diagonal[j] * solutions[row, j + 1]) / pivots[j]

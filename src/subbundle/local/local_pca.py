@@ -11,7 +11,7 @@ from subbundle._compiled import kernel
 from subbundle.local.deviations import EFFECTIVE, LOG_MASS, OFFSET, SUPPORT, WIDTH
 from subbundle.local.gather import ball
 from subbundle.local.moments import eigh, log_mass, moments, uncentre
-from subbundle.local.settings import COMMON, LOCAL, RECENTRED, gap_verdict, mass_verdict, width_at
+from subbundle.local.settings import COMMON, LOCAL, RECENTRED, gap_status, mass_status, width_at
 
 
 @kernel
@@ -29,7 +29,7 @@ def local_pca_rows(tree, settings, own_widths, apart, cases, points, basis, valu
     cases : COMMON or ALL
         COMMON in three dimensions with a compact kernel, one bandwidth and one pass.
     basis, values, means, numbers, status : [batch, d, d], [batch, d], [batch, d], [batch, COLUMNS], [batch]
-        As `Written` makes them. Rows without neighbours stay as they are.
+        As `Output` makes them. Rows without neighbours stay as they are.
     """
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
@@ -48,7 +48,7 @@ def local_pca_rows(tree, settings, own_widths, apart, cases, points, basis, valu
         row = numbers[b]
         row[WIDTH], row[SUPPORT] = bandwidth, np.sqrt(reach + nearest) * bandwidth
         row[LOG_MASS] = log_mass(mass, nearest) - typical
-        status[b] = mass_verdict(row[LOG_MASS], log_share)
+        status[b] = mass_status(row[LOG_MASS], log_share)
         if not mass > 0.0:
             continue
         row[EFFECTIVE] = mass * mass / squares
@@ -58,12 +58,12 @@ def local_pca_rows(tree, settings, own_widths, apart, cases, points, basis, valu
             near, count, _, _, sums = ball(tree, means[b], bandwidth, kernel, reach, -1.0, None, cases, found, near)
             if not moments(near, count, sums, cases, shift, sigma) > 0.0:
                 row[LOG_MASS] = -np.inf
-                status[b] = mass_verdict(row[LOG_MASS], log_share)
+                status[b] = mass_status(row[LOG_MASS], log_share)
                 continue
         if centering != LOCAL:
             uncentre(shift, sigma)
         eigh(sigma, cases, values[b], basis[b])
         if status[b] == 0:
-            status[b] = gap_verdict(values[b], rank, min_gap)
+            status[b] = gap_status(values[b], rank, min_gap)
         if status[b] == 0:
             row[OFFSET] = 0.0

@@ -1,9 +1,8 @@
 """The local model: moments, tangent space, second form, noise and standard errors of a cloud around a point.
 
-`fit_local` is its front door. Everything that depends on neighbours reads it: bundles, projections onto the ridge,
-small charts, the vertices of a mesh, the choice of bandwidths. Rows go to a compiled walk in up to `BLOCK_DIM`
-dimensions (`walk`), to BLAS above (`many`), to robust windows for surfaces (`tangential`); these take the cloud's
-centred coordinates.
+`fit_local` is its entry point. Bundles, projections onto the ridge, quadratic charts, the vertices of a mesh and the
+choice of bandwidths read it. Rows are fitted by a compiled iteration in up to `BLOCK_DIM` dimensions (`walk`), with
+BLAS above (`many`), by robust windows for surfaces (`tangential`); these take the cloud's centred coordinates.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from subbundle.local.settings import ALL, COMMON, LOCAL, Plan, Settings, Widths,
 from subbundle.local.standard_errors import errors_of
 from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import LEFT_OUT
-from subbundle.local.walk import walk_rows
+from subbundle.local.walk import iterate_rows
 
-# How much of the standard errors is worked out, see `Plan`.
+# Which standard errors are computed, see `Plan`.
 ERRORS = ("none", "height", "full")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """What the cloud is like around points of R^d, one row per query, where the last step began.
+    """The local model at points of R^d, one row per query, where the last step began.
 
     Attributes
     ----------
     points : [n, d]
-        Where the points came to rest; the queries themselves when no steps were taken.
+        The points after the last step; the queries themselves when no steps were taken.
     mean, eigenvalues : [n, d]
         Local mean m and eigenvalues of the second moment about it, descending (the leading k + 1, then NaN, in many
         dimensions). Robust fits have neither: NaN.
@@ -63,7 +62,7 @@ class LocalModel:
         the variance of an observation's residual.
     position_error : [n]
         Standard error of the position across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. NaN where it was not asked for.
+        long at 95 % of the points. NaN where it was not computed.
     tangent_error : [n]
         Standard error of the tangent space: root mean square of the angle's sine, from noise.
     bias : [n]
@@ -106,17 +105,17 @@ class LocalModel:
 
     @property
     def normals(self) -> FloatArray:
-        """Orthonormal basis [n, d, d − k] of the normal space, signs arbitrary; made anew where it is not stored."""
+        """Orthonormal basis [n, d, d − k] of the normal space, signs arbitrary; computed where it is not stored."""
         k = self.tangents.shape[2]
         return self.basis[:, :, k:] if self.basis is not None else completed(self.tangents)[:, :, k:]
 
     @property
     def second_form(self) -> FloatArray:
         """II(t_a, t_b) [n, k, k, d]."""
-        return spread_form(self.forms, self.tangents.shape[2])
+        return symmetric_form(self.forms, self.tangents.shape[2])
 
 
-def spread_form(forms: FloatArray, rank: int) -> FloatArray:
+def symmetric_form(forms: FloatArray, rank: int) -> FloatArray:
     """II [n, k, k, d] from its pairs [n, k (k + 1)/2, d]."""
     result = np.empty((len(forms), rank, rank, forms.shape[2]))
     for pair, (a, b) in enumerate(pairs(rank)):
@@ -166,13 +165,13 @@ def fit_local(
     steps : int
         Steps towards the ridge; 0 fits around the points as they are.
     tol : float
-        Steps shorter than this fraction of the bandwidth end a walk; rows still moving after ``steps`` then have the
-        status NOT_CONVERGED. 0: all steps are taken.
+        Steps shorter than this fraction of the bandwidth end the iteration; rows that need more than ``steps`` have
+        the status NOT_CONVERGED. 0: all steps are taken.
     without_self : bool
         Leave observations equal to the starting point out of the first step.
     reach : float, optional
-        Bandwidths at which the Gaussian ends, by default those that leave out 0.2 % of its mass; other kernels end by
-        themselves.
+        Bandwidths at which the Gaussian is cut, by default those that leave out 0.2 % of its mass; other kernels have
+        compact support.
     noise : float or None
         Standard deviation of the observations, if known, for the standard errors.
     errors : {"full", "height", "none"}
@@ -206,39 +205,39 @@ def fit_local(
             )
         cuts = np.maximum(robust, SINGULAR * widths)  # a cloud without noise has a cut of 0
         if tangents is None:
-            tangents = walk(cloud, start, everywhere, widths, plan.without_steps(), jobs).tangents
+            tangents = iterate(cloud, start, everywhere, widths, plan.without_steps(), jobs).tangents
         stretches = np.ones(len(start)) * stretch
-        found = _walk_robust(cloud, start, widths, cuts, stretches, completed(tangents), plan, jobs)
+        found = _iterate_robust(cloud, start, widths, cuts, stretches, completed(tangents), plan, jobs)
     else:
-        found = walk(cloud, start, everywhere, widths, plan, jobs)
+        found = iterate(cloud, start, everywhere, widths, plan, jobs)
     changes: dict[str, Any] = {"points": found.points + cloud.centre, "mean": found.mean + cloud.centre}
     if tol == 0.0:  # a fixed number of steps need not converge
         changes["status"] = np.where(found.status == Status.NOT_CONVERGED, Status.OK, found.status).astype(np.int8)
     return replace(found, **changes)
 
 
-def walk(
+def iterate(
     cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
 ) -> LocalModel:
-    """The local model by the ball; ``own_widths`` [n], or [0] for ``widths``."""
+    """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
     if plan.order == 0 and cloud.dim <= BLOCK_DIM:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
         return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, None)
     few = cloud.dim <= BLOCK_DIM
-    out = of.Written(points, plan.rank, cloud.dim if few else plan.rank)
+    out = of.Output(points, plan.rank, cloud.dim if few else plan.rank)
     many = None if few else ManyDimensions(cloud, widths, plan)
     surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
     cases = COMMON if surface and not len(widths[2]) else ALL
 
     def work(i: int, j: int) -> None:
         if many is None:
-            walk_rows(
+            iterate_rows(
                 cloud.tree, widths, own_widths[i:j], plan.numbers, cases, *plan.with_errors,
-                plan.ladder if plan.ladder.size else None, *out.rows(i, j),
+                plan.continuation if plan.continuation.size else None, *out.rows(i, j),
             )  # fmt: skip
             return
         for b in range(i, j):
-            many.walk(out, b, own_widths[b] if own_widths.size else np.nan)
+            many.iterate(out, b, own_widths[b] if own_widths.size else np.nan)
 
     run_rows(work, len(points), n_jobs, calls_blas=not few)
     return _model(out, plan, None)
@@ -246,9 +245,9 @@ def walk(
 
 def local_pca(
     cloud: Cloud, points: FloatArray, settings: Settings, own_widths: FloatArray, apart: float, n_jobs: int
-) -> of.Written:
+) -> of.Output:
     """Mass, mean and eigenpairs at ``points``, for any centring, up to `BLOCK_DIM` dimensions; see `local_pca_rows`."""
-    out, cases = of.Written(points, settings.rank, cloud.dim), settings.cases(cloud.dim)
+    out, cases = of.Output(points, settings.rank, cloud.dim), settings.cases(cloud.dim)
 
     def work(i: int, j: int) -> None:
         rows = (array[i:j] for array in (out.points, out.basis, out.values, out.means, out.numbers, out.status))
@@ -259,12 +258,12 @@ def local_pca(
     return out
 
 
-def _walk_robust(
+def _iterate_robust(
     cloud: Cloud, points: FloatArray, widths: FloatArray, cuts: FloatArray, stretches: FloatArray, basis: FloatArray,
     plan: Plan, n_jobs: int,
 ) -> LocalModel:  # fmt: skip
-    """The local model of a surface in R³ by robust windows over the planes that ``basis`` [n, 3, 3] begins with."""
-    out = of.Written(points, plan.rank, 3)
+    """The local model of a surface in R³ by robust windows over planes, initially those of ``basis`` [n, 3, 3]."""
+    out = of.Output(points, plan.rank, 3)
     out.basis[:] = basis
     rounds = max(plan.max_steps, 1)
 
@@ -278,7 +277,7 @@ def _walk_robust(
     return _model(out, plan, cuts)
 
 
-def _model(out: of.Written, plan: Plan, cuts: FloatArray | None) -> LocalModel:
+def _model(out: of.Output, plan: Plan, cuts: FloatArray | None) -> LocalModel:
     columns = out.numbers.T
     known = errors_of(columns, plan, cuts)
     return LocalModel(

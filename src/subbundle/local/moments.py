@@ -52,7 +52,7 @@ def log_mass(mass, nearest):
 
 
 @kernel
-def nothing3():
+def zeros3():
     """Ten sums over no neighbours."""
     return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
@@ -96,7 +96,7 @@ def weighted_sums(near, count, row, first, second):
 
 @kernel(fastmath=FAST)
 def _sums3(near, count, row, first, second):
-    sums = nothing3()
+    sums = zeros3()
     for n in range(np.uint64(count)):
         sums = added3(sums, near[row, n], near[0, n], near[1, n], near[2, n])
     return _write3(sums, first, second)
@@ -217,24 +217,24 @@ def _jacobi3(matrix, values, vectors):
         if a01 != 0.0:
             t, c, s = angle(a00, a11, a01)
             a00, a11, a01 = a00 - t * a01, a11 + t * a01, 0.0
-            a02, a12 = _turned(c, s, a02, a12)
-            v00, v01 = _turned(c, s, v00, v01)
-            v10, v11 = _turned(c, s, v10, v11)
-            v20, v21 = _turned(c, s, v20, v21)
+            a02, a12 = _rotated(c, s, a02, a12)
+            v00, v01 = _rotated(c, s, v00, v01)
+            v10, v11 = _rotated(c, s, v10, v11)
+            v20, v21 = _rotated(c, s, v20, v21)
         if a02 != 0.0:
             t, c, s = angle(a00, a22, a02)
             a00, a22, a02 = a00 - t * a02, a22 + t * a02, 0.0
-            a01, a12 = _turned(c, s, a01, a12)
-            v00, v02 = _turned(c, s, v00, v02)
-            v10, v12 = _turned(c, s, v10, v12)
-            v20, v22 = _turned(c, s, v20, v22)
+            a01, a12 = _rotated(c, s, a01, a12)
+            v00, v02 = _rotated(c, s, v00, v02)
+            v10, v12 = _rotated(c, s, v10, v12)
+            v20, v22 = _rotated(c, s, v20, v22)
         if a12 != 0.0:
             t, c, s = angle(a11, a22, a12)
             a11, a22, a12 = a11 - t * a12, a22 + t * a12, 0.0
-            a01, a02 = _turned(c, s, a01, a02)
-            v01, v02 = _turned(c, s, v01, v02)
-            v11, v12 = _turned(c, s, v11, v12)
-            v21, v22 = _turned(c, s, v21, v22)
+            a01, a02 = _rotated(c, s, a01, a02)
+            v01, v02 = _rotated(c, s, v01, v02)
+            v11, v12 = _rotated(c, s, v11, v12)
+            v21, v22 = _rotated(c, s, v21, v22)
     values[0], values[1], values[2] = a00, a11, a22
     vectors[0, 0], vectors[0, 1], vectors[0, 2] = v00, v01, v02
     vectors[1, 0], vectors[1, 1], vectors[1, 2] = v10, v11, v12
@@ -242,7 +242,7 @@ def _jacobi3(matrix, values, vectors):
 
 
 @kernel
-def _turned(c, s, x, y):
+def _rotated(c, s, x, y):
     return c * x - s * y, s * x + c * y
 
 

@@ -1,6 +1,6 @@
 """Polynomials of order one or two over the tangent spaces at many rows, from their nearest neighbours.
 
-At a query q with neighbours x_j and weights w_j the normal parts of x_j − q are regressed on the features
+At a query q with neighbours x_j and weights w_j the normal components of x_j − q are regressed on the features
 
     1, τ, and for order two τ_a τ_b (a ≤ b),       τ = F (x_j − q)/h,   h the weighted root mean square distance,
 
@@ -9,8 +9,8 @@ surface from q, the quadratic coefficients are its second fundamental form. A pe
 none gives the quadric, an infinite one the plane.
 
 `curved_fits` takes the penalty whose fit predicts the neighbours best when each is left out, averaged over the node and
-its neighbours so that no single one decides. Where data is dense the penalty is next to none and frames are right to
-second order; where it is thin the plane remains.
+its neighbours to reduce its variance. Where data is dense the penalty is next to none and frames are of second order;
+where it is sparse the fit is a plane.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LocalPolynomials:
 
 def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
     """Weights [b, m] of neighbours at ``distances`` [b, m], in proportion to their ``masses`` [b, m]; those of a row
-    add up to one."""
+    sum to one."""
     # Neighbours along a curve are not sorted by distance.
     reach = RIM * distances.max(axis=1, keepdims=True) + 1e-300
     weights = masses * (1.0 - (distances / reach) ** 2)
@@ -124,7 +124,7 @@ def leave_one_out(
     """Mean squared normal distance [b, P] of the neighbours from the fit without them, for each of ``penalties`` [P].
 
     With the hat matrix H of the regression, the residual of a neighbour that was left out is (x_j − Σ H_jl x_l)/(1 −
-    H_jj); squared lengths follow from the Gram matrix of the normal parts, whatever their dimension.
+    H_jj); squared lengths follow from the Gram matrix of the normal components, whatever their dimension.
     """
     count, dim = queries.shape
     errors = np.empty((count, len(penalties)))
@@ -140,22 +140,22 @@ def leave_one_out(
             hat = features @ _solution(tau, weights[rows], order, np.full(len(tau), penalty))
             left = np.eye(hat.shape[1]) - hat
             squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
-            # A neighbour is worth at least itself: without it the fit of the others would be no fit.
+            # 1 − H_jj is bounded below: with H_jj = 1 the fit without the neighbour is undetermined.
             free = np.maximum(1.0 - np.einsum("bii->bi", hat), 1.0 / hat.shape[1])
             errors[rows, i] = np.sum(weights[rows] * squares / free**2, axis=1) / scale**2
     return errors
 
 
 def fit_size(rank: int) -> int:
-    """Neighbours that the fits at nodes of a shape of dimension ``rank`` need."""
+    """Number of neighbours for fits of dimension ``rank``."""
     size = PER_COEFFICIENT * (1 + rank + rank * (rank + 1) // 2)
     return size if size <= 2 * LARGE_FIT else PER_COEFFICIENT * (1 + rank)
 
 
 def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
     """Fits at ``points`` [n, D] with weights ``masses`` [n] from themselves and the first of their neighbours ``near``
-    [n, m], nearest first, and their misfit: how far a neighbour typically is from the fit without it, relative to the
-    size of the neighbourhood.
+    [n, m], nearest first, and their misfit: the root of the median leave-one-out error, relative to the size of the
+    neighbourhood.
     """
     count = len(points)
     members = np.concatenate([np.arange(count)[:, None], near[:, : fit_size(rank)]], axis=1)
@@ -166,21 +166,21 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
     flat = fit_polynomials(points, points, members, weights, rank, 1)
     size = fit_size(rank)
     order, penalties = (2, PENALTIES) if size > PER_COEFFICIENT * (1 + rank) else (1, PENALTIES[-1:])
-    # Where fits are large the penalty of a node is that of the nodes around it at which it was chosen.
-    asked = evenly(count, int(np.ceil(count * min(LARGE_FIT / size, 1.0) ** 2)))
+    # Where fits are large errors are computed at some nodes and averaged over the neighbours of each.
+    validated = evenly(count, int(np.ceil(count * min(LARGE_FIT / size, 1.0) ** 2)))
     errors = np.full((count, len(penalties)), np.nan)
-    errors[asked] = leave_one_out(
-        points, points[asked], members[asked], weights[asked], flat.frames[asked], penalties, order
+    errors[validated] = leave_one_out(
+        points, points[validated], members[validated], weights[validated], flat.frames[validated], penalties, order
     )
     best = _mean_over(errors, members).argmin(axis=1)
-    misfit = float(np.sqrt(np.median(errors[asked, best[asked]])))
+    misfit = float(np.sqrt(np.median(errors[validated, best[validated]])))
     if order == 1:
         return flat, misfit
     return fit_polynomials(points, points, members, weights, rank, 2, penalties[best]), misfit
 
 
 def _mean_over(errors: FloatArray, members: IntArray) -> FloatArray:
-    """Means [n, P] of the known rows of ``errors`` [n, P] over ``members`` [n, m]; of all where no member is known."""
+    """Means [n, P] of the known rows of ``errors`` [n, P] over ``members`` [n, m]; over all without any."""
     if np.isfinite(errors).all():
         return np.asarray(errors[members].mean(axis=1))
     known = np.isfinite(errors[:, 0])

@@ -1,13 +1,13 @@
-"""Weighted least squares of the normal coordinates on 1, τ and ττ: the sums, solving, and what the fit reports.
+"""Weighted least squares of the normal coordinates on 1, τ and ττ: sums, solution and residuals.
 
 At a point p with orthonormal basis E = [e_1..e_d], the tangent space first, and u = Eᵀ(x − p)/a, the normal coordinates
 of the neighbours are fitted by
 
     u_j ≈ c_j + Σ_a b_ja u_a + Σ_{a≤b} q_jab u_a u_b,        a, b ≤ k < j,
 
-with the window's weights. Then a c_j is the height of the cloud's middle over p, b the tilt of its tangent space
-against E, and its second fundamental form is II_j(e_a, e_a) = 2 q_jaa / a, II_j(e_a, e_b) = q_jab / a. The fit is exact
-where the middle is a quadric, whatever the density of the observations along it: near borders, too.
+with the window's weights. Then a c_j is the height of the conditional mean over p, b the tilt of its tangent
+space against E, and its second fundamental form is II_j(e_a, e_a) = 2 q_jaa / a, II_j(e_a, e_b) = q_jab / a. The fit is
+exact where that mean is a quadric, whatever the density of the observations along it, also near borders.
 
 Neighbours come as `gather` and `to_frame` leave them: u_n [d, n], w_n in the last row. The features f are ordered
 1, u_1..u_k, u_1u_1, u_1u_2, .., u_ku_k. Surfaces in three dimensions are unrolled.
@@ -194,7 +194,7 @@ def fill_features(near, start, width, rank, tile):
 def factorise(gram, penalty, first_penalised):
     """Cholesky factor of G + penalty on the quadratic features, in place of the lower half of G.
 
-    Directions that the neighbours do not have get an infinite pivot, and with it a zero, as if left out.
+    Directions that the neighbours do not span get an infinite pivot: their coefficients are zero.
     """
     size = gram.shape[0]
     for f in range(size):
@@ -232,8 +232,8 @@ def solve(factor, columns):
 
 
 @kernel
-def used_up(rank):
-    """Observations that a quadric takes up under Gaussian weights on a plane, times n_eff: E fᵀG⁻¹f under w².
+def degrees_of_freedom(rank):
+    """Equivalent degrees of freedom of a quadric on a plane under Gaussian weights: n_eff times E fᵀG⁻¹f under w².
 
     1 + k/2 + k (k − 1)/8 + 3k/8, a sum of squared Hermite polynomials.
     """
@@ -241,17 +241,16 @@ def used_up(rank):
 
 
 @kernel
-def freedom(rank, effective):
-    """Fraction of the noise's variance that residuals of a quadric keep, for n_eff ``effective`` neighbours: at least
-    that of one."""
-    return max(1.0 - used_up(rank) / effective, 1.0 / effective)
+def residual_fraction(rank, effective):
+    """Fraction of the noise variance left in the residuals of a quadric, n_eff = ``effective``; at least 1/n_eff."""
+    return max(1.0 - degrees_of_freedom(rank) / effective, 1.0 / effective)
 
 
 @kernel
 def fitted(gram, cross, fit, rank, mass, penalty, spread):
     """Solve for the quadric; return Σ w |e|² / Σ w of its residuals, summed over normal directions.
 
-    ``gram`` becomes its factor, ``penalty`` is the weight of flatness.
+    ``gram`` becomes its factor, ``penalty`` is the ridge penalty on the quadratic terms.
     """
     size, columns = cross.shape
     for f in range(size):

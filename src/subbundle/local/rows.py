@@ -17,7 +17,7 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, reach, apart, places, phi,
     """Find the neighbours of ``point`` and their weights, in one pass; ``kernel`` and ``reach`` as in `weigh`.
 
     The reach is relative to the nearest observation, which is only known at the end: rows are kept by the bound so far
-    and sifted afterwards. In high dimension, where no box can be passed over, every row is then read just once.
+    and filtered afterwards. In high dimension, where no box can be pruned, every row is then read just once.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def weigh_rows(rows, boxes, point, bandwidth, kernel, reach, apart, places, phi,
         t = psi[n] / area - shift
         places[kept], psi[kept] = places[n], t
         kept += 1 if t < reach else 0
-    # By themselves these loops are vector code.
+    # Separate loops are vectorised.
     if kernel == GAUSSIAN:
         for n in range(np.uint64(kept)):
             psi[n] = exp_minus(0.5 * psi[n])
@@ -139,7 +139,7 @@ def quadric_sums(rows, places, weights, point, tangents, width, own, gram, cross
         for j in range(dim):
             cross[f, j] = 0.0
     for start in range(0, places.size, TILE):
-        for i in range(TILE):  # the last tile is filled up with a row without weight
+        for i in range(TILE):  # the last tile is padded with rows of zero weight
             n = min(start + i, places.size - 1)
             w[i] = weights[n] if start + i < places.size else 0.0
             for j in range(dim):
@@ -198,7 +198,7 @@ def contract(tile, sides, components, phi, psi, mass, third):
 
 @kernel(fastmath=FAST)
 def pull_back(rows, places, weights, point, mean, vector, result):
-    """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean, applied."""
+    """Write Σ w_n (x_n − p) ((x_n − m)·vector): the transposed derivative of the mean applied to ``vector``."""
     result[:] = 0.0
     for n in range(places.size):
         place = places[n]

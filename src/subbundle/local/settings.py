@@ -1,6 +1,6 @@
-"""What every evaluator of a principal subbundle reads beside the cloud, and the bandwidth at a point.
+"""Settings of the evaluators of a principal subbundle, and the bandwidth at a point.
 
-The bandwidth is one number, or a smooth positive function of the point known at landmarks. With landmarks l_j, values
+The bandwidth is one number, or a smooth positive function of the point given at landmarks. With landmarks l_j, values
 L_j = log a_j there, and v_j(p) ∝ exp(−|p − l_j|²/(2h²)), Σ v_j = 1,
 
     log a(p) = Σ v_j(p) L_j,        ∇a = (a/h²) Σ v_j (L_j − log a(p)) (l_j − p),
@@ -100,7 +100,7 @@ def width_at(widths, p, gradient):
     """Return a(p) and the typical log kernel mass at ``p``; write ∇a into ``gradient`` [d].
 
     ``widths`` is (a, log mass, landmarks [m, d], logs [m, 2], 1/h²). Without landmarks a and the log mass hold
-    everywhere. All landmarks count, at distances relative to the nearest: nothing jumps, nor underflows far away.
+    everywhere. All landmarks have weights, relative to the nearest: a is smooth and does not underflow.
     """
     bandwidth, log_mass, landmarks, logs, rate = widths
     for i in range(p.size):
@@ -139,13 +139,13 @@ def widths_batch(widths, points, values, gradients, log_masses):
 
 
 @kernel
-def mass_verdict(log_mass, log_floor):
+def mass_status(log_mass, log_floor):
     """LEFT_SUPPORT where the kernel mass is at or below the floor."""
     return _OK if log_mass > log_floor else _LEFT_SUPPORT
 
 
 @kernel
-def gap_verdict(values, rank, min_gap):
+def gap_status(values, rank, min_gap):
     """GAP_CLOSED where λ_k − λ_{k+1} is too small to determine the subspace."""
     gap = values[rank - 1] - values[rank]
     return _OK if gap > min_gap * values[rank - 1] and gap > SINGULAR * values[0] else _GAP_CLOSED
@@ -171,14 +171,14 @@ class Plan:
     reach : float
         t at which the kernel ends, for the Gaussian beyond that of the nearest observation.
     tol, relative : float, bool
-        Length of a step that ends a walk, in bandwidths if ``relative``.
+        Length of a step that ends the iteration, in bandwidths if ``relative``.
     max_steps : int
     apart : float
         0 leaves observations equal to the starting point out of the first step; −1 keeps all.
-    ladder, wanted : [m], float
+    continuation, min_effective : [m], float
         Falling factors of the bandwidth for the continuation, empty for none, and the effective number of neighbours
-        below which a point takes it; inf for all points.
-    spared : float
+        below which a point uses it; inf for all points.
+    omitted : float
         Fraction of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest rows first.
     log_share, min_gap : float
         Log of the fraction of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
@@ -197,9 +197,9 @@ class Plan:
     relative: bool
     max_steps: int
     apart: float = -1.0
-    ladder: FloatArray = field(default_factory=lambda: np.empty(0))
-    wanted: float = 0.0
-    spared: float = 0.0
+    continuation: FloatArray = field(default_factory=lambda: np.empty(0))
+    min_effective: float = 0.0
+    omitted: float = 0.0
     log_share: float = -np.inf
     min_gap: float = 0.0
     noise: float | None = None
@@ -207,10 +207,10 @@ class Plan:
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """What `walk_rows` reads of it."""
+        """What `iterate_rows` reads of it."""
         return (
             self.kernel, self.rank, self.codimension, self.order, self.reach, self.tol, self.relative, self.max_steps,
-            self.apart, self.wanted, self.log_share, self.min_gap,
+            self.apart, self.min_effective, self.log_share, self.min_gap,
         )  # fmt: skip
 
     @property

@@ -25,7 +25,7 @@ def local_means(rows, corners, points, widths, kernel, reach, apart, mean, log_m
     away, best, number = np.zeros((count, leaves)), np.empty(count), np.zeros(count, np.int64)
     found, phi = np.full((count, leaves), -1), np.empty((count, leaves, LEAF))
     for b in range(count):
-        # The leaf that is nearest comes first, so that what is out of reach is known from the beginning.
+        # The nearest leaf first: its distance bounds the reach of all others.
         best[b] = _distances(rows, _gaps(corners, points, b, away), points, b, apart, phi, 0)
     for leaf in range(leaves):
         for b in range(count):

@@ -1,8 +1,8 @@
 """From the sums of `deviations` to noise and standard errors.
 
-A window sees noise of variance σ² narrowed: under Gaussian weights to v = σ²a²/(a² + σ²), under the biweight of a cut
-to what `_Biweight` tabulates. Both also pull an estimate by less than its offset, by the *slope* (1 − v/a² under
-Gaussian weights), so where walks come to rest the standard error is that of the height over the slope.
+Within a window noise of variance σ² has a smaller variance: v = σ²a²/(a² + σ²) under Gaussian weights, that of the
+table `_biweight` under a biweight with a cut. An offset changes the height by less than itself, by the factor *slope*
+(1 − v/a² under Gaussian weights), so at convergence the standard error is that of the height over the slope.
 
 With s the standard error from noise along one of m normal directions and b the bias, the offset is N(b, S) with s² in
 all directions but that of b, where the bias is uncertain too. The position's error is 1/1.96 of the 95 % quantile of
@@ -20,7 +20,7 @@ from subbundle._types import BoolArray, FloatArray
 from subbundle.kernels import normal_area
 from subbundle.local import deviations as of
 from subbundle.local.bias import bias as expected_bias
-from subbundle.local.regression import n_features, used_up
+from subbundle.local.regression import degrees_of_freedom, n_features
 from subbundle.local.settings import Plan
 from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 
@@ -31,15 +31,15 @@ TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
 
 def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
-    """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] that a walk has written."""
+    """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] of the iteration."""
     if plan.errors in (-1, 1):
         names = ("noise", "gain", "bias", "position_error", "tangent_error")
         return {"height_gain": columns[of.HEIGHT]} | dict.fromkeys(names, np.full(columns.shape[1], np.nan))
     m, k, area, effective = plan.codimension, plan.rank, columns[of.WIDTH] ** 2, columns[of.EFFECTIVE]
-    variances, allowed, told = _variances(columns, plan)
+    variances, allowed, reliable = _variances(columns, plan)
     if cuts is not None:
         squared, slopes = cut_noise(variances[0], cuts, m)
-        below = np.where(told, variances * allowed, np.inf).min(axis=0)
+        below = np.where(reliable, variances * allowed, np.inf).min(axis=0)
         if plan.noise is not None:
             below, slopes = cut_variance(plan.noise**2, cuts, m)
         level = squared if plan.noise is None else np.full_like(area, plan.noise**2)
@@ -47,23 +47,23 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
     else:
         windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
         levels = widened(variances, windows)
-        squared, level = levels[0], np.where(told, levels * allowed, np.inf).min(axis=0)
+        squared, level = levels[0], np.where(reliable, levels * allowed, np.inf).min(axis=0)
         level = level if plan.noise is None else np.full_like(area, plan.noise**2)
         below = narrowed(level, windows)
         slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
-    # The mean has the variance 1/n_eff; what a quadric adds comes with the fraction of its correction that is made.
+    # The mean has the variance 1/n_eff; that of the quadric is added with the applied fraction of its correction.
     plain = 1.0 / effective
     gain = (plain + columns[of.KEPT] ** 2 * (columns[of.HEIGHT] - plain)) / slopes[0] ** 2
     position, bias = below[0] * gain, columns[of.LOST] / slopes[0] ** 2
     along = position
     if plan.errors > 1:
-        # What residuals show beyond noise, the quadric has not followed. At the best bandwidth the squared bias is k/8
-        # of the variance in the mean over a cloud, for a bias of the fourth order; the scale of ω is its median, and
-        # that of a squared normal is 0.455 of its mean.
+        # Residual variance beyond noise is lack of fit. At the best bandwidth the squared bias is k/8 of the variance
+        # in the mean over a cloud, for a bias of the fourth order; the scale of ω is its median, and that of a squared
+        # normal is 0.455 of its mean.
         sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
         position = np.maximum(position, SINGULAR * SINGULAR * area)
         scale = np.sqrt(m * (0.455 * k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
-        deviations, products, moved = _observations(columns, below, slopes, told, level)
+        deviations, products, moved = _observations(columns, below, slopes, reliable, level)
         bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
     radius = radius95(position, bias, m, along)
     return {
@@ -77,36 +77,36 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
 
 
 def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Variance per normal direction about the quadric in each window [3, n], the factor its noise allows, and where
-    it counts.
+    """Variance per normal direction about the quadric in each window [3, n], one plus its relative standard error, and
+    where it has enough neighbours.
 
-    A shape that no quadric follows adds to the residuals, and less so in narrower windows. Their estimates are the
-    noisier ones, so they only count where they are lower by more than their standard error.
+    Lack of fit adds to the residuals, less so in narrower windows. Their estimates are noisier, so they are used only
+    where they are lower by more than their standard error.
     """
     m, k = plan.codimension, plan.rank
     effective = np.stack([columns[of.EFFECTIVE], *columns[of.NARROW : of.PRODUCTS : 3]])
     residual = np.stack([columns[of.RESIDUAL], *columns[of.NARROW + 1 : of.PRODUCTS : 3]])
     with np.errstate(invalid="ignore", divide="ignore"):
-        free = np.maximum(1.0 - used_up(k) / effective, 1.0 / effective)
+        free = np.maximum(1.0 - degrees_of_freedom(k) / effective, 1.0 / effective)
         variances, allowed = residual / m / free, 1.0 + np.sqrt(2.0 / (m * free * effective))
-        told = effective > ENOUGH * n_features(k)
-    allowed[0], told[0] = 1.0, True
-    return variances, allowed, told
+        reliable = effective > ENOUGH * n_features(k)
+    allowed[0], reliable[0] = 1.0, True
+    return variances, allowed, reliable
 
 
 def _observations(
-    columns: FloatArray, below: FloatArray, slopes: FloatArray, told: BoolArray, level: FloatArray
+    columns: FloatArray, below: FloatArray, slopes: FloatArray, reliable: BoolArray, level: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Deviations [n, 4] and products [n, 9] for `bias`, of offsets: what a window shows of one, over its slope.
+    """Deviations [n, 4] and products [n, 9] for `bias`, in terms of offsets: heights over the slope of the window.
 
-    Noise σ² along the tangent space, too, moves the middle of a cloud to the hollow side, by ½ σ² tr II. That counts
-    like a correction that was not made: what it adds to the square of that one is returned last.
+    Noise σ² along the tangent space, too, moves the mean to the concave side, by ½ σ² tr II. That counts like a
+    correction that was not applied: what it adds to the square of that one is returned last.
     """
     gains = np.stack([columns[of.HEIGHT], *columns[of.NARROW + 2 : of.PRODUCTS : 3], columns[of.BEYOND]])
     rows = [0, 1, 2, 0]
     with np.errstate(invalid="ignore"):
-        # A quartic that the neighbours do not show has no variance and no estimate.
-        found = np.stack([*told, columns[of.BEYOND] > 0.0]) & (gains >= 0.0)
+        # A quartic that the neighbours do not determine has no variance and no estimate.
+        found = np.stack([*reliable, columns[of.BEYOND] > 0.0]) & (gains >= 0.0)
         deviations = np.where(found, np.sqrt(below[rows] * gains) / slopes[rows], np.inf)
     by, products = 1.0 / slopes[[1, 2, 0]], columns[of.PRODUCTS : of.COLUMNS]
     pairs = [by[i] * by[j] for i in range(3) for j in range(i, 3)]
@@ -116,12 +116,12 @@ def _observations(
 
 
 def widened(variance: FloatArray, area: FloatArray) -> FloatArray:
-    """σ² of noise that a Gaussian window of bandwidth² ``area`` sees with ``variance``."""
+    """σ² of noise whose variance within a Gaussian window of bandwidth² ``area`` is ``variance``."""
     return np.asarray(variance * area / np.maximum(area - variance, LEAST_SLOPE * area))
 
 
 def narrowed(squared: FloatArray, area: FloatArray) -> FloatArray:
-    """The variance that a Gaussian window sees of noise σ² = ``squared``."""
+    """Variance within a Gaussian window of noise σ² = ``squared``."""
     return np.asarray(squared * area / (area + squared))
 
 
@@ -146,7 +146,7 @@ def radius95(
 
 @cache
 def _biweight(codimension: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For noise s = σ/cut: values of s, the variance per direction that the biweight leaves in cut², and the slope."""
+    """For noise s = σ/cut: values of s, the variance per direction under the biweight, in cut², and the slope."""
     s = np.geomspace(1e-3, 10.0, 400)
     r = (np.arange(4000) + 0.5) / 4000
     density = r ** (codimension - 1) * np.exp(-0.5 * (r / s[:, None]) ** 2)
@@ -159,18 +159,18 @@ def _biweight(codimension: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def cut_noise(variance: FloatArray, cuts: FloatArray, codimension: int) -> tuple[FloatArray, FloatArray]:
-    """σ² of noise that a biweight of ``cuts`` sees with ``variance`` per direction, and the slope there.
+    """σ² of noise whose variance per direction is ``variance`` under a biweight of ``cuts``, and the slope there.
 
-    Noise wider than the cut cannot be estimated: it counts as wide as the cut.
+    Noise wider than the cut cannot be estimated: the estimate is at most the cut.
     """
-    s, seen, slope = _biweight(codimension)
+    s, variances, slope = _biweight(codimension)
     inside = s <= 1.0
-    level = np.interp(variance / cuts**2, seen[inside], s[inside])
+    level = np.interp(variance / cuts**2, variances[inside], s[inside])
     return (level * cuts) ** 2, np.interp(level, s, slope)
 
 
 def cut_variance(squared: float, cuts: FloatArray, codimension: int) -> tuple[FloatArray, FloatArray]:
-    """The variance per direction that a biweight of ``cuts`` sees of noise σ² = ``squared``, and the slope."""
-    s, seen, slope = _biweight(codimension)
+    """Variance per direction of noise σ² = ``squared`` under a biweight of ``cuts``, and the slope."""
+    s, variances, slope = _biweight(codimension)
     level = np.sqrt(squared) / cuts
-    return np.interp(level, s, seen) * cuts**2, np.interp(level, s, slope)
+    return np.interp(level, s, variances) * cuts**2, np.interp(level, s, slope)

@@ -1,4 +1,4 @@
-"""A step onto the ridge at one point: plain and corrected, Newton's division, and the second form of the fit.
+"""A step to the ridge at one point: plain and corrected, Newton's division, and the second form of the fit.
 
 ``basis`` [d, d] holds the eigenvectors of the local second moment as columns, the bundle first; ``fit`` [q, d − k] the
 coefficients of the quadric in bandwidths, see `regression`.
@@ -28,7 +28,7 @@ def plain_step(shift, basis, rank, step):
 
 @kernel
 def far(shift, bandwidth):
-    """Whether the local mean is further off than a bandwidth: at the straight border of a sheet it is off by 0.8."""
+    """Whether |m − p| > a. At the straight border of a sheet |m − p| is 0.8 a."""
     total = 0.0
     for i in range(shift.size):
         total += shift[i] * shift[i]
@@ -36,10 +36,10 @@ def far(shift, bandwidth):
 
 
 @kernel
-def beside(shift, step):
-    """Whether the way to the local mean lies in the bundle; ``step`` is the component of ``shift`` across it.
+def mostly_tangential(shift, step):
+    """Whether m − p = ``shift`` is mostly tangential; ``step`` is its normal component.
 
-    So it is at a point off the cloud that has a weight of its own.
+    It is at an outlier, which has a weight of its own.
     """
     total, across = 0.0, 0.0
     for i in range(shift.size):
@@ -49,8 +49,8 @@ def beside(shift, step):
 
 
 @kernel
-def bend_variance(rank, effective):
-    """Variance of the correction for curvature along one normal direction, in variances of the neighbours.
+def correction_variance(rank, effective):
+    """Variance of the correction for curvature along one normal direction, in units of the residual variance.
 
     On a plane with Gaussian weights the correction has the weights −w_n Σ_a (u_a² − 1)/2; this is the sum of their
     squares.
@@ -59,27 +59,27 @@ def bend_variance(rank, effective):
 
 
 @kernel
-def kept_part(squared, variance, rank, codimension, effective, bandwidth):
+def kept_fraction(squared, variance, rank, codimension, effective, bandwidth):
     """Fraction to keep of a correction of length² ``squared``, whose noise has ``variance`` along a normal direction.
 
-    In three or more normal directions shrinking it as Stein's estimator of a mean does lowers the expected error,
-    whatever the curvature: in many, the noise of the correction is longer than the correction. Between as many
-    effective neighbours as the quadric has coefficients, which determine nothing, and twice as many, it is phased in.
+    In three or more normal directions Stein's shrinkage lowers the expected error, whatever the curvature: in many,
+    the noise of the correction is longer than the correction. The correction is phased in linearly between n_eff =
+    number of coefficients, which determine nothing, and twice that.
     """
     size = n_features(rank)
     known = max(min((effective - size) / size, 1.0), 0.0)
     if squared <= 0.0:
         return known
-    part = 1.0 - max(codimension - 2.0, 0.0) * variance / squared
-    return known * max(min(part, LONGEST_BEND * bandwidth / np.sqrt(squared)), 0.0)
+    fraction = 1.0 - max(codimension - 2.0, 0.0) * variance / squared
+    return known * max(min(fraction, LONGEST_BEND * bandwidth / np.sqrt(squared)), 0.0)
 
 
 @kernel
-def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, bend):
-    """Write the way from the plain ``step`` to the height of the quadric into ``bend``.
+def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, delta):
+    """Write the height of the quadric minus the plain ``step`` into ``delta``.
 
-    ``variance`` is that of the neighbours about the quadric. Returns which fraction of the way to go, and the square of
-    what of it is no noise.
+    ``variance`` is that of the neighbours about the quadric. Returns the fraction of the correction to apply, and its
+    squared length without noise.
     """
     dim = step.size
     total = 0.0
@@ -87,11 +87,11 @@ def curvature_correction(fit, basis, rank, codimension, bandwidth, variance, eff
         height = 0.0
         for j in range(dim - rank):
             height += basis[i, rank + j] * fit[0, j]
-        bend[i] = bandwidth * height - step[i]
-        total += bend[i] * bend[i]
-    noise = bend_variance(rank, effective) * variance / codimension
-    part = kept_part(total, noise, rank, codimension, effective, bandwidth)
-    return part, max(total - codimension * noise, 0.0)
+        delta[i] = bandwidth * height - step[i]
+        total += delta[i] * delta[i]
+    noise = correction_variance(rank, effective) * variance / codimension
+    fraction = kept_fraction(total, noise, rank, codimension, effective, bandwidth)
+    return fraction, max(total - codimension * noise, 0.0)
 
 
 @kernel
@@ -108,8 +108,8 @@ def newton(values, basis, rank, area, step):
 
 
 @kernel
-def settle(step, before, length_before):
-    """Halve a step that turns back by more than half of the one before; return its length."""
+def damp(step, before, length_before):
+    """Halve a step that is opposed to the previous one and longer than half of it; return its length."""
     total, turned = 0.0, 0.0
     for i in range(step.size):
         total += step[i] * step[i]
@@ -124,7 +124,7 @@ def settle(step, before, length_before):
 
 @kernel
 def shorten(step, longest):
-    """Cut a step to the length ``longest``: beyond the window that it was seen in nothing is known."""
+    """Limit a step to the length ``longest``: the model holds only within its window."""
     total = 0.0
     for i in range(step.size):
         total += step[i] * step[i]
@@ -150,7 +150,7 @@ def second_form(fit, basis, rank, bandwidth, forms):
 
 @kernel
 def tilt(fit, basis, rank):
-    """Turn the basis into that of the quadric's tangent space e_a + Σ b_ja e_j at p: Gram–Schmidt, tangents first."""
+    """Replace the basis by that of the quadric's tangent space e_a + Σ b_ja e_j at p: Gram–Schmidt, tangents first."""
     dim = basis.shape[0]
     for a in range(rank):
         for i in range(dim):
@@ -172,8 +172,8 @@ def tilt(fit, basis, rank):
 
 
 @kernel
-def press(basis, rank, forms):
-    """Take the tangential component out of the rows of ``forms``."""
+def remove_tangential(basis, rank, forms):
+    """Remove the tangential component of the rows of ``forms``."""
     for pair in range(forms.shape[0]):
         for a in range(rank):
             along = 0.0

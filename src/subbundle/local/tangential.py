@@ -5,14 +5,14 @@ and normal ones z. The quadric is fitted with the weights
 
     w = v_n exp(−|τ|²/2) (1 − |e|²/cut²)²₊,       e the residual from the quadric of the round before,
 
-where τ_1 is divided by a stretch first, along what hardly bends. A window that looks at τ alone wastes no observation
-for being noisy, which a ball does; the biweight keeps out other sheets and outliers. Over its tangent space an arc is
-no parabola: with A the shape operator, a surface whose curvature does not change has the height
+where τ_1, the direction of small curvature, is divided by a stretch first. A window in τ alone gives noisy observations
+the full weight, which a ball does not; the biweight excludes other sheets and outliers. Over its tangent space an arc
+is no parabola: with A the shape operator, a surface of constant curvature has the height
 
     ½ II(τ, τ) · 2/(1 + √(1 − |A τ|²)),
 
-exact for spheres and tubes. What that is beyond ½ II(τ, τ), with II from the round before, is taken from z, so that
-wide windows do not flatten round things. After every round p moves by c, and E is tilted to the quadric's tangents.
+exact for spheres and tubes. Its excess over ½ II(τ, τ), with II from the round before, is subtracted from z, so that
+wide windows do not flatten spheres and tubes. After every round p moves by c, and E is tilted to the fitted tangents.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from subbundle.local.deviations import (
     RESIDUAL,
     WIDTH,
     compare,
-    deviate,
     multiply,
     scratch,
+    write_deviations,
 )  # fmt: skip
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.settings import COMMON
 from subbundle.local.steps import second_form, shorten, tilt
 from subbundle.local.tuning import LONGEST_BEND, NARROWER, TANGENTIAL_REACH
-from subbundle.local.windows import gathered, holds, weigh
+from subbundle.local.windows import covers, gathered, weigh
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
@@ -48,17 +48,17 @@ _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 def robust_rows(
     tree, widths, cuts, stretches, rounds, with_noise, with_bias, points, basis, forms, numbers, steps, status
 ):
-    """Carry ``points`` [batch, 3] by ``rounds`` rounds, in place; ``basis`` [batch, 3, 3] holds E, and is tilted.
+    """Move ``points`` [batch, 3] by ``rounds`` rounds, in place; ``basis`` [batch, 3, 3] holds E, and is tilted.
 
-    ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, 3], ``numbers`` as in `walk_rows`.
+    ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, 3], ``numbers`` as in `iterate_rows`.
     Where the neighbours determine no quadric the row stays as it was, with the status LEFT_SUPPORT.
     """
     found = np.empty(tree[0].shape[0], np.int64)
     raw, near = np.empty((4, 0), np.float32), np.empty((4, 0), np.float32)
-    room, spare = scratch(3, 2), scratch(3, 2)
-    gram, cross, fit, tile, _, _, _ = room
+    work, spare = scratch(3, 2), scratch(3, 2)
+    gram, cross, fit, tile, _, _, _ = work
     p, frame, step, start, first = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty((3, 3))
-    count, tall = 0, 0.0
+    count, height = 0, 0.0
     for b in range(points.shape[0]):
         a, cut, stretch = widths[b], cuts[b], stretches[b]
         _copy(points[b], basis[b], p, frame)
@@ -70,11 +70,11 @@ def robust_rows(
         for turn in range(rounds):
             wide = cut + LONGEST_BEND * a if turn == 0 else cut
             sag = _sag(fit, a, stretch)
-            # Only a quadric whose arcs were not made parabolas bends too strongly.
+            # Only in the first round, whose heights were not corrected for arcs, is the second form too large.
             shrink = _shrink(fit) if turn == 1 else 1.0
-            if turn == 0 or not holds(p, frame, start, first, TANGENTIAL_REACH * a * stretch, tall - cut - sag):
-                tall = wide + max(sag, a)
-                raw, near, count = gathered(tree, found, p, frame, a, stretch, tall, raw, near)
+            if turn == 0 or not covers(p, frame, start, first, TANGENTIAL_REACH * a * stretch, height - cut - sag):
+                height = wide + max(sag, a)
+                raw, near, count = gathered(tree, found, p, frame, a, stretch, height, raw, near)
                 _copy(p, frame, start, first)
             squares = weigh(raw, count, start, first, p, frame, a, stretch, wide / a, fit, shrink, near)
             spread = quadric_sums(near, count, 2, COMMON, tile, gram, cross)
@@ -88,9 +88,9 @@ def robust_rows(
             row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
             if turn == rounds - 1:
                 if with_noise is not None:
-                    deviate(near, count, 2, room, a, squares, with_bias, COMMON, row)
+                    write_deviations(near, count, 2, work, a, squares, with_bias, COMMON, row)
                 if with_bias is not None:
-                    _narrower(tree, found, p, frame, a, stretch, cut, room, spare, raw, near, row)
+                    _narrower(tree, found, p, frame, a, stretch, cut, work, spare, raw, near, row)
             steps[b] += 1
             for i in range(3):
                 step[i] = a * fit[0, 0] * frame[i, 2]
@@ -116,22 +116,22 @@ def _copy(p, frame, other, axes):
 
 
 @kernel
-def _narrower(tree, found, p, frame, a, stretch, cut, room, spare, raw, near, numbers):
+def _narrower(tree, found, p, frame, a, stretch, cut, work, spare, raw, near, numbers):
     """`compare` with the windows of `NARROWER` a."""
-    bent = spare[2]
+    form = spare[2]
     for level in range(2):
         width = NARROWER[level] * a
         for f in range(6):
-            bent[f, 0] = NARROWER[level] * room[2][f, 0] if f > 2 else 0.0
-        raw, near, count = gathered(tree, found, p, frame, width, stretch, cut + _sag(bent, width, stretch), raw, near)
-        squares = weigh(raw, count, p, frame, p, frame, width, stretch, cut / width, bent, 1.0, near)
-        compare(near, count, 2, room, spare, a, level, 0.0, squares, COMMON, numbers)
-    multiply(room[6], numbers)
+            form[f, 0] = NARROWER[level] * work[2][f, 0] if f > 2 else 0.0
+        raw, near, count = gathered(tree, found, p, frame, width, stretch, cut + _sag(form, width, stretch), raw, near)
+        squares = weigh(raw, count, p, frame, p, frame, width, stretch, cut / width, form, 1.0, near)
+        compare(near, count, 2, work, spare, a, level, 0.0, squares, COMMON, numbers)
+    multiply(work[6], numbers)
 
 
 @kernel
 def _sag(fit, a, stretch):
-    """How far the quadric falls in its window, taken as round: it is stretched along what hardly bends."""
+    """Sagitta of the quadric in its window, taken as a disc: it is stretched along the direction of small curvature."""
     steepest = 0.5 * abs(fit[3, 0] + fit[5, 0]) + 0.5 * np.hypot(fit[3, 0] - fit[5, 0], fit[4, 0])
     return a * min(TANGENTIAL_REACH * TANGENTIAL_REACH * steepest, 2.0 * TANGENTIAL_REACH * stretch)
 
@@ -149,8 +149,8 @@ def _determined(factor, mass):
 def _shrink(fit):
     """1 over how much too large the second form of a quadric through arcs is.
 
-    With the shape operator A, in bandwidths, arcs are higher by ⅛ (τᵀAτ) |Aτ|², of which a Gaussian window takes
-    ¼ (A tr A² + A² tr A + 4 A³) for a part of A; this is how long it is along A itself.
+    With the shape operator A, in bandwidths, arcs are higher by ⅛ (τᵀAτ) |Aτ|², of which a Gaussian window attributes
+    ¼ (A tr A² + A² tr A + 4 A³) to the form; this is its component along A.
     """
     trace, turn = 2.0 * (fit[3, 0] + fit[5, 0]), 4.0 * fit[3, 0] * fit[5, 0] - fit[4, 0] ** 2
     second = trace * trace - 2.0 * turn

@@ -2,7 +2,7 @@
 decomposition.
 
 The matrix becomes tridiagonal, H A H = T; Sturm counts divide intervals around the leading eigenvalues of T; inverse
-iteration finds their eigenvectors, each orthogonal to those before, so that equal eigenvalues do no harm.
+iteration finds their eigenvectors, each orthogonalised against those before, also for equal eigenvalues.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def tridiagonal(matrix, start, rank, tolerance):
     scale = 0.0
     for i in range(dim):
         scale = max(scale, matrix[i, i])
-    a, diagonal, beside, strength = np.zeros((dim, dim)), np.zeros(dim), np.zeros(dim), np.zeros(dim)
+    a, diagonal, off_diagonal, strength = np.zeros((dim, dim)), np.zeros(dim), np.zeros(dim), np.zeros(dim)
     if scale > 0.0:
         for i in range(dim):
             for j in range(dim):
                 a[i, j] = matrix[i, j] / scale
-        _reduce(a, diagonal, beside, strength)
-        _largest(diagonal, beside, values)
+        _reduce(a, diagonal, off_diagonal, strength)
+        _largest(diagonal, off_diagonal, values)
     for i in range(rank):
         for c in range(dim):
             basis[i, c] = start[i, c]
         for _ in range(2):
-            _solve(diagonal, beside, values[i], basis[i])
+            _solve(diagonal, off_diagonal, values[i], basis[i])
             orthonormalise(basis, i, 1)
-    worst = _residual(diagonal, beside, values, basis)
-    _turn_back(a, strength, basis)
+    worst = _residual(diagonal, off_diagonal, values, basis)
+    _reflect_back(a, strength, basis)
     for i in range(count):
         values[i] = max(scale * values[i], 0.0)
     vectors = np.empty((dim, rank))
@@ -49,7 +49,7 @@ def tridiagonal(matrix, start, rank, tolerance):
 
 
 @kernel(fastmath=FAST)
-def _reduce(a, diagonal, beside, strength):
+def _reduce(a, diagonal, off_diagonal, strength):
     """Make ``a`` tridiagonal, last row first; its row i keeps the vector v, up to i, of I − ``strength``[i] v vᵀ."""
     v, w = np.empty(a.shape[0]), np.empty(a.shape[0])
     for i in range(a.shape[0] - 1, 0, -1):
@@ -57,12 +57,12 @@ def _reduce(a, diagonal, beside, strength):
         for c in range(i):
             v[c] = a[i, c]
             square += v[c] * v[c]
-        diagonal[i], beside[i - 1] = a[i, i], last
+        diagonal[i], off_diagonal[i - 1] = a[i, i], last
         if square == last * last:
             continue
-        beside[i - 1] = -np.sqrt(square) if last > 0.0 else np.sqrt(square)
-        v[i - 1] -= beside[i - 1]
-        strength[i] = 1.0 / (square - beside[i - 1] * last)
+        off_diagonal[i - 1] = -np.sqrt(square) if last > 0.0 else np.sqrt(square)
+        v[i - 1] -= off_diagonal[i - 1]
+        strength[i] = 1.0 / (square - off_diagonal[i - 1] * last)
         along = 0.0
         for r in range(i):
             total = 0.0
@@ -82,20 +82,20 @@ def _reduce(a, diagonal, beside, strength):
 
 
 @kernel
-def _largest(diagonal, beside, values):
+def _largest(diagonal, off_diagonal, values):
     """Write the largest eigenvalues of T, descending, each to rounding of the first."""
     high, low = 0.0, 0.0
     for j in range(diagonal.size):
-        around = abs(beside[j]) + (abs(beside[j - 1]) if j > 0 else 0.0)
+        around = abs(off_diagonal[j]) + (abs(off_diagonal[j - 1]) if j > 0 else 0.0)
         high, low = max(high, diagonal[j] + around), min(low, diagonal[j] - around)
-    below = np.empty(LEAF)  # for as many shifts at a time as the lanes of a leaf: divisions run side by side
+    below = np.empty(LEAF)  # so many shifts at a time that divisions are vectorised
     rounding = 2e-16 * (high - low)
     high += rounding
     for i in range(values.size):
         bottom = low - rounding
         while high - bottom > 2.0 * rounding:
             step = (high - bottom) / (below.size + 1)
-            _count_below(diagonal, beside, bottom, step, below)
+            _count_below(diagonal, off_diagonal, bottom, step, below)
             place = 0
             while place < below.size and below[place] < diagonal.size - i:
                 place += 1
@@ -104,8 +104,8 @@ def _largest(diagonal, beside, values):
 
 
 @kernel
-def _count_below(diagonal, beside, bottom, step, below):
-    """How many eigenvalues of T are less than bottom + (1, 2, …) step: the negative pivots of T minus that."""
+def _count_below(diagonal, off_diagonal, bottom, step, below):
+    """Numbers of eigenvalues of T below bottom + (1, 2, …) step: the negative pivots of T minus that."""
     pivots, shifts = np.empty(below.size), np.empty(below.size)
     for s in range(below.size):
         below[s], pivots[s], shifts[s] = 0.0, 1.0, bottom + (s + 1) * step
@@ -117,17 +117,17 @@ def _count_below(diagonal, beside, bottom, step, below):
             pivot = pivot if abs(pivot) > 1e-200 else -1e-200
             pivots[s] = pivot
             below[s] += 1.0 if pivot < 0.0 else 0.0
-        square = beside[j] * beside[j]
+        square = off_diagonal[j] * off_diagonal[j]
 
 
 @kernel
-def _solve(diagonal, beside, shift, x):
-    """Replace ``x`` by (T − shift)⁻¹ x, by elimination with exchanges; a pivot of zero counts as rounding."""
+def _solve(diagonal, off_diagonal, shift, x):
+    """Replace ``x`` by (T − shift)⁻¹ x, by elimination with row exchanges; zero pivots are replaced by rounding."""
     dim = diagonal.size
     upper = np.empty((dim, 3))
-    a, b = diagonal[0] - shift, beside[0]
+    a, b = diagonal[0] - shift, off_diagonal[0]
     for j in range(dim - 1):
-        under, d, e = beside[j], diagonal[j + 1] - shift, beside[j + 1]
+        under, d, e = off_diagonal[j], diagonal[j + 1] - shift, off_diagonal[j + 1]
         if abs(under) > abs(a):
             factor = a / under
             upper[j, 0], upper[j, 1], upper[j, 2] = under, d, e
@@ -149,21 +149,21 @@ def _solve(diagonal, beside, shift, x):
 
 
 @kernel
-def _residual(diagonal, beside, values, basis):
+def _residual(diagonal, off_diagonal, values, basis):
     """√Σ |T x − λ x|² over the rows x of ``basis``."""
     dim = diagonal.size
     total = 0.0
     for i in range(basis.shape[0]):
         for j in range(dim):
             left = (diagonal[j] - values[i]) * basis[i, j]
-            left += beside[j - 1] * basis[i, j - 1] if j > 0 else 0.0
-            left += beside[j] * basis[i, j + 1] if j + 1 < dim else 0.0
+            left += off_diagonal[j - 1] * basis[i, j - 1] if j > 0 else 0.0
+            left += off_diagonal[j] * basis[i, j + 1] if j + 1 < dim else 0.0
             total += left * left
     return np.sqrt(total)
 
 
 @kernel(fastmath=FAST)
-def _turn_back(a, strength, basis):
+def _reflect_back(a, strength, basis):
     """Apply the reflections of `_reduce`, last first, to the rows of ``basis``."""
     for i in range(basis.shape[0]):
         for r in range(1, a.shape[0]):

@@ -3,7 +3,7 @@
 A step of order 1 is the normal component of the mean shift; one of order 2 goes to the height c of the quadric that
 fits the neighbours (see `regression`). Both shrink an offset along a normal direction e_j by about 1 − λ_j/a_n²
 (exactly for Gaussian weights, where a_n = a and the derivative of m is Cov/a²; `kernels.normal_area` has a_n for the
-others), so dividing by that makes the step one of Newton's. Where steps end is the ridge.
+others), so dividing by that makes the step one of Newton's. The iteration converges to the ridge.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from subbundle.local.deviations import (
     SUPPORT,
     WIDTH,
     compare,
-    deviate,
     multiply,
     scratch,
+    write_deviations,
 )
 from subbundle.local.gather import ball
 from subbundle.local.moments import eigh, log_mass, moments, to_frame
-from subbundle.local.regression import ball_sums, fitted, freedom, n_features
-from subbundle.local.settings import COMMON, gap_verdict, mass_verdict, width_at
+from subbundle.local.regression import ball_sums, fitted, n_features, residual_fraction
+from subbundle.local.settings import COMMON, gap_status, mass_status, width_at
 from subbundle.local.steps import (
-    beside,
     curvature_correction,
+    damp,
     far,
+    mostly_tangential,
     newton,
     plain_step,
-    press,
+    remove_tangential,
     second_form,
-    settle,
     shorten,
     tilt,
 )
@@ -50,11 +50,11 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 
 
 @kernel
-def walk_rows(
-    tree, widths, own_widths, plan, cases, with_noise, with_bias, ladder, points, basis, values, means, forms, numbers,
+def iterate_rows(
+    tree, widths, own_widths, plan, cases, with_noise, with_bias, factors, points, basis, values, means, forms, numbers,
     steps, status,
 ):  # fmt: skip
-    """Move ``points`` [batch, d] by steps of the local model, in place, and write what it is where the last one began.
+    """Move ``points`` [batch, d] by steps of the local model, in place, and write the model where the last one began.
 
     Parameters
     ----------
@@ -67,27 +67,27 @@ def walk_rows(
         COMMON for a surface in R³ with a compact kernel and no landmarks.
     with_noise, with_bias : True or None
         `Plan.with_errors`.
-    ladder : [m], or None for none
-        Falling factors of the bandwidth; a point with fewer effective neighbours than ``wanted``, or far from their
-        mean, takes a plain step at each of them first, from the smallest at which it has neighbours.
+    factors : [m], or None for none
+        Falling factors of the bandwidth; a point with fewer effective neighbours than ``min_effective``, or far from
+        their mean, first takes a plain step at each of them, from the smallest at which it has neighbours.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
-        Written: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
+        Output: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.
     numbers, steps, status : [batch, COLUMNS], [batch], [batch]
-        As `Written` makes them.
+        As `Output` makes them.
     """
-    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, wanted, log_share, min_gap = plan
+    kernel, rank, codimension, order, reach, tol, relative, max_steps, apart, min_effective, log_share, min_gap = plan
     dim = points.shape[1]
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
-    room, spare = scratch(dim, rank), scratch(dim, rank)
+    work, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
-    before, slope, bend, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    before, slope, delta, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p, row = points[b], numbers[b]
         for i in range(dim):
             start[i] = p[i]
         row[SUPPORT] = 0.0
-        climbed = ladder is None
+        continued = factors is None
         while steps[b] < max(max_steps, 1):
             bandwidth, typical = widths[0], widths[1]
             if cases is not COMMON:
@@ -98,32 +98,32 @@ def walk_rows(
             near, count, nearest, squares, sums = ball(
                 tree, p, bandwidth, kernel, reach, apart if steps[b] == 0 else -1.0, None, cases, found, near
             )
-            _note_support(start, p, bandwidth, reach + nearest, row)
+            _update_support(start, p, bandwidth, reach + nearest, row)
             mass = moments(near, count, sums, cases, shift, sigma)
             if mass <= 0.0:
                 status[b] = _LEFT_SUPPORT
                 break
             effective = mass * mass / squares
-            if ladder is not None:
-                few = effective < wanted
-                if not climbed and (few or far(shift, bandwidth)):
-                    climbed = True
-                    near, lower = _descend(
-                        tree, bandwidth, plan, ladder, typical + log_share, cases, p, found, near, sigma, values[b],
+            if factors is not None:
+                few = effective < min_effective
+                if not continued and (few or far(shift, bandwidth)):
+                    continued = True
+                    near, started = _continuation(
+                        tree, bandwidth, plan, factors, typical + log_share, cases, p, found, near, sigma, values[b],
                         basis[b], shift, step, start, row,
                     )  # fmt: skip
-                    if few and not lower:
+                    if few and not started:
                         status[b] = _LEFT_SUPPORT
                         break
                     continue
-                climbed = True
+                continued = True
             row[LOG_MASS], row[EFFECTIVE] = log_mass(mass, nearest) - typical, effective
             for i in range(dim):
                 means[b, i] = p[i] + shift[i]
             eigh(sigma, cases, values[b], basis[b])
-            status[b] = mass_verdict(row[LOG_MASS], log_share)
+            status[b] = mass_status(row[LOG_MASS], log_share)
             if status[b] == 0:
-                status[b] = gap_verdict(values[b], rank, min_gap)
+                status[b] = gap_status(values[b], rank, min_gap)
             if status[b] != 0:
                 break
             steps[b] += 1
@@ -131,31 +131,31 @@ def walk_rows(
             plain_step(shift, basis[b], rank, step)
             residual = 0.0
             if order == 2:
-                part, lost, residual = _fit(
-                    near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, bend, room, row
+                fraction, lost, residual = _fit(
+                    near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, delta, work, row
                 )
                 for i in range(dim):
-                    step[i] += part * bend[i]
-                row[KEPT], row[LOST] = part, (1.0 - part) ** 2 * lost
+                    step[i] += fraction * delta[i]
+                row[KEPT], row[LOST] = fraction, (1.0 - fraction) ** 2 * lost
             newton(values[b], basis[b], rank, normal_area(kernel, reach, rank) * bandwidth * bandwidth, step)
-            row[OFFSET] = settle(step, before, row[OFFSET])
+            row[OFFSET] = damp(step, before, row[OFFSET])
             done = row[OFFSET] <= (tol * bandwidth if relative else tol)
             if done or steps[b] >= max_steps:
                 if order == 1:
                     _, lost, residual = _fit(
-                        near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, bend, room,
-                        row,
+                        near, count, codimension, squares, values[b], shift, basis[b], cases, mass, step, delta,
+                        work, row,
                     )  # fmt: skip
                     row[KEPT], row[LOST] = 0.0, lost
                 row[RESIDUAL] = residual
-                near = _deviate(
-                    tree, plan, p, squares, basis[b], cases, with_noise, with_bias, bend, room, spare, found, near,
-                    count, row,
+                near = _errors(
+                    tree, plan, p, squares, basis[b], cases, with_noise, with_bias, delta, work, spare, found,
+                    near, count, row,
                 )  # fmt: skip
-                second_form(room[2], basis[b], rank, bandwidth, forms[b])
+                second_form(work[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
-                    tilt(room[2], basis[b], rank)
-                    press(basis[b], rank, forms[b])
+                    tilt(work[2], basis[b], rank)
+                    remove_tangential(basis[b], rank, forms[b])
             if max_steps > 0:
                 shorten(step, bandwidth)
                 for i in range(dim):
@@ -167,8 +167,8 @@ def walk_rows(
 
 
 @kernel
-def _note_support(start, p, width, reach, numbers):
-    """Note that observations up to t = ``reach`` from ``p`` had a weight in the row that began at ``start``."""
+def _update_support(start, p, width, reach, numbers):
+    """Enlarge the support radius about ``start`` by the ball t < ``reach`` around ``p``."""
     away = 0.0
     for i in range(p.size):
         away += (p[i] - start[i]) * (p[i] - start[i])
@@ -176,84 +176,84 @@ def _note_support(start, p, width, reach, numbers):
 
 
 @kernel
-def _fit(near, count, codimension, squares, values, shift, basis, cases, mass, step, bend, room, row):
-    """Fit the quadric over the eigenvectors into ``room``; write the way from ``step`` to its height into ``bend``.
+def _fit(near, count, codimension, squares, values, shift, basis, cases, mass, step, delta, work, row):
+    """Fit the quadric over the eigenvectors into ``work``; write its height minus ``step`` into ``delta``.
 
-    Returns which fraction of the way to make, the square of what of it is no noise, and Σ w |e|² / Σ w.
+    Returns the fraction of that correction to apply, its squared length without noise, and Σ w |e|² / Σ w.
     """
-    gram, cross, fit, tile, spare, _, _ = room
+    gram, cross, fit, tile, spare, _, _ = work
     dim, bandwidth, effective = shift.size, row[WIDTH], row[EFFECTIVE]
     rank = dim - cross.shape[1]
     if cases is not COMMON and not (rank == 2 and dim == 3):
         to_frame(near, count, basis, 1.0 / bandwidth, cases, spare)
     spread = ball_sums(near, count, values, shift, basis, mass, 1.0 / bandwidth, cases, tile, gram, cross)
     residual = fitted(gram, cross, fit, rank, mass, FLATNESS * squares / mass, spread) * bandwidth * bandwidth
-    variance = residual / freedom(rank, effective)
-    part, lost = curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, bend)
-    return part, lost, residual
+    variance = residual / residual_fraction(rank, effective)
+    fraction, lost = curvature_correction(fit, basis, rank, codimension, bandwidth, variance, effective, step, delta)
+    return fraction, lost, residual
 
 
 @kernel
-def _deviate(tree, plan, p, squares, basis, cases, with_noise, with_bias, bend, room, spare, found, near, count, row):
-    """Write what standard errors need into ``row``; ``near``, overwritten, is returned."""
+def _errors(tree, plan, p, squares, basis, cases, with_noise, with_bias, delta, work, spare, found, near, count, row):
+    """Write the sums for the standard errors into ``row``; ``near``, overwritten, is returned."""
     kernel, rank, reach = plan[0], plan[1], plan[4]
     dim, bandwidth = p.size, row[WIDTH]
     if with_noise is not None:
         if rank == 2 and dim == 3:
-            to_frame(near, count, basis, 1.0 / bandwidth, cases, room[4])
-        deviate(near, count, rank, room, bandwidth, squares, with_bias, cases, row)
+            to_frame(near, count, basis, 1.0 / bandwidth, cases, work[4])
+        write_deviations(near, count, rank, work, bandwidth, squares, with_bias, cases, row)
     if with_bias is not None:
         for level in range(2):
-            # Half of the width has as many neighbours again fewer: where those are too few to count, none.
+            # The effective number falls again by the same factor: where it is then too small, the window is skipped.
             if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
                 break
             width = NARROWER[level] * bandwidth
             near, count, _, squares, _ = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
-            to_frame(near, count, basis, 1.0 / width, cases, room[4])
-            compare(near, count, rank, room, spare, bandwidth, level, FLATNESS, squares, cases, row)
+            to_frame(near, count, basis, 1.0 / width, cases, work[4])
+            compare(near, count, rank, work, spare, bandwidth, level, FLATNESS, squares, cases, row)
         for j in range(dim - rank):
-            room[6][3, j] = 0.0
+            work[6][3, j] = 0.0
             for i in range(dim):
-                room[6][3, j] += (1.0 - row[KEPT]) * bend[i] * basis[i, rank + j]
-        multiply(room[6], row)
+                work[6][3, j] += (1.0 - row[KEPT]) * delta[i] * basis[i, rank + j]
+        multiply(work[6], row)
     return near
 
 
 @kernel
-def _descend(
-    tree, bandwidth, plan, ladder, log_floor, cases, p, found, near, sigma, values, basis, shift, step, start, row
+def _continuation(
+    tree, bandwidth, plan, factors, log_floor, cases, p, found, near, sigma, values, basis, shift, step, start, row
 ):
-    """A plain step at each factor of the ladder; False if there is none to begin at.
+    """A plain step at each factor of the continuation; False if there is none to begin at.
 
-    That is the smallest at which ``p`` has neighbours enough and its mean lies across the tangent space.
+    The first is the smallest at which ``p`` has enough neighbours and m − p is not mostly tangential.
     """
-    kernel, rank, reach, wanted, min_gap = plan[0], plan[1], plan[4], plan[9], plan[11]
+    kernel, rank, reach, min_effective, min_gap = plan[0], plan[1], plan[4], plan[9], plan[11]
     top = 0
-    if np.isfinite(wanted):
+    if np.isfinite(min_effective):
         top = -1
-        for level in range(ladder.size - 1, -1, -1):
-            width = ladder[level] * bandwidth
+        for level in range(factors.size - 1, -1, -1):
+            width = factors[level] * bandwidth
             near, count, nearest, squares, sums = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
-            _note_support(start, p, width, reach + nearest, row)
+            _update_support(start, p, width, reach + nearest, row)
             mass = moments(near, count, sums, cases, shift, sigma)
-            if mass_verdict(log_mass(mass, nearest), log_floor) != 0:
+            if mass_status(log_mass(mass, nearest), log_floor) != 0:
                 continue
-            if mass * mass / squares >= wanted:
+            if mass * mass / squares >= min_effective:
                 eigh(sigma, cases, values, basis)
                 plain_step(shift, basis, rank, step)
-                if not beside(shift, step):
+                if not mostly_tangential(shift, step):
                     top = level
                     break
         if top < 0:
             return near, False
-    for level in range(top, ladder.size):
-        width = ladder[level] * bandwidth
+    for level in range(top, factors.size):
+        width = factors[level] * bandwidth
         near, count, nearest, _, sums = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
-        _note_support(start, p, width, reach + nearest, row)
+        _update_support(start, p, width, reach + nearest, row)
         if moments(near, count, sums, cases, shift, sigma) <= 0.0:
             return near, False
         eigh(sigma, cases, values, basis)
-        if gap_verdict(values, rank, min_gap) == 0:
+        if gap_status(values, rank, min_gap) == 0:
             plain_step(shift, basis, rank, step)
             for i in range(p.size):
                 p[i] += step[i]

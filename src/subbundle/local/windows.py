@@ -1,7 +1,7 @@
-"""Robust windows on surfaces in R³, for `tangential`: gathered once, in single precision relative to their middle.
+"""Robust windows on surfaces in R³, for `tangential`: gathered once, in single precision relative to their centre.
 
-What the first round has in reach the others have, but for a rim of next to no weight; rounding moves heights by 1e-6 of
-a bandwidth. Leaves are those whose box meets an elliptic disc of the height of the window.
+Later rounds use the neighbours of the first, up to a rim of negligible weight; rounding moves heights by 1e-6 of a
+bandwidth. Leaves are those whose box meets an elliptic cylinder of the height of the window.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from subbundle.local.tuning import TANGENTIAL_REACH
 
 
 @kernel
-def gathered(tree, found, p, frame, a, stretch, tall, raw, near):
-    """Fill ``raw`` with coordinates in the frame, in bandwidths, and v_n of what is in reach along the tangent space.
+def gathered(tree, found, p, frame, a, stretch, height, raw, near):
+    """Fill ``raw`` with coordinates in the frame, in bandwidths, and v_n, of observations in tangential reach.
 
-    Observations higher than ``tall`` may be left out. Both arrays are grown together; returned with the count.
+    Observations higher than ``height`` may be left out. Both arrays are grown together; returned with the count.
     """
     blocks, weights, boxes, corners, _ = tree
     radius = TANGENTIAL_REACH * a * stretch
-    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + tall * tall, found)
-    count = _beside(corners, found, count, p, frame, TANGENTIAL_REACH * a, stretch, tall)
+    count = leaves_within(boxes, corners, blocks.shape[0], p, radius * radius + height * height, found)
+    count = _meeting(corners, found, count, p, frame, TANGENTIAL_REACH * a, stretch, height)
     if count * LEAF > raw.shape[1]:
         room = 4, 2 * count * LEAF + 24
         raw, near = np.empty(room, np.float32), np.empty(room, near.dtype)
-    _turned(blocks, weights, found, count, p, frame, a, stretch, raw)
-    return raw, near, _squeeze(raw, count * LEAF)
+    _in_frame(blocks, weights, found, count, p, frame, a, stretch, raw)
+    return raw, near, _compact(raw, count * LEAF)
 
 
 @kernel(fastmath=FAST)
-def _beside(corners, found, count, p, frame, reach, stretch, tall):
+def _meeting(corners, found, count, p, frame, reach, stretch, height):
     """Keep of the leaves ``found`` those whose box meets the elliptic window; return how many.
 
-    A box with middle m and half sides h lies between e·m ± |e|·h along an axis e.
+    A box with centre m and half sides h lies between e·m ± |e|·h along an axis e.
     """
     p0, p1, p2 = p[0], p[1], p[2]
     kept = 0
@@ -50,26 +50,26 @@ def _beside(corners, found, count, p, frame, reach, stretch, tall):
         u = _gap(frame, 0, m0, m1, m2, h0, h1, h2) / stretch
         v, z = _gap(frame, 1, m0, m1, m2, h0, h1, h2), _gap(frame, 2, m0, m1, m2, h0, h1, h2)
         found[kept] = leaf
-        kept += 1 if (u * u + v * v < reach * reach) & (z < tall) else 0
+        kept += 1 if (u * u + v * v < reach * reach) & (z < height) else 0
     return kept
 
 
 @kernel(fastmath=FAST)
 def _gap(frame, j, m0, m1, m2, h0, h1, h2):
-    """Distance along axis ``j`` from 0 to a box with middle m and half sides h."""
+    """Distance along axis ``j`` from 0 to a box with centre m and half sides h."""
     e0, e1, e2 = frame[0, j], frame[1, j], frame[2, j]
     return max(abs(m0 * e0 + m1 * e1 + m2 * e2) - (h0 * abs(e0) + h1 * abs(e1) + h2 * abs(e2)), 0.0)
 
 
 @kernel(fastmath=FAST)
-def _turned(blocks, weights, found, count, p, frame, a, stretch, raw):
+def _in_frame(blocks, weights, found, count, p, frame, a, stretch, raw):
     """Coordinates in the frame, and v_n within reach along the tangent space, else zero."""
     p0, p1, p2 = p[0], p[1], p[2]
     e0, e1, e2 = _single(frame[0, 0] / a, frame[1, 0] / a, frame[2, 0] / a)
     f0, f1, f2 = _single(frame[0, 1] / a, frame[1, 1] / a, frame[2, 1] / a)
     n0, n1, n2 = _single(frame[0, 2] / a, frame[1, 2] / a, frame[2, 2] / a)
     along, reach, none = _single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
-    # The empty places of a leaf are further away than single precision goes.
+    # The empty places of a leaf are at coordinates beyond single precision.
     far = 1e6 * a
     for k in range(count):
         leaf, base = found[k], k * LEAF
@@ -84,7 +84,7 @@ def _turned(blocks, weights, found, count, p, frame, a, stretch, raw):
 
 
 @kernel
-def _squeeze(near, total):
+def _compact(near, total):
     """Move the columns of ``near`` [4, total] with a weight (last row) to the front, in order; return how many.
 
     By the `GROUP`, a vector register at once, as soon as one column of it has a weight; ``total`` is a multiple of it.
@@ -105,12 +105,12 @@ def _squeeze(near, total):
 
 @kernel(fastmath=FAST)
 def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near):
-    """Write ``raw``, gathered around ``start``, as seen from ``p``: arcs made parabolas, and weights; return Σ w²/v."""
-    (t00, t01, t02), d0 = _seen(frame, 0, first, start, p, a)
-    (t10, t11, t12), d1 = _seen(frame, 1, first, start, p, a)
-    (t20, t21, t22), d2 = _seen(frame, 2, first, start, p, a)
+    """Write ``raw``, gathered around ``start``, relative to ``p``, arcs as parabolas, with weights; return Σ w²/v."""
+    (t00, t01, t02), d0 = _axis_map(frame, 0, first, start, p, a)
+    (t10, t11, t12), d1 = _axis_map(frame, 1, first, start, p, a)
+    (t20, t21, t22), d2 = _axis_map(frame, 2, first, start, p, a)
     c3, c4, c5 = _single(fit[3, 0], fit[4, 0], fit[5, 0])
-    # A cut below what rounding leaves of a plane would cut all.
+    # A cut below rounding would exclude all observations of a plane.
     scale = np.float32(1.0 / max(cut, 1e-5) ** 2)
     along, reach, squares = _single(1.0 / (stretch * stretch), TANGENTIAL_REACH * TANGENTIAL_REACH, 0.0)
     part, steep, none = _single(shrink, shrink * shrink, 0.0)
@@ -120,11 +120,11 @@ def weigh(raw, count, start, first, p, frame, a, stretch, cut, fit, shrink, near
         u, v = t00 * x + t01 * y + t02 * h + d0, t10 * x + t11 * y + t12 * h + d1
         q2 = c3 * u * u + c4 * u * v + c5 * v * v
         g0, g1 = c3 * u + c3 * u + c4 * v, c4 * u + c5 * v + c5 * v
-        # Where an arc is upright it ends.
+        # An arc ends where its tangent is normal to the plane.
         level = np.sqrt(one - min((g0 * g0 + g1 * g1) * steep, one))
         z = t20 * x + t21 * y + t22 * h + d2 - part * q2 * (one - level) / (one + level)
         q = max(one - (z - q2) * (z - q2) * scale, none)
-        w = _bell(min(along * u * u + v * v, reach)) * q * q
+        w = _gaussian(min(along * u * u + v * v, reach)) * q * q
         near[0, n] = u
         near[1, n] = v
         near[2, n] = z
@@ -140,17 +140,17 @@ def _single(x, y, z):
 
 
 @kernel
-def _seen(frame, j, first, start, p, a):
-    """What makes axis ``j`` of the frame at ``p`` from coordinates around ``start``: factors, and a way."""
+def _axis_map(frame, j, first, start, p, a):
+    """Affine map from coordinates around ``start`` to axis ``j`` of the frame at ``p``: factors and offset."""
     e0, e1, e2 = frame[0, j], frame[1, j], frame[2, j]
-    way = e0 * (start[0] - p[0]) + e1 * (start[1] - p[1]) + e2 * (start[2] - p[2])
+    offset = e0 * (start[0] - p[0]) + e1 * (start[1] - p[1]) + e2 * (start[2] - p[2])
     x = e0 * first[0, 0] + e1 * first[1, 0] + e2 * first[2, 0]
     y = e0 * first[0, 1] + e1 * first[1, 1] + e2 * first[2, 1]
-    return _single(x, y, e0 * first[0, 2] + e1 * first[1, 2] + e2 * first[2, 2]), np.float32(way / a)
+    return _single(x, y, e0 * first[0, 2] + e1 * first[1, 2] + e2 * first[2, 2]), np.float32(offset / a)
 
 
 @kernel(inline="always")
-def _bell(t):
+def _gaussian(t):
     """exp(−t/2) for 0 ≤ t ≤ 9 in single precision: Taylor's series for exp(−t/32), squared four times."""
     y = t * np.float32(-1.0 / 32.0)
     s = y * np.float32(1.0 / 720.0) + np.float32(1.0 / 120.0)
@@ -166,9 +166,9 @@ def _bell(t):
 
 
 @kernel
-def holds(p, frame, start, first, radius, room):
-    """Whether what was gathered around ``start`` serves at ``p``: heights ``room`` are left to rise to, of which a tilt
-    takes what it lifts the rim of the window by, ``radius`` away."""
+def covers(p, frame, start, first, radius, room):
+    """Whether the window gathered around ``start`` covers that at ``p``: shift and tilt, which lifts the rim at
+    ``radius``, stay within the margin ``room`` in height."""
     away, cosine = 0.0, 0.0
     for i in range(3):
         away += (p[i] - start[i]) ** 2

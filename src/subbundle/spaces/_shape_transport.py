@@ -42,7 +42,7 @@ def transport_general(w: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray
 
     Shapes on a line (S of rank ≤ m − 2) are singular, and x is σ = √(λ_m + λ_{m−1}), λ the eigenvalues of xᵀx, away
     from them. For θ ≤ σ/2 the solution is analytic on the Bernstein ellipse with ρ = 3 + √8 around [0, 1], so 10 nodes
-    give ρ^−20 < 1e-15. Longer paths come nearer to a singular shape than they are long and get more.
+    give ρ^−20 < 1e-15. Longer paths may pass nearer to a singular shape and get more.
     """
     batch = np.broadcast_shapes(w.shape, x.shape, v.shape)
     w, x, v = (np.broadcast_to(array, batch).reshape(-1, *batch[-2:]) for array in (w, x, v))

@@ -1,7 +1,7 @@
-"""Logarithms and distances of small positive definite matrices, pair after pair.
+"""Logarithms and distances of small positive definite matrices, in compiled loops.
 
-A bundle asks for the logs of all observations at several points: a million of 2 × 2 or 3 × 3 matrices, for each of
-which a call of LAPACK costs more than the arithmetic. Here L⁻¹ and the eigenpairs (Jacobi rotations) are computed in
+A bundle needs the logs of all observations at several points: a million of 2 × 2 or 3 × 3 matrices, for each of which a
+call of LAPACK costs more than the arithmetic. Here L⁻¹ and the eigenpairs (Jacobi rotations) are computed in
 place, and L only when the base point changes. The formulas are those of `SPD`: near x the eigenvalues of L⁻¹ (y − x)
 L⁻ᵀ and log1p, elsewhere those of L⁻¹ y L⁻ᵀ and log.
 """
@@ -32,7 +32,7 @@ def log_rows(points, bases, logs):
         if not (definite and _logarithms(points[row], bases[row], inverse, matrix, vectors, values)):
             logs[row] = np.nan
             continue
-        # lower @ vectors, then its columns weighed by the logarithms.
+        # lower @ vectors, then its columns times the logarithms.
         for i in range(size):
             for j in range(size):
                 total = 0.0

@@ -33,7 +33,7 @@ class Space(Protocol):
     """A known Riemannian manifold. All methods are pure and take float64 arrays ``[..., *shape]``.
 
     Leading axes broadcast in NumPy's manner, so ``log(points[None, :], bases[:, None])`` gives every log at every
-    base. A row's result does not depend on the other rows. Rows that hold NaN give NaN and disturb no other row.
+    base. A row's result does not depend on the other rows. Rows that hold NaN give NaN and affect no other row.
     """
 
     @property
@@ -70,13 +70,13 @@ class Space(Protocol):
         """A point of the space near an ambient point; NaN where there is none (the centre of a sphere)."""
 
     def violation(self, point: FloatArray) -> FloatArray:
-        """How far an array is from being a point, ``[...]``: 0 on the space up to rounding, scale-free where it can."""
+        """Distance of an array from the space, ``[...]``: 0 on it up to rounding, scale-free where possible."""
 
     def belongs(self, point: FloatArray, atol: float = MEMBERSHIP_TOLERANCE) -> BoolArray:
         """Whether an array is a point of the space up to ``atol``, ``[...]``."""
 
     def validate(self, points: Any, name: str = "points") -> FloatArray:
-        """Return observations as a float64 array of points of the space, or raise an error with what is wrong."""
+        """Return observations as a float64 array of points of the space, or raise an error with the reason."""
 
     def at_cut_locus(self, point: FloatArray, base_point: FloatArray) -> BoolArray:
         """Whether no single shortest geodesic leads from ``base_point`` to ``point``, ``[...]``."""
@@ -99,7 +99,7 @@ class Space(Protocol):
 
 
 class BaseSpace(ABC):
-    """What built-in spaces share: reading arrays, membership, the ambient metric, no orbits. New ones may use it."""
+    """Base of built-in spaces, open to new ones: validation, membership, the ambient metric, no orbits."""
 
     dim: int
     shape: tuple[int, ...]
@@ -170,11 +170,11 @@ class BaseSpace(ABC):
         array = np.ascontiguousarray(array, dtype=np.float64)
         axes = len(self.shape)
         if array.ndim < axes or array.shape[array.ndim - axes :] != self.shape:
-            wanted = ", ".join(str(size) for size in self.shape)
+            expected = ", ".join(str(size) for size in self.shape)
             hint = ""
             if axes > 1 and array.shape[-1] == self.ambient_dim:
-                hint = f" Write {name}.reshape(*{name}.shape[:-1], {wanted})."
-            raise ValueError(f"{name} must have shape (..., {wanted}) for {self!r}; got shape {array.shape}.{hint}")
+                hint = f" Write {name}.reshape(*{name}.shape[:-1], {expected})."
+            raise ValueError(f"{name} must have shape (..., {expected}) for {self!r}; got shape {array.shape}.{hint}")
         return array
 
     def batch(self, *arrays: FloatArray) -> tuple[int, ...]:
@@ -189,7 +189,7 @@ class BaseSpace(ABC):
 
 @dataclass(frozen=True)
 class VectorSpace(BaseSpace):
-    """Spaces whose points are vectors, with so many entries more than dimensions."""
+    """Spaces whose points are vectors of dim + ``entries_more`` entries."""
 
     dim: int
     shape: tuple[int, ...] = field(init=False, repr=False)

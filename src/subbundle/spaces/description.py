@@ -1,4 +1,4 @@
-"""Spaces as descriptions that a file can hold, and back: ``{"space": "SPD", "arguments": [3]}``."""
+"""Spaces as descriptions for files, and back: ``{"space": "SPD", "arguments": [3]}``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from subbundle.spaces.rotations import SO
 from subbundle.spaces.spd import SPD
 from subbundle.spaces.sphere import Sphere
 
-# What each is made from, by the name of its attribute.
+# Arguments of each space, by the names of its attributes.
 _ARGUMENTS: dict[type[Any], tuple[str, ...]] = {
     Euclidean: ("dim",),
     Sphere: ("dim",),
@@ -38,7 +38,7 @@ def describe(space: Space) -> dict[str, Any]:
 
 
 def restore(description: Any) -> Space:
-    """The space that `describe` described."""
+    """The inverse of `describe`."""
     kinds = {kind.__name__: kind for kind in _ARGUMENTS}
     name, arguments = description["space"], description["arguments"]
     if name == "Product":

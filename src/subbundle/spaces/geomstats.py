@@ -1,7 +1,7 @@
 """Any geomstats space with its metric, as a `Space`. geomstats is imported only when it is needed.
 
-It broadcasts one leading axis only, so the pairs of a larger batch are passed one base point at a time. What it lacks
-is built from what it has: an orthonormal tangent basis from `to_tangent`, the covector h_x v from `inner_product`, the
+It broadcasts one leading axis only, so the pairs of a larger batch are passed one base point at a time. Derived
+here are an orthonormal tangent basis from `to_tangent`, the covector h_x v from `inner_product`, the
 cut locus from the round trip exp_x(log_x(y)), and parallel transport without a closed form from its pole ladder (exact
 in symmetric spaces, of second order in the rungs elsewhere).
 """
@@ -53,7 +53,7 @@ def from_geomstats(space: Any) -> Space:
 
 
 def _require_geomstats(space: Any) -> None:
-    """Raise unless geomstats is there, runs on NumPy, and ``space`` is one of its manifolds."""
+    """Raise unless geomstats is installed, runs on NumPy, and ``space`` is one of its manifolds."""
     try:
         with warnings.catch_warnings():
             # geomstats loads its backend through an import hook of the old kind.
@@ -180,7 +180,7 @@ class GeomstatsSpace(BaseSpace):
         return np.asarray(rows.reshape(*self.batch(x), self.dim, *self.shape))
 
     def vertical_basis(self, base_point: FloatArray) -> FloatArray:
-        """Basis of what the horizontal projection takes away; empty if points are not orbits."""
+        """Basis of the kernel of the horizontal projection; empty if points are not orbits."""
         if not self.vertical_dim:
             return super().vertical_basis(base_point)
         x = self.coerce(base_point, "base_point")
@@ -223,7 +223,7 @@ class GeomstatsSpace(BaseSpace):
         reached = np.asarray(metric.exp(np.where(np.isfinite(logs), logs, 0.0), base)).reshape(points.shape)
         missed = np.abs(reached - points).reshape(len(points), -1).max(axis=1)
         suspect = np.nonzero(finite & ~(missed <= ROUND_TRIP))[0]
-        # The end point may be another name of the point: an angle plus 2π, another pre-shape of the orbit.
+        # The end point may be another representative: an angle plus 2π, another pre-shape of the orbit.
         for row in suspect:
             finite[row] = metric.dist(points[row], reached[row]) <= ROUND_TRIP
         logs[~finite] = np.nan
@@ -291,7 +291,7 @@ def _row_by_row(
 
 
 def _random(manifold: Any, n_samples: int, rng: np.random.Generator) -> Any:
-    """Random points of a geomstats space, which draws from NumPy's global generator; its state is put back."""
+    """Random points of a geomstats space, which draws from NumPy's global generator; its state is restored."""
     state = np.random.get_state()  # noqa: NPY002
     try:
         np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002

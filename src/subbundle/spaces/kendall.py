@@ -42,8 +42,8 @@ class Kendall(BaseSpace):
     The attribute ``dim`` is the dimension of shape space, (k − 1) m − 1 − m (m − 1)/2; m is ``landmark_dim``.
     Distances lie in [0, π/2]. The log is NaN where the best rotation is not unique; for planar shapes that is exactly
     at distance π/2. Landmarks that span m − 2 dimensions or fewer (a line, for m = 3) are singular points of the
-    quotient: every log there is NaN. For k = m all shapes are flat and these form a border, where geodesics that run
-    into it turn back. `exp` is the one of the pre-shape sphere, so it also moves along
+    quotient: every log there is NaN. For k = m all shapes are flat and these form a border, at which geodesics are
+    reflected. `exp` is the one of the pre-shape sphere, so it also moves along
     `vertical_basis`. The rotation rounds at 1e-16, so tiny distances are accurate to that, not relatively.
 
     Examples
@@ -103,7 +103,7 @@ class Kendall(BaseSpace):
         return self._sphere.dist(self._flatten(x), self._flatten(aligned))
 
     def parallel_transport(self, tangent_vec: FloatArray, base_point: FloatArray, end_point: FloatArray) -> FloatArray:
-        """Transport to the aligned end point (closed form for planar shapes), then turn back to ``end_point``."""
+        """Transport to the aligned end point (closed form for planar shapes), then rotate back to ``end_point``."""
         w, x = self.coerce(tangent_vec, "tangent_vec"), self.coerce(base_point, "base_point")
         y = self.coerce(end_point, "end_point")
         rotation = _rotation(y, x)
@@ -112,7 +112,7 @@ class Kendall(BaseSpace):
         return np.asarray(transport(w, x, self._unflatten(direction)) @ transpose(rotation))
 
     def to_tangent(self, vector: FloatArray, base_point: FloatArray) -> FloatArray:
-        """Centre, take away the part along x, then the vertical part."""
+        """Centre, then subtract the component along x and the vertical one."""
         v, x = self.coerce(vector, "vector"), self.coerce(base_point, "base_point")
         v = v - v.mean(axis=-2, keepdims=True)
         v = v - frobenius(x, v)[..., None, None] * x
@@ -188,7 +188,7 @@ def _best_rotation(y: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray
     cosine = matrix[..., 0, 0] + matrix[..., 1, 1]
     sine = matrix[..., 0, 1] - matrix[..., 1, 0]
     gap = np.sqrt(cosine * cosine + sine * sine)
-    # Where all rotations are equally good, none will do.
+    # Where all rotations are equally good, the result is undefined.
     cosine, sine = ratio(cosine, gap), np.where(gap == 0.0, 0.0, ratio(sine, gap))
     return np.stack([cosine, sine, -sine, cosine], axis=-1).reshape(*gap.shape, 2, 2), gap
 
@@ -204,7 +204,7 @@ def _vertical_generator(v: FloatArray, x: FloatArray) -> FloatArray:
     product = transpose(x) @ v
     values, vectors = eigh(transpose(x) @ x)
     sums = values[..., :, None] + values[..., None, :]
-    # A sum of zero belongs to a rotation that fixes x: it moves nothing and gets no part.
+    # A sum of zero belongs to a rotation that fixes x: its component is zero.
     safe = np.where(sums > CUT_TOLERANCE, sums, np.inf)
     turned = transpose(vectors) @ (product - transpose(product)) @ vectors
     return np.asarray(vectors @ (turned / safe) @ transpose(vectors))

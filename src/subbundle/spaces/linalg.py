@@ -1,4 +1,4 @@
-"""Small batched pieces that the spaces share: products over the last axes, ratios without 0/0, guarded eigenproblems.
+"""Batched linear algebra of the spaces: products over the last axes, ratios without 0/0, guarded eigenproblems.
 
 LAPACK refuses a whole batch when one matrix holds NaN; here such a matrix gives NaN and the others their result.
 """
@@ -87,7 +87,7 @@ def svdvals(matrix: FloatArray) -> FloatArray:
 
 
 def nearest_rotation(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rotation R with the largest tr(RᵀM), and how clearly it is the only one.
+    """The rotation R with the largest tr(RᵀM), and the gap that makes it unique.
 
     With M = U diag(s) Vᵀ and σ = det(UVᵀ) the maximiser is R = U diag(1, …, 1, σ) Vᵀ. It is unique iff
     s_{m−1} + σ s_m > 0; that sum is returned as the gap ``[...]``.
@@ -120,7 +120,7 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
         pass
-    # One bad matrix spoils the batch for LAPACK, so the rows go one by one.
+    # LAPACK refuses the whole batch for one bad matrix, so rows are factorised one by one.
     rows = matrix.reshape(-1, *matrix.shape[-2:])
     factor = np.full(rows.shape, np.nan)
     for index, row in enumerate(rows):
@@ -151,8 +151,8 @@ def nearest_rotations(matrices: FloatArray, rotations: FloatArray, gaps: FloatAr
 
     makes B symmetric to second order. A symmetric B = V diag(s_1, s_2, σ s_3) Vᵀ is the best one iff G = tr(S) I − S,
     whose eigenvalues are the sums of two of these, is positive definite; the smallest of them is the gap. Shapes of a
-    cloud have been turned towards each other, so few steps do; where G is not definite on the way the singular values
-    must decide. Thirty times as fast as these.
+    cloud are aligned with each other, so few steps suffice; where G is not definite in between, the singular value
+    decomposition is used, which takes thirty times as long.
     """
     b = np.empty((3, 3))
     for n in range(matrices.shape[0]):

@@ -1,7 +1,7 @@
 """Products N_1 × … × N_r with the sum of the metrics: every operation is done factor by factor.
 
 A point is one flat array: the entries of its factors, one after the other, each in C order. `Product.split` and
-`Product.join` go to and fro.
+`Product.join` convert between the two.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Product(BaseSpace):
         return f"points of {self!r}, the factors flattened one after the other"
 
     def split(self, point: FloatArray) -> list[FloatArray]:
-        """The parts of points ``[..., D]``, one array ``[..., *factor.shape]`` for each factor."""
+        """The components of points ``[..., D]``, one array ``[..., *factor.shape]`` for each factor."""
         array = self.coerce(point, "point")
         ends = np.cumsum([factor.ambient_dim for factor in self.factors])
         parts = np.split(array, ends[:-1], axis=-1)
@@ -122,12 +122,12 @@ class Product(BaseSpace):
         return np.asarray(np.max(self._each(lambda factor: factor.violation, point), axis=0))
 
     def belongs(self, point: FloatArray, atol: float = MEMBERSHIP_TOLERANCE) -> BoolArray:
-        """Whether each part belongs to its factor."""
+        """Whether each component belongs to its factor."""
         parts = zip(self.factors, self.split(point), strict=True)
         return np.asarray(np.all([factor.belongs(part, atol) for factor, part in parts], axis=0))
 
     def validate(self, points: Any, name: str = "points") -> FloatArray:
-        """Let each factor check its part; the message names the factor."""
+        """Validate each factor; the message names the factor."""
         array = self.coerce(points, name)
         for position, (factor, part) in enumerate(zip(self.factors, self.split(array), strict=True)):
             try:
@@ -154,11 +154,11 @@ class Product(BaseSpace):
         return self._joined(lambda factor: factor.flat, tangent_vec, base_point)
 
     def random_point(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
-        """Independent random parts."""
+        """Independent random components."""
         return self.join(*(factor.random_point(n_samples, rng) for factor in self.factors))
 
     def _each(self, method: Callable[[Space], Callable[..., FloatArray]], *arrays: FloatArray) -> list[FloatArray]:
-        """The method of each factor applied to its parts."""
+        """The method of each factor applied to its components."""
         parts = zip(*(self.split(array) for array in arrays), strict=True)
         return [method(factor)(*part) for factor, part in zip(self.factors, parts, strict=True)]
 

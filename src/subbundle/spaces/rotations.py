@@ -173,7 +173,7 @@ def _logarithm(excess: FloatArray) -> FloatArray:
     identity = np.eye(excess.shape[-1])
     denominator = 2.0 * identity + excess
     cut = _turns_by_pi(denominator)
-    # An exactly singular matrix would stop the solution of the whole batch.
+    # One singular matrix would make LAPACK refuse the whole batch.
     denominator[cut] = identity
     tangents, vectors = eigh(-1j * _skew(np.asarray(np.linalg.solve(denominator, excess), dtype=np.float64)))
     values = 2j * arctan(tangents)

@@ -1,8 +1,8 @@
-"""Between a space and the flat rows [batch, D] that flow and geodesics work with: checks, bases, retraction, gauge.
+"""Points of a space as flat rows [batch, D], as flow and geodesics use them: checks, bases, retraction, gauge.
 
-Points off N (the stages of an integrator) are first moved onto it, so frame and field are constant along the normals.
-For the force to be the gradient of H in R^D, the way back must be orthogonal to N in the Euclidean sense, to first
-order. `Space.projection` need not be (hyperbolic space keeps the space part); one step along N corrects it:
+Points off N (the stages of an integrator) are first projected onto it, so frame and field are constant along the
+normals. For the force to be the gradient of H in R^D, that projection must be orthogonal to N in the Euclidean sense,
+to first order. `Space.projection` need not be (hyperbolic space keeps the space part); one step along N corrects it:
 
     p = projection(x),        retract(x) = exp_p( P_T (x − p) ),        P_T orthogonal on T_pN.
 """
@@ -69,8 +69,8 @@ def as_observations(points: Any, space: Any) -> FloatArray:
         array = array.reshape(-1, *space.shape)
     valid = space.validate(array, "points")
     if valid.ndim != axes:
-        wanted = ", ".join(map(str, space.shape))
-        raise ValueError(f"points must hold observations of {space!r}, shape (N, {wanted}); got shape {valid.shape}.")
+        expected = ", ".join(map(str, space.shape))
+        raise ValueError(f"points must hold observations of {space!r}, shape (N, {expected}); got shape {valid.shape}.")
     loose = space.violation(valid) > SINGULAR
     if loose.any():
         valid = valid.copy()
@@ -99,11 +99,11 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
     x = shaped(space, points)[:, None]
     flat = flattened(space, space.flat(shaped(space, basis), x))
     gram = np.einsum("bid,bjd->bij", basis, flat)
-    # A point without a metric (a singular shape, an overflow) must not stop LAPACK for the others.
+    # A point without a metric (a singular shape, an overflow) must not affect the others in LAPACK.
     good = np.isfinite(gram).all(axis=(1, 2))
     gram[~good] = np.eye(space.dim)
     gram = 0.5 * (gram + np.swapaxes(gram, 1, 2))
-    # Nor must one where rounding has left the metric no smallest eigenvalue.
+    # Nor must one where rounding has made the metric singular.
     values = np.linalg.eigvalsh(gram)
     good &= values[:, 0] > ROUNDING * values[:, -1]
     gram[~good] = np.eye(space.dim)

@@ -9,7 +9,7 @@ import numpy as np
 from subbundle._types import FloatArray, IntArray
 from subbundle.cloud import Cloud
 from subbundle.cloud.lattice import lattice_cloud
-from subbundle.local.frames import beside
+from subbundle.local.frames import tangents_from_normals
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
 
@@ -167,7 +167,7 @@ class WeightedCloud:
         wide along tangents t = ``along`` [n, 3] as across, |t| ≥ 1, with the area that they have by their bandwidth.
         """
         stretch = stretches(along, len(points))
-        tangents = beside(normals)
+        tangents = tangents_from_normals(normals)
         if along is not None:
             first = along / stretch[:, None]
             tangents = np.stack([first, np.cross(normals, first)], axis=2)

@@ -43,7 +43,7 @@ from scipy.sparse import coo_array
 
 from subbundle import _elementwise
 from subbundle._types import FloatArray, IntArray
-from subbundle.local.frames import beside
+from subbundle.local.frames import tangents_from_normals
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -230,7 +230,7 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     for _ in range(_window_rounds()):
         products = average @ products
     # In the tangent plane: a scatter (x, z; z, y) turns most at the angle φ with cos 2φ = (x − y)/2r, least across it.
-    first, second = np.moveaxis(beside(normals), 2, 0)
+    first, second = np.moveaxis(tangents_from_normals(normals), 2, 0)
     twice = np.where(i == j, 1.0, 2.0) * products
     x, y = (np.einsum("np,np->n", twice, t[:, i] * t[:, j]) for t in (first, second))
     z = np.einsum("np,np->n", twice, 0.5 * (first[:, i] * second[:, j] + first[:, j] * second[:, i]))
