@@ -103,9 +103,9 @@ def test_damaged_and_foreign_files(name, capsys):
         (np.zeros((5, 5, 5)), "it holds an array of shape (5, 5, 5)"),
         (np.full((300, 3), np.nan), "it holds 300, none of them finite"),
         (np.zeros((300, 3)), "at least 100 different rows; got 1"),
-        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 2))]), "look like a curve"),
-        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 4))]), "look like a curve"),
-        (RNG.uniform(-1.0, 1.0, (3000, 3)), "look like a solid body"),
+        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 2))]), "resemble a curve"),
+        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 4))]), "resemble a curve"),
+        (RNG.uniform(-1.0, 1.0, (3000, 3)), "resemble a solid body"),
     ],
     ids=["words", "complex", "row", "cube", "nan", "one point", "line", "line in R^5", "solid"],
 )
@@ -127,7 +127,7 @@ def test_a_solid_ball(capsys):
     ball *= (RNG.uniform(size=(4000, 1)) ** (1.0 / 3.0)) / np.linalg.norm(ball, axis=1, keepdims=True)
     np.save("ball.npy", ball)
     assert run("ball.npy") == 2
-    assert "look like a solid body" in capsys.readouterr().err
+    assert "resemble a solid body" in capsys.readouterr().err
 
 
 def test_rows_of_unequal_length_are_named(capsys):

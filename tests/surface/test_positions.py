@@ -59,7 +59,7 @@ def test_quadrics_know_how_tubes_bend_away():
     off = np.linalg.norm(fit.points[:, :2], axis=1) - 1.0
     # A quarter of that: curvatures come from the round before and are right to a few per cent.
     assert abs(off.mean()) < 0.0011
-    assert fit.bend.mean() == pytest.approx(-1.0, rel=0.05)
+    assert fit.curvature.mean() == pytest.approx(-1.0, rel=0.05)
 
 
 def test_levels_of_a_pyramid_tell_the_same_heights():
@@ -84,7 +84,7 @@ def test_voxel_means_of_an_exact_plane_give_the_same_plane():
     levels = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.014, widest=0.3)
     normal = np.array([-0.3, 0.2, 1.0]) / np.sqrt(1.13)
     start = points[np.abs(flat).max(axis=1) < 0.3][:40] + 0.01 * normal
-    for width in widths.ladder(Pilot(0.0, 0.014, 0.03)):
+    for width in widths.bandwidths(Pilot(0.0, 0.014, 0.03)):
         fit = levels.quadric(start, np.tile(normal, (40, 1)), np.full(40, width), np.full(40, 0.1), rounds=2)
         # Single precision in bandwidths: 6e-8 of one, and the start is 0.01 away.
         assert np.abs(fit.points @ normal).max() < 1e-7 * width
@@ -95,12 +95,12 @@ def test_voxel_means_of_an_exact_plane_give_the_same_plane():
 
 
 def test_the_risk_between_two_rungs_is_interpolated():
-    rungs = widths.ladder(Pilot(0.0, 1.0, 1.0))
+    grid = widths.bandwidths(Pilot(0.0, 1.0, 1.0))
     for strength in (1e-4, 1e-3, 1e-2):
-        # A bias that grows like a and a variance that falls like 1/a² are exact between rungs, too.
-        found = widths.least_risk(strength * rungs[:, None] ** 2, rungs[:, None] ** -2.0)
-        steps = np.arange(0.0, len(rungs) - 0.5, 0.5)
-        fine = rungs[0] * (rungs[1] / rungs[0]) ** steps
+        # A bias that grows like a and a variance that falls like 1/a² are exact between grid, too.
+        found = widths.least_risk(strength * grid[:, None] ** 2, grid[:, None] ** -2.0)
+        steps = np.arange(0.0, len(grid) - 0.5, 0.5)
+        fine = grid[0] * (grid[1] / grid[0]) ** steps
         risk = strength * fine**2 + fine**-2.0
         risk[0] = fine[0] ** -2.0  # the bias of the narrowest is not seen
         weights = np.exp(2.0 * (1.0 - risk / risk.min()))
@@ -119,7 +119,7 @@ def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     vertices = np.column_stack([x, y, 0.03 * np.sin(25.0 * x) * (x > 0.0)])
     pilot = Pilot(noise=0.01, spacing=0.01, bandwidth=0.018)
-    cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.ladder(pilot)[-1])
+    cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.bandwidths(pilot)[-1])
     average = widths.neighbour_average(faces, len(vertices))
     up = np.tile([0.0, 0.0, 1.0], (len(vertices), 1))
     # As long as wide.

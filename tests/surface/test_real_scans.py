@@ -13,7 +13,7 @@ from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import without_layers
 from subbundle.surface.pilot import Pilot, estimate_pilot, with_thin_walls
 from subbundle.surface.prepare import Prepared
-from subbundle.surface.project import soften
+from subbundle.surface.project import smooth_uncertain
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import make_manifold
 from subbundle.surface.sides import SidedPyramid, in_thin_walls
@@ -48,13 +48,13 @@ def test_patches_are_sorted_by_their_half_width():
     far = np.maximum(0.3 - np.hypot(flat[:, 0] - 0.4, flat[:, 1]), 0.0) + np.maximum(
         0.2 - np.hypot(flat[:, 0] + 0.5, flat[:, 1]), 0.0
     )
-    keep, found = openings.sort_out(flat, faces, far, far < 0.05, 0.25)
+    keep, found = openings.classify_patches(flat, faces, far, far < 0.05, 0.25)
     # The discs of radius 0.2 and 0.3 in a square; vertices are 0.05 apart.
     assert found.bridged == pytest.approx((0.2,), abs=0.05)
     assert found.left == pytest.approx((0.3,), abs=0.05)
     gone = flat[faces[~keep]].reshape(-1, 3)
     assert np.hypot(gone[:, 0] - 0.4, gone[:, 1]).max() < 0.3
-    assert openings.sort_out(flat, faces, far, far < 0.05, np.inf)[0].all()
+    assert openings.classify_patches(flat, faces, far, far < 0.05, np.inf)[0].all()
 
 
 def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
@@ -64,7 +64,7 @@ def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
     average = neighbour_average(faces, len(flat))
     # A third of the vertices is known eight times less well than the others, c = (2/8)⁴ = 0.004 against λ = 0.15.
     unsure = flat[:, 0] > 0.35
-    found = soften(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
+    found = smooth_uncertain(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
     # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.
     assert np.abs(found - rough)[~unsure].max() < 0.15 * 0.08
     assert np.std(found[unsure, 2]) < 0.4 * np.std(rough[unsure, 2])
@@ -75,7 +75,7 @@ def test_a_seed_says_nothing_about_the_back_of_its_sheet():
     up = np.tile([0.0, 0.0, 1.0], (len(flat), 1))
     above = flat + [0.0, 0.0, 0.05]
     for normals, seen in ((up, True), (-up, False)):
-        far, shown, _ = openings.Sight(flat, up, 0.1).of(above, normals)
+        far, shown, _ = openings.Coverage(flat, up, 0.1).of(above, normals)
         assert (shown == seen).all()
         # At the corners of the square seeds are sparser, and their distances count less.
         assert np.median(far) == pytest.approx(0.05)

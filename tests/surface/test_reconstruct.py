@@ -94,7 +94,7 @@ def test_closed_closes_everything():
 
 
 def test_closing_an_open_sheet_is_said_to_be_a_guess():
-    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud looks like an open sheet"):
+    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud resembles an open sheet"):
         mesh = sb.reconstruct(bumpy_patch(3000, noise=0.01), closed=True)
     assert mesh.is_closed
 
@@ -221,10 +221,10 @@ def test_the_report_says_what_came_out(torus):
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 2))]), "look like a curve"),
-        (np.random.default_rng(0).uniform(size=(3000, 3)), "look like a solid body"),
+        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 2))]), "resemble a curve"),
+        (np.random.default_rng(0).uniform(size=(3000, 3)), "resemble a solid body"),
         (np.zeros((500, 3)), "at least 100 different rows; got 1"),
-        (np.zeros((50, 3)), "at least 100 to tell a surface; got 50"),
+        (np.zeros((50, 3)), "at least 100 to estimate a surface; got 50"),
         (np.zeros((500, 2)), "must have 3 coordinates"),
         (np.full((500, 3), np.nan), "must be finite"),
     ],

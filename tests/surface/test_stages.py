@@ -14,7 +14,7 @@ from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.orient import orient
 from subbundle.surface.pilot import estimate_pilot
-from subbundle.surface.seeds import plant
+from subbundle.surface.seeds import find_seeds
 from subbundle.triangles import clip
 from subbundle.triangles.mesh import Mesh
 
@@ -100,7 +100,7 @@ def test_the_pilot_finds_noise_and_spacing(noise):
 
 def test_seeds_are_oriented_like_the_true_normals():
     data = sb.datasets.torus(10000, noise=0.02, seed=0)
-    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    seeds = find_seeds(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
     found = orient(seeds, 0.06)
     assert found.orientable
     assert (found.parts == 0).all()
@@ -112,7 +112,7 @@ def test_seeds_are_oriented_like_the_true_normals():
 
 def test_a_moebius_band_is_not_orientable():
     points = moebius_band(8000, noise=0.01)
-    seeds = plant(WeightedCloud(points), points, None, 0.06, 0.04)
+    seeds = find_seeds(WeightedCloud(points), points, None, 0.06, 0.04)
     assert not orient(seeds, 0.04).orientable
 
 
@@ -202,7 +202,7 @@ def test_what_a_mesh_says_of_a_tetrahedron():
 
 def test_seeds_cover_the_cloud():
     data = sb.datasets.torus(10000, noise=0.02, seed=0)
-    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    seeds = find_seeds(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
     far = cKDTree(seeds.points).query(data.clean)[0]
     # One seed per cell of 0.94 cells: no place is further from all than about a diagonal and a half.
     assert far.max() < 2.0 * 0.06

@@ -57,7 +57,7 @@ def voxel_means(
 def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
     """The rows of ``points`` [n, 3] without repetitions, or None where no row occurs twice.
 
-    A row that is given twice says no more about the surface than one given once.
+    Copies of a row add no information about the surface.
     """
     ordered = np.sort(hashes)
     if (ordered[1:] != ordered[:-1]).all():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import Edges, border_edges, edges_of, parts_of
+from subbundle.triangles.topology import Edges, border_edges, component_labels, edges_of
 from subbundle.triangles.tuning import EQUAL_BEND, SNAP
 
 
@@ -23,7 +23,7 @@ def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
     pairs = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     pairs = pairs[positive[pairs].all(axis=1)]
     triangles = np.concatenate([within, np.column_stack([pairs, pairs[:, 1]])])
-    part = parts_of(triangles, n) if len(triangles) else np.arange(n)
+    part = component_labels(triangles, n) if len(triangles) else np.arange(n)
     touching = np.zeros(n, dtype=bool)
     touching[border_edges(faces).ravel()] = True
     open_part = np.zeros(int(part.max()) + 1, dtype=bool)
@@ -148,7 +148,7 @@ def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]
     return np.concatenate([whole, *(np.column_stack(piece) for piece in pieces)]), edges.ends[chosen]
 
 
-def split_bent(
+def split_curved(
     vertices: FloatArray, faces: IntArray, normals: FloatArray, free: NDArray[np.bool_], turn: float
 ) -> tuple[IntArray, IntArray]:
     """`split_edges` between ``free`` [n] vertices along which the ``normals`` [n, 3] turn by more than ``turn``.

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import face_areas, parts_of, split_umbrellas
+from subbundle.triangles.topology import component_labels, face_areas, split_umbrellas
 from subbundle.triangles.tuning import SMALLEST_PART
 
 
@@ -40,7 +40,7 @@ class Finished:
 def finish(points: FloatArray, faces: IntArray) -> Finished:
     """A mesh of ``faces`` [m, 3] with corners among ``points`` [n, d]; in R³ it is turned outward."""
     vertices, faces, rows = split_umbrellas(points, faces)
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    part = component_labels(faces, len(vertices))[faces[:, 0]]
     area = np.bincount(part, face_areas(vertices, faces))
     faces = faces[area[part] >= SMALLEST_PART * area.max()]
     faces, orientable = turn_alike(faces)
@@ -106,7 +106,7 @@ def _trees(graph: object, roots: IntArray, pairs: IntArray, m: int) -> NDArray[n
 
 def turn_outward(vertices: FloatArray, faces: IntArray) -> IntArray:
     """``faces`` in R³, turned alike, with every part's volume about its own middle made positive."""
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    part = component_labels(faces, len(vertices))[faces[:, 0]]
     corners = vertices[faces]
     size = np.bincount(part)
     middle = np.column_stack([np.bincount(part, corners.mean(axis=1)[:, i]) for i in range(3)])

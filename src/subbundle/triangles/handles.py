@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._loop_kernels import leftover, mark_edges, shortest_loops
-from subbundle.triangles.topology import Edges, border_edges, edges_of, loops_of, parts_of
+from subbundle.triangles.topology import Edges, border_edges, component_labels, edges_of, loops_of
 
 # Rounds of finding and cutting: a loop that crosses another has to wait for the next.
 _ROUNDS = 12
@@ -129,7 +129,7 @@ def _all_spheres(faces: IntArray, n: int, edges: Edges) -> bool:
     """Whether all connected components of a closed mesh are spheres: of no other kind is V − E + F as large as 2."""
     used = np.zeros(n, np.bool_)
     used[faces.ravel()] = True
-    pieces = len(np.unique(parts_of(faces, n)[used]))
+    pieces = len(np.unique(component_labels(faces, n)[used]))
     return bool(int(used.sum()) - len(edges.ends) + len(faces) == 2 * pieces)
 
 

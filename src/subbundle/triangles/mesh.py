@@ -16,7 +16,15 @@ from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray
 from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
 from subbundle.triangles.finish import turn_alike
-from subbundle.triangles.topology import Edges, border_edges, edges_of, face_areas, loops_of, parts_of, vertex_frames
+from subbundle.triangles.topology import (
+    Edges,
+    border_edges,
+    component_labels,
+    edges_of,
+    face_areas,
+    loops_of,
+    vertex_frames,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +182,7 @@ class Mesh:
     def n_components(self) -> int:
         """Number of connected components."""
         used = np.unique(self.faces)
-        return len(np.unique(parts_of(self.faces, len(self.vertices))[used]))
+        return len(np.unique(component_labels(self.faces, len(self.vertices))[used]))
 
     @property
     def is_closed(self) -> bool:

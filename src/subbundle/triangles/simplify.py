@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import parts_of, split_umbrellas
+from subbundle.triangles.topology import component_labels, split_umbrellas
 from subbundle.triangles.tuning import HASTE, MORE_FACES
 
 
@@ -64,7 +64,7 @@ def _collapsed(mesh: Mesh, n_faces: int, haste: float) -> tuple[FloatArray, IntA
     faces = np.asarray(found[1]).astype(np.int64)
     faces = faces[(faces != faces[:, [1, 2, 0]]).all(axis=1)]
     vertices, faces, _ = split_umbrellas(size * np.asarray(found[0], dtype=np.float64) + middle, faces)
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    part = component_labels(faces, len(vertices))[faces[:, 0]]
     largest = np.argsort(-np.bincount(part), kind="stable")[: mesh.n_components]
     used, faces = np.unique(faces[np.isin(part, largest)], return_inverse=True)
     return vertices[used], faces.reshape(-1, 3).astype(np.int64)

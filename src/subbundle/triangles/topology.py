@@ -50,7 +50,7 @@ def border_edges(faces: IntArray, edges: Edges | None = None) -> IntArray:
     return np.column_stack([faces[face, side], faces[face, (side + 1) % 3]])
 
 
-def parts_of(faces: IntArray, n: int) -> IntArray:
+def component_labels(faces: IntArray, n: int) -> IntArray:
     """The number of the connected component of each of ``n`` vertices; parts are numbered by their first vertex."""
     labels: IntArray = np.empty(n, np.int64)
     join_faces(np.ascontiguousarray(faces, dtype=np.int64), labels)
