@@ -1,4 +1,4 @@
-"""Files and clouds of every bad kind, through the command: a good mesh, or one line of words and nothing left."""
+"""Bad files and clouds, through the command: a good mesh, or a message of one line and no files."""
 
 from pathlib import Path
 
@@ -179,7 +179,7 @@ def test_a_table_of_four_coordinates(capsys, tmp_path):
     assert mesh_of().vertices.shape[1] == 4
 
 
-def test_the_number_of_coordinates_can_be_told(capsys):
+def test_the_number_of_coordinates_can_be_given(capsys):
     bottle = noisy_klein_bottle(2000, noise=0.01)
     np.save("bottle.npy", np.column_stack([bottle, np.arange(2000.0)]))
     assert run("bottle.npy", "mesh.npz", "--dim", "4") == 0

@@ -56,7 +56,7 @@ def test_projections_are_exact_to_second_order(how):
         assert np.abs(np.linalg.norm(found, axis=1) - 1.0).mean() < 0.12 * a**2
 
 
-def test_a_walk_that_stands_is_over():
+def test_iterations_end_once_steps_are_short():
     data = sb.datasets.sphere(5000, noise=0.02, seed=0)
     cloud = WeightedCloud(data.points)
     found = cloud.fit(data.points[:500], 0.15, rounds=4).points
@@ -92,7 +92,7 @@ def test_other_sheets_are_kept_out_of_a_quadric():
 def test_the_pilot_finds_noise_and_spacing(noise):
     data = sb.datasets.torus(10000, noise=noise, seed=0)
     pilot = estimate_pilot(WeightedCloud(data.points))
-    # What curvature adds to λ₃ is taken out to second order; a tenth of the spacing is left.
+    # The effect of curvature on λ₃ is subtracted to second order; a tenth of the spacing is left.
     assert pilot.noise == pytest.approx(noise, rel=0.1, abs=0.1 * pilot.spacing)
     # Noise along the surface does not change the density, noise across it is accounted for.
     assert pilot.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / 10000), rel=0.1)
@@ -186,7 +186,7 @@ def test_only_outer_regions_are_cut():
     assert outer[1] == 1.0
 
 
-def test_what_a_mesh_says_of_a_tetrahedron():
+def test_the_properties_of_a_tetrahedron():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     mesh = Mesh(vertices, faces, vertices)

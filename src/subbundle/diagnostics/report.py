@@ -26,7 +26,7 @@ from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
-from subbundle.selection.components import principal_components, telling_components
+from subbundle.selection.components import principal_components, resolved_components
 from subbundle.selection.ladder import affordable_fits, mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
 from subbundle.selection.tuning import SAMPLE
@@ -209,7 +209,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components, _ = telling_components(cloud, rank, most=BLOCK_DIM)
+    components, _ = resolved_components(cloud, rank, most=BLOCK_DIM)
     return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 

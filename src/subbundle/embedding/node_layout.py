@@ -50,7 +50,7 @@ class NodeLayout:
     tie : float
         Weight of the graph distances relative to that of the charts; infinite where these alone count.
     path_tie : float
-        The same for distances along the shape: how far paths over the graph are believed rather than straightened in
+        The same for distances along the shape: how far paths over the graph are reliable rather than straightened in
         the charts. It goes by how badly charts predict their neighbours, whatever the shape's own curvature.
     n_neighbors : int
     cut : float

@@ -40,7 +40,7 @@ from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
 from subbundle.selection.ladder import clipped
-from subbundle.selection.risk import Estimate, Rung, climb, points_product
+from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
 from subbundle.selection.tuning import PLACES, UNNOTICED
 
 
@@ -197,7 +197,7 @@ def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> lis
         sizes.append(int(np.ceil(sizes[-1] * tuning.FIT_GROWTH)))
     rungs = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
     # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p inside a shape.
-    found = climb(rungs, points_product, 2.0 * order, [np.arange(len(queries))])
+    found = risks_over_grid(rungs, points_product, 2.0 * order, [np.arange(len(queries))])
     totals = [_total(queries, one) for one in found]
     known = []
     for j, rung in enumerate(found):
@@ -234,17 +234,17 @@ def _near(
 def _fitted(
     points: FloatArray, masses: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int,
     rank: int, order: int,
-) -> Rung:  # fmt: skip
+) -> Scale:  # fmt: skip
     fits, reach, known = [], 0.0, np.ones(len(queries), np.bool_)
     for distances, rows in lists:
         weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
         found = fit_polynomials(points, queries, rows[:, :size], weights, rank, order)
         fits.append(Estimate(found.points, found.frames.transpose(0, 2, 1), known, float(size)))
         reach += 0.5 * float(clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
-    return Rung(float(np.sqrt(reach)), fits, 0.5)
+    return Scale(float(np.sqrt(reach)), fits, 0.5)
 
 
-def _total(queries: FloatArray, rung: Rung) -> FloatArray:
+def _total(queries: FloatArray, rung: Scale) -> FloatArray:
     """E at the queries, clipped."""
     assert rung.estimates is not None  # every half has rows enough for the smallest fit
     first, second = rung.estimates

@@ -7,7 +7,7 @@
 5  components side by side, and the charts with their places as one atlas         (`laid_out_atlas`)
 
 What 1 calls noise may be more dimensions than were asked for. Then the fits of 2 lie on no k-dimensional shape either,
-and averaging is believed only if its layout predicts the rows better than that of the rows as they are.
+and averaging is reliable only if its layout predicts the rows better than that of the rows as they are.
 """
 
 from __future__ import annotations
