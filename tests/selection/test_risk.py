@@ -15,7 +15,8 @@ def known(subsamples, *, noise, bias, order, lost=()):
     """A statistic with the bias ``bias`` [q] a^order, and noise of standard deviation ``noise`` [q] / a in each of the
     equally large ``subsamples``; NaN for the queries ``lost``."""
     errors = {
-        round(float(subsample[0, 0]), 9): np.random.default_rng(at).standard_normal(QUERIES) for at, subsample in enumerate(subsamples)
+        round(float(subsample[0, 0]), 9): np.random.default_rng(at).standard_normal(QUERIES)
+        for at, subsample in enumerate(subsamples)
     }
 
     def fit(subsample, width, queries):
