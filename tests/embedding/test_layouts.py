@@ -22,7 +22,7 @@ def rigid_error(found, truth):
 
 @pytest.fixture(scope="module")
 def plane():
-    """Points of a plane, charts of eight neighbours that are turned at random, and Euclidean distances."""
+    """Points of a plane, charts of eight neighbours rotated at random, and Euclidean distances."""
     rng = np.random.default_rng(0)
     truth = rng.uniform(0.0, 1.0, (150, 2))
     near = nearest_rows(truth, 8)
@@ -75,7 +75,7 @@ def test_rigid_motions_cost_nothing_and_the_reduced_curvature_is_the_curvature(p
     turn = truth @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     scale = charts.degrees.max()
     for motion in (np.ones((150, 2)), turn):
-        # Chart motions are steadied by 1e-9 of their Gram matrices.
+        # Chart motions are regularised by 1e-9 of their Gram matrices.
         np.testing.assert_allclose(charts.product(motion), 0.0, atol=1e-7 * scale)
     basis = csr_array(np.random.default_rng(6).standard_normal((300, 5)))
     columns = [charts.product(column.reshape(150, 2)).ravel() for column in basis.toarray().T]

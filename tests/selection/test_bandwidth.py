@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from subbundle.selection.grid import flatness
 
 from subbundle import SubbundleWarning, datasets
 from subbundle.bundles import PrincipalSubbundle
@@ -8,6 +7,7 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.geodesics import geodesic
 from subbundle.selection import choose_bandwidth
 from subbundle.selection.bandwidth import compare_bandwidths
+from subbundle.selection.ladder import flatness
 
 
 def error_at(data, bandwidth):

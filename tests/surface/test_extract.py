@@ -86,8 +86,8 @@ def test_loops_cover_the_crossed_edges_once():
 def test_fans_that_share_a_vertex_only_are_split():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]], dtype=float)
     faces = np.array([[0, 1, 2], [0, 3, 4]])
-    parted, corners, old = split_umbrellas(vertices, faces)
-    assert len(parted) == 6
+    split, corners, old = split_umbrellas(vertices, faces)
+    assert len(split) == 6
     assert np.array_equal(old[corners], faces)
     assert len(np.intersect1d(corners[0], corners[1])) == 0
 

@@ -361,7 +361,7 @@ def test_blended_quadrics_are_the_surface_between_their_centres():
     assert np.abs(np.linalg.norm(fit.points[usable], axis=1) - 1.0).max() < (0.6 * 0.15) ** 4 / 8.0 + 1e-4
     outward = fit.points / np.linalg.norm(fit.points, axis=1, keepdims=True)
     assert np.sum(fit.normals * outward, axis=1)[usable].min() > np.cos(0.02)
-    assert fit.bend[usable] == pytest.approx(-2.0, abs=0.1)
+    assert fit.curvature[usable] == pytest.approx(-2.0, abs=0.1)
 
 
 def on_sphere(n, rng):

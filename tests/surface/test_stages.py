@@ -103,7 +103,7 @@ def test_seeds_are_oriented_like_the_true_normals():
     seeds = find_seeds(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
     found = orient(seeds, 0.06)
     assert found.orientable
-    assert (found.parts == 0).all()
+    assert (found.components == 0).all()
     ring = seeds.points * [1.0, 1.0, 0.0]
     outward = seeds.points - ring / np.linalg.norm(ring, axis=1, keepdims=True)
     outward /= np.linalg.norm(outward, axis=1, keepdims=True)

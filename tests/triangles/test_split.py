@@ -1,4 +1,4 @@
-"""Splitting edges keeps a mesh in one piece."""
+"""Splitting edges keeps a mesh a manifold."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_any_edges_can_be_split(seed):
 
 
 def test_edges_are_split_where_normals_turn_along_them():
-    # A roof: normals turn across its ridge, and not along it.
+    # A roof: normals rotate across its ridge, and not along it.
     x, y = (part.ravel() for part in np.meshgrid(np.arange(-2.0, 3.0), np.arange(3.0), indexing="ij"))
     vertices = np.column_stack([x, y, -np.abs(x)])
     rows = np.arange(15).reshape(5, 3)

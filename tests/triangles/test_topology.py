@@ -9,7 +9,7 @@ from subbundle.triangles.topology import component_labels
 
 
 @pytest.mark.parametrize("n_faces", [0, 5, 20, 60])
-def test_parts_are_the_components_of_the_graph_numbered_by_their_first_vertex(n_faces):
+def test_labels_number_the_components_of_the_graph_by_their_first_vertex(n_faces):
     n = 60
     faces = np.random.default_rng(n_faces).integers(0, n, (n_faces, 3))
     found = component_labels(faces, n)

@@ -19,9 +19,9 @@ pairs that share no data: with O = FᵀG between the mean subspaces F, G at p an
     ⟨B_p, B_q⟩ = Σ_{a<b} Σ_{c,e} O[a,c] O[b,e] B_p[a,b] · B_q[c,e],        J² = (R/2)² mean over 2R < |p − q| < 5R.
 
 Errors are uncorrelated between points and cancel; so do the tilts of fragments at random heights, parallel or along one
-curved surface. J is the holonomy angle of the subspaces over R/2 each way: zero for surfaces, R|c|/2 for the planes of
-the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from a jackknife over blocks of space, is subtracted
-from J².
+curved surface. J is the angle by which horizontal loops of side R/2 fail to close: zero for surfaces, R|c|/2 for the
+planes of the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from a jackknife over blocks of space, is
+subtracted from J².
 
 Planes are apparent only at scales where the fragments of curves or sheets in the cloud are wider than it is thick, so
 the bandwidth should be narrow: that of the largest mean gap is suitable.

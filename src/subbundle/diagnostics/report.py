@@ -71,8 +71,8 @@ class Report:
     bending : float
         Bandwidth times curvature √Σ|II|², 90 % quantile: above one the curvature is not resolved by the kernel.
     non_integrability : float
-        Holonomy angle of the subspaces, at the scale where they are most distinct; zero if integrable; see
-        `subbundle.diagnostics.integrability`.
+        Angle by which horizontal loops fail to close, at the scale where subspaces are most distinct; zero if
+        integrable; see `subbundle.diagnostics.integrability`.
     n_connected_components : int
         Connected components with at least one per cent of the observations each.
     density_range : float

@@ -129,16 +129,16 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
         seen = np.isfinite(contrasts[index])
         rank, where = int(modes[index]), places[seen]
         votes = np.minimum(counts[index], grown.bounds[evenly(len(some), PLACES)])[seen]
-        method, scale, contrast, doubt = "covariances", float(scales[index]), float(scores[index]), 0.0
+        method, scale, contrast, penalty = "covariances", float(scales[index]), float(scores[index]), 0.0
     else:
         full = grown.bound >= dim
         rank = min(dim if full else int(np.rint(grown.dimension)), highest)
         where, votes = some, np.minimum(np.full(len(some), dim) if full else grown.local, highest)
         method, scale, contrast = "none" if full else "growth", float(scales[-1]) if scales.size else np.nan, 0.0
-        doubt = 1.0 if full else abs(grown.dimension - np.rint(grown.dimension))
+        penalty = 1.0 if full else abs(grown.dimension - np.rint(grown.dimension))
     return RankChoice(
         rank=rank,
-        confidence=float((1.0 - doubt) * np.mean(votes == rank)),
+        confidence=float((1.0 - penalty) * np.mean(votes == rank)),
         per_point=_per_point(cloud, observations, where, votes),
         scale=scale,
         contrast=contrast,
