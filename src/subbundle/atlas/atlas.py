@@ -136,8 +136,8 @@ class Atlas(ChartAtlas):
         if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
             given = np.asarray(radius, dtype=np.float64)
             if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
-                wanted = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
-                raise ValueError(f"radius must be 'auto', a positive number, or {wanted}; got {radius!r}.")
+                allowed = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
+                raise ValueError(f"radius must be 'auto', a positive number, or {allowed}; got {radius!r}.")
             return given
         return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
 

@@ -1,7 +1,7 @@
 """Layout of a whole table in R^k: from rows in their principal components to an atlas that maps new ones.
 
 1  estimate of the noise that local fits remove                                   (`noise`)
-2  nodes: the distinct rows, or as many of them as the neighbourhoods of 1 need, replaced by their fits if 1 says so
+2  nodes: the distinct rows, or as many of them as the neighbourhoods of 1 need, replaced by the fits of 1, if any
 3  connected components, by gaps much longer than the spacing                     (`subbundle.graph`)
 4  layout of each, from charts with curvature                                     (`node_layout`)
 5  components side by side, and the charts with their layout as one atlas         (`laid_out_atlas`)

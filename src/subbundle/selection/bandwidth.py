@@ -235,14 +235,14 @@ def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> Bandw
     return of_least_risk(start * tangents.factors, offset + turned)
 
 
-def _at(wanted: FloatArray, factors: FloatArray, risks: FloatArray) -> FloatArray:
-    """The risk of the ridge at the bandwidths ``wanted``: log R linear in log a, and all bias, a⁸, beyond the last."""
+def _at(widths: FloatArray, factors: FloatArray, risks: FloatArray) -> FloatArray:
+    """The risk of the ridge at the bandwidths ``widths``: log R linear in log a, and all bias, a⁸, beyond the last."""
     known = np.isfinite(risks) & (risks > 0.0)
     if not known.any():
-        return np.zeros_like(wanted)
+        return np.zeros_like(widths)
     factors, risks = factors[known], risks[known]
-    inside = np.exp(np.interp(np.log(wanted), np.log(factors), np.log(risks)))
-    return np.asarray(inside * np.maximum(wanted / factors[-1], 1.0) ** 8)
+    inside = np.exp(np.interp(np.log(widths), np.log(factors), np.log(risks)))
+    return np.asarray(inside * np.maximum(widths / factors[-1], 1.0) ** 8)
 
 
 def _with_remark(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:

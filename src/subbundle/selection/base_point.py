@@ -81,19 +81,19 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     else:
         cloud = Cloud(bundle.rows)
         candidates, means = _central(cloud, CANDIDATES)
-    wanted = f"one of the {len(candidates)} most central points"
+    required = f"one of the {len(candidates)} most central points"
     hint = "Pass a base point inside the data, or take another bandwidth."
-    first, point, shift = first_on_ridge(bundle, candidates, wanted, hint)
+    first, point, shift = first_on_ridge(bundle, candidates, required, hint)
     return BasePointChoice(point, float(means[first]), shift, distance)
 
 
 def first_on_ridge(
-    bundle: LearnedSubbundle, candidates: FloatArray, wanted: str, hint: str
+    bundle: LearnedSubbundle, candidates: FloatArray, required: str, hint: str
 ) -> tuple[int, FloatArray, float]:
     """The first of ``candidates`` [n, d] that has a ridge: its row, its projection, and the distance to it.
 
     For a bundle of full rank the ridge is the whole space. Without a ridge it is an error, whose message names what was
-    ``wanted``.
+    ``required``.
     """
     if bundle.rank == surrounding_dim(bundle):
         return 0, np.asarray(candidates[0]), 0.0
@@ -103,7 +103,7 @@ def first_on_ridge(
         if good.size:
             return start + int(good[0]), np.asarray(ridge.points[good[0]]), float(ridge.shifts[good[0]])
     reason = Status(int(ridge.status[0])).message
-    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
+    raise ValueError(f"{required} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:

@@ -198,17 +198,17 @@ def gain(
     extrapolated as powers of the bandwidth: variance as a^(−k), squared bias as a^(2p).
     """
 
-    def mean_risk(wanted: FloatArray) -> float:
-        return float(np.mean(_at(factors, risks, wanted / pilot, below, above)))
+    def mean_risk(queried: FloatArray) -> float:
+        return float(np.mean(_at(factors, risks, queried / pilot, below, above)))
 
     constants = np.geomspace(widths.min(), widths.max(), _CONSTANTS)
     return float(np.sqrt(mean_risk(widths) / min(mean_risk(np.full_like(pilot, width)) for width in constants)))
 
 
-def _at(factors: FloatArray, risks: FloatArray, wanted: FloatArray, below: float, above: float) -> FloatArray:
-    """Risks [m] at the factors ``wanted`` [m]: linear in logs inside the grid, powers beyond it."""
-    values = np.empty(len(wanted))
-    for mark, factor in enumerate(wanted):
+def _at(factors: FloatArray, risks: FloatArray, queried: FloatArray, below: float, above: float) -> FloatArray:
+    """Risks [m] at the factors ``queried`` [m]: linear in logs inside the grid, powers beyond it."""
+    values = np.empty(len(queried))
+    for mark, factor in enumerate(queried):
         known = np.isfinite(risks[:, mark]) & (risks[:, mark] > 0.0)
         if not known.any():
             values[mark] = 0.0  # no error at any bandwidth

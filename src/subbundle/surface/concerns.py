@@ -27,10 +27,10 @@ def require_seeds(count: int, reliability: float) -> None:
         )
 
 
-def warn_of_wider_cells(wanted: float, cell: float) -> None:
+def warn_of_wider_cells(required: float, cell: float) -> None:
     """Warn that cells are wider than the scan resolves."""
     warn(
-        f"the mesh is coarser than the scan: cells of {wanted:.3g} would need more memory than allowed, so they "
+        f"the mesh is coarser than the scan: cells of {required:.3g} would need more memory than allowed, so they "
         f"are {cell:.3g} wide. Reconstruct regions of the scan one by one, or pass a larger bandwidth."
     )
 

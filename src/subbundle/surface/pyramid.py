@@ -63,15 +63,15 @@ class Pyramid:
         widest: float, origin: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
-        wanted = max(tuning.CELL_SPACINGS * spacing, tuning.RUNG_RATIO * side)
-        while wanted < tuning.VOXEL_SIDE * widest:
-            means, counts = voxel_means(points, weights, wanted, origin)
+        level_side = max(tuning.CELL_SPACINGS * spacing, tuning.RUNG_RATIO * side)
+        while level_side < tuning.VOXEL_SIDE * widest:
+            means, counts = voxel_means(points, weights, level_side, origin)
             # All tiles of a scene have the same levels.
             if origin is not None or tuning.RUNG_RATIO * len(means) < self._clouds[-1].n_points:
-                lattice = None if origin is None else (origin, BLOCK * wanted)
+                lattice = None if origin is None else (origin, BLOCK * level_side)
                 self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
-                self._sides.append(wanted)
-            wanted *= tuning.RUNG_RATIO
+                self._sides.append(level_side)
+            level_side *= tuning.RUNG_RATIO
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,

@@ -1,6 +1,6 @@
 """Every tuned number of reconstruction, with what it scales and why it has its value.
 
-They are judged by benchmarks/scans, which has real and made scans with a truth; `python -m benchmarks sensitivity
+They are evaluated by benchmarks/scans, on real and synthetic scans with ground truth; `python -m benchmarks sensitivity
 surface` varies each by itself on small ones. Windows are the bandwidth for normals and topology, cells those of the
 grid, spacings and noise levels those of the observations.
 """

@@ -1,7 +1,7 @@
 """Voxel means: fewer points with the same moments, and seeds spread evenly over a cloud.
 
-Rows may come in any order without changing a bit of the result: the offsets inside a voxel are rounded to 2⁻³⁰ of its
-side and summed as whole numbers, which is exact in any order.
+The result does not depend on the order of the rows, to the bit: the offsets inside a voxel are rounded to 2⁻³⁰ of its
+side and summed as whole numbers, which is exact.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def cut_short_loops(
 
     Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the resolution is lower. Of loops up to
     ``furthest`` those are cut for which ``reject(vertices, faces, loops, short)`` is true, evaluated for the shortest
-    of the same homology class; ``short`` tells which are not longer than ``longest``.
+    of the same homology class; ``short`` marks those not longer than ``longest``.
     """
     lengths: list[float] = []
     middles: list[FloatArray] = []

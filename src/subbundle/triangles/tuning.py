@@ -1,6 +1,6 @@
 """Every tuned number of triangle meshes, with what it scales and why it has its value.
 
-Meshes of scans are judged by benchmarks/scans, those in R^d and of atlases by tests of topology, area and borders.
+Meshes of scans are evaluated by benchmarks/scans, those in R^d and of atlases by tests of topology, area and borders.
 """
 
 from __future__ import annotations
