@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks._extras import require
 from benchmarks._mesh_truth import Truth
-from subbundle.triangles.topology import edges_of, parts_of
+from subbundle.triangles.topology import component_labels, edges_of
 
 SAMPLES = 20_000
 DEPTHS, TRIMS = (6, 7, 8, 9), (0.0, 0.02, 0.06)
@@ -40,7 +40,7 @@ def judge(vertices: np.ndarray, faces: np.ndarray, truth: Truth, *, setting: str
     used = np.unique(faces)
     return Judged(
         setting, float(there.mean()), _rms(there), float(back.mean()), _rms(back), float(there.max()),
-        len(used) - len(edges.ends) + len(faces), len(np.unique(parts_of(faces, len(vertices))[used])),
+        len(used) - len(edges.ends) + len(faces), len(np.unique(component_labels(faces, len(vertices))[used])),
         int(np.sum(edges.counts > 2)), seconds,
     )  # fmt: skip
 

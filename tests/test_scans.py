@@ -180,7 +180,7 @@ def test_the_command_makes_a_mesh(tmp_path, capsys):
     [
         (["missing.ply", "-o", "mesh.ply"], "must be an existing file"),
         (["missing.ply", "-o", "mesh.jpg"], "the output must end in one of .ply, .obj, .stl, .off"),
-        (["line.npy", "-o", "mesh.ply"], "look like a curve"),
+        (["line.npy", "-o", "mesh.ply"], "resemble a curve"),
     ],
 )
 def test_the_command_fails_in_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, arguments, words):

@@ -6,7 +6,7 @@ import pytest
 from subbundle.atlas import blending
 
 
-def test_projections_further_than_the_threshold_have_no_say():
+def test_projections_further_than_the_threshold_are_left_out():
     np.testing.assert_array_equal(blending.admitted(np.array([0.0, 0.1, 0.0999, 2.0]), 0.1), [True, False, True, False])
 
 
@@ -60,7 +60,7 @@ def test_a_chart_has_no_weight_at_its_border_unless_it_is_alone():
     np.testing.assert_array_equal(found, [0.0, 1.0, 1.0])
 
 
-def test_rows_are_apart():
+def test_rows_are_independent():
     rng = np.random.default_rng(1)
     rows = np.sort(rng.integers(0, 20, size=100))
     distances, radii = rng.uniform(0.0, 1.0, size=100), rng.uniform(1.0, 2.0, size=100)

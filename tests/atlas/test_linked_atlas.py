@@ -1,4 +1,4 @@
-"""Charts linked along a shape: weights, components, orientation, distances and layouts where every number is known."""
+"""Charts linked along a manifold: weights, components, orientation, distances and layouts in closed form."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_the_weights_are_those_of_the_formulas(sphere):
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 3))
     points *= rng.uniform(0.9, 1.1, size=(40, 1)) / np.linalg.norm(points, axis=1, keepdims=True)
-    # Charts that contradict each other by twice what is averaged evenly: ε = 1/4.
+    # Charts that disagree by twice the threshold of equal weights: ε = 1/4.
     atlas = LinkedAtlas(sphere.charts, sphere.origins, sphere.links, 0.04)
     blended = atlas.project(points)
     for row, x in enumerate(points):
@@ -107,7 +107,7 @@ def test_distances_are_great_circles(sphere):
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     found = AtlasDistance(sphere, 0.0).pairwise(points)
     expected = np.arccos(np.clip(points @ points.T, -1.0, 1.0))
-    # Paths settle within 2e-3 of a radius; towards the antipode all ways are as long, and they settle last.
+    # Paths converge within 2e-3 of a radius; towards the antipode all paths are as long, and converge last.
     np.testing.assert_allclose(found, expected, rtol=0.02, atol=1e-7)
     assert np.median(found / np.where(expected > 0.0, expected, 1.0)) == pytest.approx(1.0, abs=2e-3)
     np.testing.assert_array_equal(found, AtlasDistance(sphere, 0.0).pairwise(points, points).T)
@@ -148,7 +148,7 @@ def test_a_moebius_band_has_no_orientation():
     np.testing.assert_array_equal(atlas.labels, 0)
 
 
-def test_a_circle_is_laid_out_by_its_angle_and_distances_do_not_know_the_cut():
+def test_a_circle_is_laid_out_by_its_angle_and_distances_do_not_depend_on_the_cut():
     angles = np.linspace(-np.pi, np.pi, 60, endpoint=False)
     layout = on_circle(angles, closed=True)
     asked = np.linspace(-3.0, 3.0, 41)
@@ -156,14 +156,14 @@ def test_a_circle_is_laid_out_by_its_angle_and_distances_do_not_know_the_cut():
     located = layout.locate(points)
     # The parabolas of charts 0.1 apart leave the circle by 0.1⁴/8 and their normal coordinates by less.
     np.testing.assert_allclose(located.coordinates[:, 0], asked, atol=1e-4)
-    # Charts up to 0.4 away count a little, and leave the circle by 0.4⁴/24 there.
+    # Charts up to 0.4 away have little weight, and leave the circle by 0.4⁴/24 there.
     np.testing.assert_allclose(layout.points_at(asked[:, None])[0], points / 1.02, atol=1e-3)
     np.testing.assert_allclose(
         layout.jacobian(asked[5:6, None])[0, :, 0], [-np.sin(asked[5]), np.cos(asked[5])], atol=1e-3
     )
     ends = np.array([[np.cos(x), np.sin(x)] for x in (-np.pi + 0.2, np.pi - 0.2)])
     assert np.ptp(layout.locate(ends).coordinates) > 5.0
-    # Across the cut it is 0.4; paths settle within 2e-3 radii.
+    # Across the cut it is 0.4; paths converge within 2e-3 radii.
     assert AtlasDistance(layout.atlas, 0.0).between(ends[:1], ends[1:])[0] == pytest.approx(0.4, abs=4e-3)
 
 

@@ -10,7 +10,7 @@ from subbundle.selection.ladder import mean_gaps
 
 
 def horizontal_discs(count, each, radius, c, seed=0):
-    """Points on straight Heisenberg-horizontal pieces from ``count`` places, [X, Y] = c ∂z."""
+    """Points on straight Heisenberg-horizontal segments from ``count`` points, [X, Y] = c ∂z."""
     rng = np.random.default_rng(seed)
     starts = np.repeat(rng.uniform(-1.0, 1.0, (count, 3)), each, axis=0)
     angle, way = rng.uniform(0.0, 2.0 * np.pi, len(starts)), radius * np.sqrt(rng.uniform(0.0, 1.0, len(starts)))
@@ -31,10 +31,10 @@ def test_brackets_of_exact_planes():
     c = 1.5
     planes = np.stack([np.column_stack([one, nil, -0.5 * c * y]), np.column_stack([nil, one, 0.5 * c * x])], axis=2)
     found = fit_turns(points, np.linalg.qr(planes)[0], one, np.array([0]), 0.1)
-    # [X, Y] = c ∂z; planes turn by cR/2 = 0.075 within R, and the linear fit misses terms of second order of that.
+    # [X, Y] = c ∂z; planes rotate by cR/2 = 0.075 within R, and the linear fit misses terms of second order of that.
     assert np.linalg.norm(found.brackets[0, 0, 1]) == pytest.approx(c, rel=0.02)
     np.testing.assert_allclose(found.brackets[0, 0, 1], -found.brackets[0, 1, 0])
-    # The tangent planes of concentric spheres close up: brackets vanish however the planes turn.
+    # The tangent planes of concentric spheres are integrable: brackets vanish however the planes rotate.
     outward = points + np.array([0.0, 0.0, 1.0])
     normals = outward / np.linalg.norm(outward, axis=1, keepdims=True)
     tangents = np.linalg.svd(normals[:, :, None])[0][:, :, 1:]
@@ -52,7 +52,7 @@ def test_horizontal_curves_of_the_heisenberg_group_are_not_but_parallel_fragment
     found = at_its_scale(horizontal_discs(80, 60, 0.4, 2.0))
     assert found.angle > 1.5 * NOT_A_SURFACE
     assert found.angle == pytest.approx(np.sqrt(found.squared - 2.0 * found.error))
-    # The same pieces made parallel, at random heights: planes tilt by chance, with no sign that lasts.
+    # The same segments made parallel, at random heights: tilts of planes are uncorrelated.
     assert at_its_scale(horizontal_discs(80, 60, 0.4, 0.0)).angle < 0.5 * NOT_A_SURFACE
 
 
@@ -65,12 +65,12 @@ def test_turning_and_mirroring_do_not_matter():
     turn[:, 0] *= -np.sign(np.linalg.det(turn))
     mirrored = twist(PrincipalSubbundle(points @ turn, 2, 0.05), seen @ turn)
     here = twist(bundle, seen)
-    # Rounding of turned coordinates; a pair on the border of 2R or 5R may fall on the other side.
+    # Rounding of rotated coordinates; a pair on the border of 2R or 5R may fall on the other side.
     assert mirrored.squared == pytest.approx(here.squared, rel=1e-3)
     assert non_integrability(bundle, seen) == here.angle
 
 
-def test_lines_always_fit_together_and_few_points_say_nothing():
+def test_lines_are_integrable_and_few_points_give_no_estimate():
     data = datasets.curve_in_plane(500, noise=0.02)
     assert non_integrability(PrincipalSubbundle(data.points, 1, 0.1), data.clean[:50]) == 0.0
     sphere = datasets.sphere(300)

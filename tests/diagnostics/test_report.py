@@ -29,7 +29,7 @@ def test_a_clean_surface_raises_no_warning(torus):
 
 def test_numbers_scale_as_lengths_do(torus):
     larger = sb.diagnose(8.0 * datasets.torus(1000, noise=0.03, seed=1).points)
-    # Rounding moves nothing that could be seen; multiplication by 8 is exact.
+    # Up to rounding; multiplication by 8 is exact.
     assert larger.noise == pytest.approx(8.0 * torus.noise, rel=1e-6)
     assert larger.bending == pytest.approx(torus.bending, rel=1e-6)
     assert larger.non_integrability == pytest.approx(torus.non_integrability, abs=1e-6)
@@ -53,7 +53,7 @@ def test_the_page_holds_everything(torus, tmp_path):
         torus.write(tmp_path / "torus.txt")
 
 
-def test_noise_and_lattices_are_called_so():
+def test_noise_and_lattices_give_warnings():
     noise = sb.diagnose(np.random.default_rng(0).standard_normal((400, 3)))
     assert "pure noise, a lattice or a cloud that fills the space" in words(noise)
     lattice = np.stack(np.meshgrid(*[np.arange(7)] * 3), axis=-1).reshape(-1, 3)
@@ -62,7 +62,7 @@ def test_noise_and_lattices_are_called_so():
     assert "<li>" in report.html()
 
 
-def test_copies_parts_and_outliers_are_named():
+def test_copies_components_and_outliers_are_reported():
     copies = np.repeat(datasets.torus(150, noise=0.02).points, 3, axis=0)
     assert "66.7% of the observations repeat another one exactly" in words(sb.diagnose(copies, 2))
     spheres = [datasets.sphere(250, noise=0.02, seed=seed).points + 6.0 * seed for seed in (0, 1)]
@@ -72,7 +72,7 @@ def test_copies_parts_and_outliers_are_named():
     assert "lie far from the ridge" in words(sb.diagnose(with_outliers, 2))
 
 
-def test_small_clouds_get_an_answer_or_are_told_what_is_missing():
+def test_small_clouds_give_a_report_or_an_error():
     points = np.random.default_rng(0).standard_normal((40, 3))
     assert "40 observations are too few to compare bandwidths" in words(sb.diagnose(points))
     with pytest.raises(ValueError, match="at least 30 observations .*; got 10. Pass the rank instead"):
@@ -96,7 +96,7 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
     assert "--output must end in .html; got 'page.pdf'" in capsys.readouterr().err
 
 
-def test_the_figure_needs_matplotlib_and_says_so(torus, monkeypatch):
+def test_the_figure_needs_matplotlib(torus, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "subbundle\[plot\]"'):
         torus.figure()
@@ -108,7 +108,7 @@ def test_numbers_against_the_truth():
     stray = rng.uniform(-1.3, 1.3, (150, 3))
     report = sb.diagnose(np.concatenate([clean, stray]))
     assert report.rank == 2
-    # Outliers are counted from four noise levels on; some of the planted 5 % lie nearer to the sphere than that.
+    # Outliers are counted from four noise levels on; some of the added 5 % lie nearer to the sphere than that.
     assert 0.03 < report.outliers < 0.06
     assert report.noise == pytest.approx(0.02, rel=0.15)
     # Both principal curvatures are 1: √Σ|II|² = √2, and the 90 % quantile lies a little above.
@@ -130,7 +130,7 @@ def test_uneven_density_is_measured():
     assert 5.0 < report.density_range < 25.0
 
 
-def test_shapeless_clouds_get_an_answer_in_words():
+def test_clouds_without_a_ridge_give_a_report():
     rng = np.random.default_rng(0)
     copies = np.repeat(rng.standard_normal((4, 3)), 30, axis=0)
     with_copies = sb.diagnose(copies, 1)
@@ -148,7 +148,7 @@ def test_three_rows_are_reported_on():
 
 
 def test_the_quality_of_a_layout_is_reported_beside_that_of_principal_components():
-    """A Swiss roll: flattened by PCA its turns lie on top of each other; laid out, neighbours stay neighbours."""
+    """A Swiss roll: flattened by PCA its turns overlap; in the layout neighbourhoods are preserved."""
     rng = np.random.default_rng(0)
     turn = np.sqrt(rng.uniform(2.0, 12.0, 400)) * 2.5
     roll = np.column_stack([0.2 * turn * np.cos(turn), 0.2 * turn * np.sin(turn), rng.uniform(0.0, 1.5, 400)])

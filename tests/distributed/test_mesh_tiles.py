@@ -17,7 +17,7 @@ from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import weld, write_welded
 from subbundle.local.model import fit_local
-from subbundle.surface.repair import compact, keep_large_parts
+from subbundle.surface.repair import compact, keep_large_components
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import edges_of
 
@@ -320,7 +320,7 @@ def test_small_components_go_as_from_a_mesh_in_one_piece():
     shifts = np.cumsum([0, *(len(v) for v, _ in parts)])
     vertices = np.concatenate([v for v, _ in parts])
     faces = np.concatenate([f + n for (_, f), n in zip(parts, shifts[:-1], strict=True)])
-    left = keep_large_parts(vertices, faces, np.ones(len(vertices), bool))
+    left = keep_large_components(vertices, faces, np.ones(len(vertices), bool))
     pieces = cut_in_two(vertices, faces)
     large, seams = weld(pieces.__getitem__, 2)
     assert (seams.n_components, seams.n_faces, seams.n_border_edges) == (2, len(left), 4 * (40 + 3))

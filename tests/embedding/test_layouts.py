@@ -22,7 +22,7 @@ def rigid_error(found, truth):
 
 @pytest.fixture(scope="module")
 def plane():
-    """Points of a plane, charts of eight neighbours that are turned at random, and Euclidean distances."""
+    """Points of a plane, charts of eight neighbours rotated at random, and Euclidean distances."""
     rng = np.random.default_rng(0)
     truth = rng.uniform(0.0, 1.0, (150, 2))
     near = nearest_rows(truth, 8)
@@ -43,7 +43,7 @@ def test_landmark_scaling_of_euclidean_distances_is_exact(rank):
     assert rigid_error(found, truth) < 1e-7
 
 
-def test_stress_falls_and_its_pull_is_its_gradient(plane):
+def test_stress_falls_and_its_descent_is_its_gradient(plane):
     truth, _, stress = plane
     start = truth + 0.1 * np.random.default_rng(2).standard_normal(truth.shape)
     values = [stress.value(stress.minimised(start, rounds, 0.0)) for rounds in (0, 1, 2, 5, 60)]
@@ -52,7 +52,7 @@ def test_stress_falls_and_its_pull_is_its_gradient(plane):
     direction = np.random.default_rng(3).standard_normal(truth.shape)
     step = 1e-6
     slope = (stress.value(start + step * direction) - stress.value(start - step * direction)) / (2.0 * step)
-    np.testing.assert_allclose(-2.0 * np.sum(stress.pull(start) * direction), slope, rtol=1e-6)
+    np.testing.assert_allclose(-2.0 * np.sum(stress.descent(start) * direction), slope, rtol=1e-6)
 
 
 def test_energy_of_charts_is_zero_on_the_truth_and_its_gradient_is_right(plane):
@@ -75,7 +75,7 @@ def test_rigid_motions_cost_nothing_and_the_reduced_curvature_is_the_curvature(p
     turn = truth @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     scale = charts.degrees.max()
     for motion in (np.ones((150, 2)), turn):
-        # Chart motions are steadied by 1e-9 of their Gram matrices.
+        # Chart motions are regularised by 1e-9 of their Gram matrices.
         np.testing.assert_allclose(charts.product(motion), 0.0, atol=1e-7 * scale)
     basis = csr_array(np.random.default_rng(6).standard_normal((300, 5)))
     columns = [charts.product(column.reshape(150, 2)).ravel() for column in basis.toarray().T]
@@ -87,7 +87,7 @@ def test_charts_and_distances_together_recover_the_plane(plane):
     charts = RigidCharts(members, 150)
     clusters = compact_clusters(csr_array(cdist(truth, truth) < 0.15), 2)
     start = truth * [1.0, 0.7] + 0.03 * np.random.default_rng(7).standard_normal(truth.shape)
-    found = joint_layout(start, charts, stress, clusters, tie=1e-2, scale=1.0)
+    found = joint_layout(start, charts, stress, clusters, weight=1e-2, scale=1.0)
     # Both terms vanish on the truth; the rounds end when they gain less than 3e-4 of what is left.
     assert rigid_error(found, truth) < 5e-3
 

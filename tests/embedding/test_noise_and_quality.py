@@ -17,7 +17,7 @@ from subbundle.embedding.quality import neighborhoods_kept, quality
 def test_noise_is_found_and_removed_only_where_it_is():
     noisy, clean = datasets.s_surface(1000, noise=0.03, seed=0), datasets.s_surface(300, seed=0)
     how = evidence_of_noise(noisy.points, np.ones(len(noisy.points)), 2)
-    # One normal direction. The estimate has some 300 rows behind it.
+    # One normal direction. The estimate is from some 300 rows.
     assert 0.8 < how.noise / 0.03 < 1.2
     moved = denoise(noisy.points, np.ones(len(noisy.points)), noisy.points, 2, how)
     before, after = (np.sqrt(np.mean(noisy.distance(x) ** 2)) for x in (noisy.points, moved))
@@ -34,7 +34,7 @@ def test_flat_noise_is_left_out_and_decaying_spectra_are_kept():
     assert kept_components(decaying, 2, "auto").axes.shape[1] > 50
 
 
-def test_curves_are_told_from_sheets():
+def test_curves_are_distinguished_from_sheets():
     t = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
     circle = np.column_stack([np.cos(t), np.sin(t)])
     order = np.random.default_rng(4).permutation(80)
@@ -49,7 +49,7 @@ def test_curves_are_told_from_sheets():
         assert curve_through(sheet, strict=False) is None
 
 
-def test_quality_agrees_with_scikit_learn_and_knows_pca():
+def test_quality_agrees_with_scikit_learn_and_includes_pca():
     rng = np.random.default_rng(7)
     points = rng.standard_normal((200, 5)) * [3.0, 2.0, 1.0, 1.0, 1.0]
     shown = points[:, :2] + 0.1 * rng.standard_normal((200, 2))
@@ -74,7 +74,7 @@ def test_a_handful_of_rows_beside_a_far_outlier_can_be_diagnosed(seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_noise_wider_than_the_first_neighbourhoods_is_found(seed):
-    # The nearest of 3000 rows lie within the noise: small fits follow it, and their risks say little of larger ones.
+    # The nearest of 3000 rows lie within the noise: small fits follow it, and their risks do not predict larger ones.
     roll = datasets.swiss_roll(3000, noise=0.05, seed=seed)
     found = evidence_of_noise(roll.points[Cloud(roll.points).order], np.ones(3000), 2)
     # The noise across the sheet; fits take a few per cent of it for curvature.

@@ -28,7 +28,7 @@ def test_the_error_is_near_the_least_that_any_bandwidth_gives(data):
     reached = error_at(data, choice.bandwidth)
     # The rule is meant to come within 15 % of the oracle; one cloud may be worse off than the median of many.
     assert reached <= 1.3 * oracle
-    # Its estimate of the error knows nothing of the truth; half to double is what a ladder of factor 1.2 can resolve.
+    # Its estimate of the error does not use the truth; half to double is what a grid of ratio 1.2 can resolve.
     assert 0.5 * reached < choice.error < 2.0 * reached
 
 
@@ -37,11 +37,11 @@ def test_scaling_shifting_and_shuffling_do_not_matter():
     width = choose_bandwidth(points, 2).bandwidth
     shuffled = choose_bandwidth(np.random.default_rng(0).permutation(points), 2)
     assert shuffled.bandwidth == width
-    # Rounding of the shifted coordinates moves the risks by 1e-13 and the bottom of their parabola as little.
+    # Rounding of the shifted coordinates moves the risks by 1e-13 and the minimum of their parabola as little.
     assert choose_bandwidth(8.0 * points + 3.0, 2).bandwidth == pytest.approx(8.0 * width, rel=1e-8)
 
 
-def test_small_and_shapeless_clouds_get_a_width_with_enough_neighbours():
+def test_small_clouds_and_noise_get_a_width_with_enough_neighbours():
     rng = np.random.default_rng(0)
     small = rng.standard_normal((40, 3))
     with pytest.warns(SubbundleWarning, match="40 distinct observations are too few for it, 100 are needed"):
@@ -50,7 +50,7 @@ def test_small_and_shapeless_clouds_get_a_width_with_enough_neighbours():
     assert np.isnan(choice.error)
     distances = np.sort(np.linalg.norm(small[:, None] - small[None], axis=2), axis=1)
     assert choice.bandwidth == pytest.approx(np.median(distances[:, 12]), rel=1e-12)
-    # Twenty copies of each of ten points: most distances to the neighbours are nil.
+    # Twenty copies of each of ten points: most distances to the neighbours are zero.
     copies = np.repeat(rng.standard_normal((4, 3)), 20, axis=0)
     with pytest.warns(SubbundleWarning, match="4 distinct observations are too few"):
         assert choose_bandwidth(copies, 2).bandwidth > 0.0
@@ -111,14 +111,14 @@ def test_the_gap_rule_finds_the_largest_mean_gap():
         bundle = PrincipalSubbundle(points, 2, bandwidth)
         return bundle.frame(bundle.landmarks(200)).gap.mean()
 
-    # Between rungs a parabola is drawn through three of them, good to a few per cent of the gap.
+    # Between bandwidths of the grid a parabola through three of them is accurate to a few per cent of the gap.
     assert gap(choice.bandwidth) > max(gap(choice.bandwidth * factor) for factor in (0.6, 0.75, 1.4, 1.8)) - 0.02
 
 
-def test_flatness_is_the_width_of_the_valley():
-    ladder = 2.0 ** (np.arange(-8, 9) / 3.0)
-    # log R = log₂²(a): within log 1.1 of the least for |log₂ a| below its square root, linear between rungs.
-    risks = np.exp(np.log2(ladder) ** 2)
+def test_flatness_is_the_width_of_the_minimum():
+    grid = 2.0 ** (np.arange(-8, 9) / 3.0)
+    # log R = log₂²(a): within log 1.1 of the least for |log₂ a| below its square root, linear in between.
+    risks = np.exp(np.log2(grid) ** 2)
     edge = np.log(1.1) / (1.0 / 9.0) / 3.0
     assert flatness(risks) == pytest.approx(2.0 ** (2.0 * edge), rel=1e-12)
     assert np.isnan(compare_bandwidths(np.random.default_rng(0).standard_normal((40, 3)), 2).flatness)

@@ -26,7 +26,7 @@ def test_it_is_the_within_sample_frechet_mean():
     points = np.random.default_rng(0).standard_normal((300, 4)) ** 3
     distances = np.linalg.norm(points[:, None] - points[None], axis=2).mean(axis=1)
     found = central_points(Cloud(points), 5)
-    # Up to 1000 observations all are judges, and the definition itself is computed.
+    # Up to 1000 observations the mean is over all of them, and the definition itself is computed.
     np.testing.assert_allclose(found, points[np.argsort(distances)[:5]], atol=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_along_the_shape_the_middle_of_a_roll_is_that_of_the_sheet():
     assert off("euclidean")[0] > 1.0
 
 
-def test_the_largest_part_decides():
+def test_it_lies_in_the_largest_component():
     small = cap(300, 0.8) + np.array([0.0, 0.0, 9.0])
     bundle = PrincipalSubbundle(np.concatenate([cap(1200, 0.3), small]), 2, 0.2)
     assert central_landmarks(bundle)[0][0, 2] < 2.0
@@ -81,7 +81,7 @@ def test_radii_of_known_shapes():
     around = PrincipalSubbundle(cylinder(2500, 0.6, 6.0), 2, 0.15)
     start = choose_base_point(around).point
     found = choose_radius(around, start)
-    # Halfway around, π R; the noise bends geodesics by some hundredths.
+    # Halfway around, π R; noise deflects geodesics by some hundredths.
     assert found.injectivity == pytest.approx(0.6 * np.pi, rel=0.08)
     assert found.radius == found.injectivity < found.support <= found.reach
 
@@ -94,7 +94,7 @@ def test_a_cap_ends_where_the_data_does():
     assert np.arccos(0.3) < found.support <= found.radius < np.arccos(0.3) + 2.5 * 0.15
 
 
-def test_bad_words():
+def test_unknown_options_are_refused():
     bundle = PrincipalSubbundle(cap(300, 0.3), 2, 0.3)
     with pytest.raises(ValueError, match="distance must be one of 'euclidean', 'learned'; got 'far'"):
         choose_base_point(bundle, distance="far")

@@ -41,13 +41,13 @@ class TestTheChoice:
         assert choice.spread > 1.8
         middle = choose_bandwidth(points, 2).bandwidth
         oracle = min(cone_error(points, clean, middle * factor) for factor in 2.0 ** np.arange(-0.75, 1.0, 0.25))
-        # With the best bandwidth of each place, found with the truth, it is 0.67.
+        # With the best bandwidth at each point, found with the truth, it is 0.67.
         assert cone_error(points, clean, choice.bandwidth) < 0.9 * oracle
 
     def test_the_estimate_of_the_error_is_of_its_size(self, found):
         clean, points, choice = found
         reached = cone_error(points, clean, choice.bandwidth)
-        # Averaged over observations, of which there are more near the tip; and it knows nothing of the truth.
+        # Averaged over observations, of which there are more near the tip; and it does not use the truth.
         assert 0.4 * reached < choice.error < 2.5 * reached
 
     def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(self):
@@ -61,7 +61,7 @@ class TestTheChoice:
         points = cone(1200)[1]
         once = choose_local_bandwidth(points, 2)
         again = choose_local_bandwidth(np.concatenate([points, points[:300]]), 2)
-        # The cloud is centred twice: rounding, and what the ladder makes of it.
+        # The cloud is centred twice: rounding, and its effect on the grid.
         np.testing.assert_allclose(again.bandwidth(points[:50]), once.bandwidth(points[:50]), rtol=1e-6)
 
     def test_one_bandwidth_where_nothing_else_would_gain(self):
@@ -97,7 +97,7 @@ class TestTheGain:
         risks = np.stack([np.exp(np.log(factors / best) ** 2) for best in (2.0, 8.0)], axis=1)
         # At its own optimum each has risk 1; at the common one, their geometric mean 4, both have exp(log² 2).
         expected = np.exp(-0.5 * np.log(2.0) ** 2)
-        # Linear in logs between rungs of a parabola: off by (log 2^¼)²/4 of the curvature.
+        # Linear in logs between points of a parabola: off by (log 2^¼)²/4 of the curvature.
         found = gain(factors, risks, np.ones(2), np.array([2.0, 8.0]), below=-2, above=8)
         assert found == pytest.approx(expected, rel=0.01)
 

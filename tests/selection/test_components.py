@@ -70,7 +70,7 @@ def test_order_and_layout_of_the_rows_do_not_matter_to_the_bit(n, dim):
         np.testing.assert_array_equal(again.enter(np.asfortranarray(points)), found.enter(points))
 
 
-def test_what_neighbours_cannot_be_told_apart_by_is_left_out():
+def test_components_that_do_not_distinguish_neighbours_are_left_out():
     rng = np.random.default_rng(0)
     points = rng.uniform(-1.0, 1.0, (500, 2)) @ np.linalg.qr(rng.standard_normal((40, 2)))[0].T
     # Two dimensions of spacing 2/√500 = 0.09, and wiggles a hundredth of that in all coordinates.
@@ -79,7 +79,7 @@ def test_what_neighbours_cannot_be_told_apart_by_is_left_out():
     assert principal_components(points + 0.1 * rng.standard_normal(points.shape)).resolved(2) > 30
 
 
-def test_numbers_too_large_to_square_are_refused_in_words():
+def test_numbers_too_large_to_square_are_refused():
     points = 1e300 * np.random.default_rng(0).standard_normal((50, 6))
     with pytest.raises(ValueError, match="bounding box with a diagonal between"):
         components_above_noise(points, at_least=1)

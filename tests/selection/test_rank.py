@@ -27,7 +27,7 @@ def test_the_dimension_of_known_shapes(points, k):
     assert choice.rank == k
     assert choice.confidence > 0.7
     assert choice.per_point.shape == (len(points),)
-    # Borders and the tightest bends may be counted differently.
+    # Borders and points of largest curvature may be counted differently.
     assert np.mean(choice.per_point == k) > 0.8
 
 
@@ -36,12 +36,12 @@ def test_outliers_do_not_matter():
     assert choose_rank(np.concatenate([datasets.torus(1500, noise=0.02).points, stray])).rank == 2
 
 
-def test_points_of_two_dimensions_are_told_apart():
+def test_points_of_two_dimensions_are_distinguished():
     line = np.column_stack([np.linspace(3.0, 9.0, 1000), np.zeros(1000), np.zeros(1000)])
     points = np.concatenate([line, datasets.sphere(2000, seed=1).points])
     points += 0.01 * np.random.default_rng(0).standard_normal(points.shape)
     found = choose_rank(points).per_point
-    # Away from the ends of the line, where the nearest places are all of one kind.
+    # Away from the ends of the line, where the nearest points are all of one kind.
     assert np.mean(found[100:1000] == 1) > 0.9
     assert np.mean(found[1000:] == 2) > 0.9
 
@@ -65,7 +65,7 @@ def test_noise_has_the_dimension_of_the_space_and_no_confidence():
     assert choose_rank(np.random.default_rng(0).standard_normal((1500, 3)), max_rank=2).rank <= 2
 
 
-def test_too_few_points_say_what_is_missing():
+def test_too_few_points_are_an_error():
     with pytest.raises(
         ValueError, match="at least 30 observations to count directions .*; got 20. Pass the rank instead"
     ):
@@ -73,7 +73,7 @@ def test_too_few_points_say_what_is_missing():
 
 
 def test_curved_shapes_of_many_dimensions_by_the_growth_of_neighbourhoods():
-    # At 2000 observations the surface has bent away before there are enough neighbours for covariances.
+    # At 2000 observations neighbourhoods with enough neighbours for covariances are wider than curvature allows.
     for points, k in ((datasets.sphere(2000, 5, noise=0.02).points, 5), (product_of_circles(2000, 4), 4)):
         choice = choose_rank(points)
         assert choice.rank == k

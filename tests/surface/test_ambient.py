@@ -16,10 +16,10 @@ from shapes_ambient import (
 )
 
 import subbundle as sb
-from subbundle.surface.ambient import flat_part
+from subbundle.surface.ambient import signal_subspace
 
 # Of the area of a mesh by edges of half a bandwidth a, the chord error is below a²κ²/50; the rest is the noise of the
-# ridge, a few parts of a thousand as well.
+# ridge, also a few thousandths.
 AREA = 0.01
 
 
@@ -40,7 +40,7 @@ def test_a_flat_torus(torus):
     assert mesh.is_oriented
     assert mesh.normals is None
     assert mesh.area == pytest.approx(4.0 * np.pi**2 * FLAT_RADII[0] * FLAT_RADII[1], rel=AREA)
-    # Noise of 0.01 in each of two normal directions. A dozen observations and more speak for a point of the ridge.
+    # Noise of 0.01 in each of two normal directions. A dozen observations and more determine a point of the ridge.
     assert mesh.summary.noise == pytest.approx(0.01, rel=0.2)
     off = distance_to_flat_torus(mesh.vertices)
     assert off.mean() < 0.4 * distance_to_flat_torus(points).mean()
@@ -113,21 +113,21 @@ def test_an_s_in_many_dimensions(dim):
     assert data.distance(mesh.vertices @ basis).mean() < 0.4 * 0.03
 
 
-def test_bends_in_many_dimensions_use_them():
+def test_curvature_in_many_dimensions_keeps_them():
     clean, basis = rotated(flat_torus(3000), 30)
     points = with_noise(clean, 0.02, 0)
-    assert flat_part(points).axes.shape == (30, 4)
+    assert signal_subspace(points).axes.shape == (30, 4)
     mesh = sb.reconstruct(points)
     assert numbers(mesh) == (0, 1, 0, 0)
     assert distance_to_flat_torus(mesh.vertices @ basis).mean() < 0.4 * 0.02 * np.sqrt(2.0)
 
 
-def test_directions_that_know_of_the_others_are_not_left_out():
+def test_directions_that_depend_on_the_others_are_not_left_out():
     # The last coordinate of the torus has as much variance as the third, and two values over all the others.
-    assert flat_part(flat_torus(2000, noise=0.01)).axes.shape == (4, 4)
+    assert signal_subspace(flat_torus(2000, noise=0.01)).axes.shape == (4, 4)
     flat = rotated(sb.datasets.sphere(2000, seed=0).points, 4)[0]
-    assert flat_part(flat).axes.shape == (4, 3)
-    assert flat_part(with_noise(flat, 0.02, 0)).axes.shape == (4, 3)
+    assert signal_subspace(flat).axes.shape == (4, 3)
+    assert signal_subspace(with_noise(flat, 0.02, 0)).axes.shape == (4, 3)
 
 
 def test_two_objects_outliers_and_copies(torus):
@@ -136,7 +136,7 @@ def test_two_objects_outliers_and_copies(torus):
     assert numbers(sb.reconstruct(np.concatenate([points, points + [4.0, 0.0, 0.0, 0.0]]))) == (0, 2, 0, 0)
     dirty = sb.reconstruct(np.concatenate([points, rng.uniform(-1.3, 1.3, (150, 4))]))
     assert numbers(dirty) == (0, 1, 0, 0)
-    # Outliers widen the window a little, and those in it pull with full weight.
+    # Outliers widen the window a little, and those in it have full weight.
     assert distance_to_flat_torus(dirty.vertices).mean() < 2.0 * distance_to_flat_torus(mesh.vertices).mean()
     again = sb.reconstruct(np.concatenate([points[::-1], points[:500]]), n_jobs=1)
     assert np.array_equal(again.vertices, mesh.vertices)
@@ -195,21 +195,21 @@ ANGLE = np.linspace(0.0, 6.0, 800)
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        (np.column_stack([np.cos(ANGLE), np.sin(ANGLE), np.cos(2 * ANGLE), np.sin(2 * ANGLE)]), "look like a curve"),
-        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 4))]), "look like a curve"),
-        (RNG.uniform(size=(2000, 4)), "look like a body of more than two dimensions"),
+        (np.column_stack([np.cos(ANGLE), np.sin(ANGLE), np.cos(2 * ANGLE), np.sin(2 * ANGLE)]), "resemble a curve"),
+        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 4))]), "resemble a curve"),
+        (RNG.uniform(size=(2000, 4)), "resemble a body of more than two dimensions"),
         (np.zeros((500, 4)), "at least 100 different rows; got 1"),
-        (np.zeros((50, 6)), "at least 100 to tell a surface; got 50"),
+        (np.zeros((50, 6)), "at least 100 to estimate a surface; got 50"),
         (np.full((500, 4), np.nan), "must be finite"),
     ],
     ids=["curve", "line", "solid", "one point", "few", "nan"],
 )
-def test_what_is_no_surface_is_refused_in_words(points, words):
+def test_clouds_without_a_surface_are_refused(points, words):
     with pytest.raises(ValueError, match=words):
         sb.reconstruct(points)
 
 
-def test_wrong_parameters_are_refused_in_words(torus):
+def test_wrong_parameters_are_refused(torus):
     points = torus[0]
     with pytest.raises(ValueError, match="bandwidth must be a positive number or 'auto'; got 'wide'"):
         sb.reconstruct(points, bandwidth="wide")

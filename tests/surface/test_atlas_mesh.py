@@ -52,7 +52,7 @@ def test_normals_on_a_sphere_are_the_points_themselves(sphere):
     np.testing.assert_allclose(tangents.transpose(0, 2, 1) @ tangents, identity, atol=1e-12)
 
 
-def test_where_no_chart_speaks_there_are_no_tangents(sphere):
+def test_there_are_no_tangents_beyond_all_charts(sphere):
     blended = sphere.project([[0.0, 0.0, 3.0], [0.0, 0.0, 1.0]])
     assert np.isnan(sphere.tangents(blended)[0]).all()
     assert np.isfinite(sphere.normals(blended)[1]).all()
@@ -93,11 +93,11 @@ def test_the_border_is_that_of_the_cloud():
 def test_the_mesh_of_a_sphere_in_closed_form(sphere):
     mesh = sphere.mesh(spacing=0.1)
     assert (mesh.euler_characteristic, mesh.is_closed, mesh.is_oriented) == (2, True, True)
-    # A triangle with sides h ≈ 0.13 of a unit sphere covers 1 − h²/4 of what it stands for.
+    # A triangle with sides h ≈ 0.13 of a unit sphere has 1 − h²/4 of the area of its spherical triangle.
     assert mesh.area == pytest.approx(4.0 * np.pi, rel=0.01)
     assert mesh.volume == pytest.approx(4.0 / 3.0 * np.pi, rel=0.02)
     np.testing.assert_allclose(np.linalg.norm(mesh.vertices, axis=1), 1.0, atol=2e-3)
-    # Faces lean by up to half their width against the tangent plane.
+    # Faces are inclined to the tangent plane by up to half their width.
     assert np.sum(mesh.normals * mesh.vertices, axis=1).min() > 0.98
 
 
@@ -119,9 +119,9 @@ def test_a_flat_torus_and_a_klein_bottle_in_four_dimensions():
     assert flat.orientable
     assert (mesh.euler_characteristic, mesh.is_closed, mesh.is_oriented) == (0, True, True)
     assert mesh.area == pytest.approx(4.0 * np.pi**2 * FLAT_RADII[0] * FLAT_RADII[1], rel=0.02)
-    # Charts lie on the inner side of bends, by a²κ/2: 0.03 and 0.05 for the two circles.
+    # Charts lie towards the centre of curvature, by a²κ/2: 0.03 and 0.05 for the two circles.
     assert distance_to_flat_torus(mesh.vertices).mean() < 0.25**2
-    # Wider charts, of 1500 points at 0.2, end where few others are and leave holes for most draws of the cloud.
+    # Wider charts, of 1500 points at 0.2, end where few others are and leave holes in most samples of the cloud.
     bottle = sb.Atlas(sb.PrincipalSubbundle(noisy_klein_bottle(2500, noise=0.01), 2, 0.15))
     assert not bottle.orientable
     mesh = bottle.mesh(spacing=0.1)
@@ -130,7 +130,7 @@ def test_a_flat_torus_and_a_klein_bottle_in_four_dimensions():
         bottle.normals(bottle.project(mesh.vertices[:2]))
 
 
-def test_wrong_requests_are_refused_in_words(torus):
+def test_wrong_parameters_are_refused(torus):
     _, atlas = torus
     with pytest.raises(ValueError, match="bandwidth, closed and attributes go with points"):
         sb.reconstruct(atlas, closed=True)

@@ -1,4 +1,4 @@
-"""Files and clouds of every bad kind, through the command: a good mesh, or one line of words and nothing left."""
+"""Bad files and clouds, through the command: a good mesh, or a message of one line and no files."""
 
 from pathlib import Path
 
@@ -103,9 +103,9 @@ def test_damaged_and_foreign_files(name, capsys):
         (np.zeros((5, 5, 5)), "it holds an array of shape (5, 5, 5)"),
         (np.full((300, 3), np.nan), "it holds 300, none of them finite"),
         (np.zeros((300, 3)), "at least 100 different rows; got 1"),
-        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 2))]), "look like a curve"),
-        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 4))]), "look like a curve"),
-        (RNG.uniform(-1.0, 1.0, (3000, 3)), "look like a solid body"),
+        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 2))]), "resemble a curve"),
+        (np.column_stack([np.linspace(0.0, 1.0, 400), np.zeros((400, 4))]), "resemble a curve"),
+        (RNG.uniform(-1.0, 1.0, (3000, 3)), "resemble a solid body"),
     ],
     ids=["words", "complex", "row", "cube", "nan", "one point", "line", "line in R^5", "solid"],
 )
@@ -127,7 +127,7 @@ def test_a_solid_ball(capsys):
     ball *= (RNG.uniform(size=(4000, 1)) ** (1.0 / 3.0)) / np.linalg.norm(ball, axis=1, keepdims=True)
     np.save("ball.npy", ball)
     assert run("ball.npy") == 2
-    assert "look like a solid body" in capsys.readouterr().err
+    assert "resemble a solid body" in capsys.readouterr().err
 
 
 def test_rows_of_unequal_length_are_named(capsys):
@@ -179,7 +179,7 @@ def test_a_table_of_four_coordinates(capsys, tmp_path):
     assert mesh_of().vertices.shape[1] == 4
 
 
-def test_the_number_of_coordinates_can_be_told(capsys):
+def test_the_number_of_coordinates_can_be_given(capsys):
     bottle = noisy_klein_bottle(2000, noise=0.01)
     np.save("bottle.npy", np.column_stack([bottle, np.arange(2000.0)]))
     assert run("bottle.npy", "mesh.npz", "--dim", "4") == 0

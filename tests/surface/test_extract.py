@@ -83,16 +83,16 @@ def test_loops_cover_the_crossed_edges_once():
         assert (sizes >= 3).all()
 
 
-def test_fans_that_touch_in_a_point_are_parted():
+def test_fans_that_share_a_vertex_only_are_split():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]], dtype=float)
     faces = np.array([[0, 1, 2], [0, 3, 4]])
-    parted, corners, old = split_umbrellas(vertices, faces)
-    assert len(parted) == 6
+    split, corners, old = split_umbrellas(vertices, faces)
+    assert len(split) == 6
     assert np.array_equal(old[corners], faces)
     assert len(np.intersect1d(corners[0], corners[1])) == 0
 
 
-def test_fans_are_those_that_a_walk_around_their_vertex_finds():
+def test_fans_are_those_found_by_rotation_around_their_vertex():
     rng = np.random.default_rng(0)
     faces = np.array([rng.choice(30, 3, replace=False) for _ in range(60)])
     _, corners, old = split_umbrellas(rng.standard_normal((30, 3)), faces)
@@ -119,11 +119,11 @@ def test_fans_are_those_that_a_walk_around_their_vertex_finds():
         assert len(set.union(set(), *names)) == len(fans)
 
 
-def test_a_gauge_that_says_nothing_changes_nothing():
+def test_a_constant_gauge_changes_nothing():
     rng = np.random.default_rng(0)
     field = rng.standard_normal((12, 13, 14)).astype(np.float32)
     field[rng.random(field.shape) < 0.02] = np.nan
-    # With a gauge every cell is looked at corner by corner, without one column by column.
+    # With a gauge cells are evaluated corner by corner, without one column by column.
     gauge = np.zeros((*field.shape, 3), np.float32)
     gauge[..., 0] = 1.0
     plain, turned = extract(field), extract(field, gauge)

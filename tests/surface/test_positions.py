@@ -1,4 +1,4 @@
-"""How vertices get their places: windows, variances and what is taken back, against closed forms."""
+"""Positions of vertices: windows, variances and the correction of bias, against closed forms."""
 
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ def cylinder(n, radius, noise, seed):
     return clean + noise * rng.standard_normal((n, 3))
 
 
-def test_noise_comes_into_heights_as_predicted():
+def test_the_variance_of_heights_is_as_predicted():
     a, b = 0.1, 0.16
     gathered = []
     for seed in range(4):
@@ -50,7 +50,7 @@ def test_equal_windows_agree():
     assert widths.height_correlation(0.1, 0.2) == pytest.approx(widths.height_correlation(0.2, 0.1), rel=1e-12)
 
 
-def test_quadrics_know_how_tubes_bend_away():
+def test_quadrics_are_exact_on_arcs_of_tubes():
     # Over a tangent plane a tube of radius 1 is u²/2 + u⁴/8 + u⁶/16 …; a plain quadric would be off by
     # 3a⁴/8 + 30a⁶/16 = 0.0044.
     points = cylinder(40000, 1.0, 0.0, 0)
@@ -59,10 +59,10 @@ def test_quadrics_know_how_tubes_bend_away():
     off = np.linalg.norm(fit.points[:, :2], axis=1) - 1.0
     # A quarter of that: curvatures come from the round before and are right to a few per cent.
     assert abs(off.mean()) < 0.0011
-    assert fit.bend.mean() == pytest.approx(-1.0, rel=0.05)
+    assert fit.curvature.mean() == pytest.approx(-1.0, rel=0.05)
 
 
-def test_levels_of_a_pyramid_tell_the_same_heights():
+def test_levels_of_a_pyramid_give_the_same_heights():
     data = sb.datasets.sphere(30000, noise=0.01, seed=0)
     fine = WeightedCloud(data.points)
     levels = Pyramid(fine, data.points, None, side=0.0, spacing=0.02, widest=0.25)
@@ -77,14 +77,14 @@ def test_levels_of_a_pyramid_tell_the_same_heights():
 
 
 def test_voxel_means_of_an_exact_plane_give_the_same_plane():
-    # Means of points of a plane lie on it, so every level tells heights without error, as long as it is there.
+    # Means of points of a plane lie on it, so every level gives heights without error.
     rng = np.random.default_rng(0)
     flat = rng.uniform(-1.0, 1.0, (20000, 2))
     points = np.column_stack([flat, 0.3 * flat[:, 0] - 0.2 * flat[:, 1]])
     levels = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.014, widest=0.3)
     normal = np.array([-0.3, 0.2, 1.0]) / np.sqrt(1.13)
     start = points[np.abs(flat).max(axis=1) < 0.3][:40] + 0.01 * normal
-    for width in widths.ladder(Pilot(0.0, 0.014, 0.03)):
+    for width in widths.bandwidths(Pilot(0.0, 0.014, 0.03)):
         fit = levels.quadric(start, np.tile(normal, (40, 1)), np.full(40, width), np.full(40, 0.1), rounds=2)
         # Single precision in bandwidths: 6e-8 of one, and the start is 0.01 away.
         assert np.abs(fit.points @ normal).max() < 1e-7 * width
@@ -94,15 +94,15 @@ def test_voxel_means_of_an_exact_plane_give_the_same_plane():
     assert all(less < 0.6 * more for more, less in pairwise(held))
 
 
-def test_the_risk_between_two_rungs_is_interpolated():
-    rungs = widths.ladder(Pilot(0.0, 1.0, 1.0))
+def test_the_risk_between_two_bandwidths_is_interpolated():
+    grid = widths.bandwidths(Pilot(0.0, 1.0, 1.0))
     for strength in (1e-4, 1e-3, 1e-2):
-        # A bias that grows like a and a variance that falls like 1/a² are exact between rungs, too.
-        found = widths.least_risk(strength * rungs[:, None] ** 2, rungs[:, None] ** -2.0)
-        steps = np.arange(0.0, len(rungs) - 0.5, 0.5)
-        fine = rungs[0] * (rungs[1] / rungs[0]) ** steps
+        # A bias that grows like a and a variance that falls like 1/a² are exact between bandwidths, too.
+        found = widths.least_risk(strength * grid[:, None] ** 2, grid[:, None] ** -2.0)
+        steps = np.arange(0.0, len(grid) - 0.5, 0.5)
+        fine = grid[0] * (grid[1] / grid[0]) ** steps
         risk = strength * fine**2 + fine**-2.0
-        risk[0] = fine[0] ** -2.0  # the bias of the narrowest is not seen
+        risk[0] = fine[0] ** -2.0  # the bias of the narrowest is not estimated
         weights = np.exp(2.0 * (1.0 - risk / risk.min()))
         assert found[0] == pytest.approx((steps @ weights) / weights.sum(), rel=1e-9)
 
@@ -119,7 +119,7 @@ def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     vertices = np.column_stack([x, y, 0.03 * np.sin(25.0 * x) * (x > 0.0)])
     pilot = Pilot(noise=0.01, spacing=0.01, bandwidth=0.018)
-    cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.ladder(pilot)[-1])
+    cloud = Pyramid(WeightedCloud(points), points, None, side=0.0, spacing=0.01, widest=widths.bandwidths(pilot)[-1])
     average = widths.neighbour_average(faces, len(vertices))
     up = np.tile([0.0, 0.0, 1.0], (len(vertices), 1))
     # As long as wide.
@@ -131,7 +131,7 @@ def test_windows_are_wide_on_a_plane_and_narrow_where_it_is_rough():
     assert np.median(chosen.widths[x < -0.2]) > 2.0 * np.median(chosen.widths[x > 0.2])
 
 
-def test_windows_are_long_along_what_bends_to_one_side():
+def test_windows_are_long_where_one_curvature_vanishes():
     turn, up = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False), 0.02 * np.arange(40))
     tube = np.column_stack([0.1 * np.cos(turn.ravel()), 0.1 * np.sin(turn.ravel()), up.ravel()])
     rows = np.arange(40 * 32).reshape(40, 32)
@@ -139,12 +139,12 @@ def test_windows_are_long_along_what_bends_to_one_side():
     sides = np.concatenate([np.column_stack([a, b, b + 32]), np.column_stack([a, b + 32, a + 32])])
     along = elongation(vertex_normals(tube, sides), widths.neighbour_average(sides, len(tube)))
     stretch = np.linalg.norm(along, axis=1)
-    # Normals turn by κℓ = 0.3 or so around the tube, and by nothing that matters along its axis.
+    # Normals rotate by about κℓ = 0.3 around the tube, and by a negligible angle along its axis.
     assert stretch.min() > 2.0
     assert np.all(np.abs(along[:, 2]) > np.cos(0.02) * stretch)
     ball = trimesh.creation.icosphere(4)
     same = elongation(np.asarray(ball.vertices), widths.neighbour_average(np.asarray(ball.faces), len(ball.vertices)))
-    # On a sphere both turns are the same, as far as its edges are.
+    # On a sphere both rotations are equal, as far as its edges are.
     assert np.linalg.norm(same, axis=1).max() < 1.1
 
 
@@ -170,7 +170,7 @@ def test_long_windows_average_more_of_a_groove():
 
 
 def test_noise_on_a_thin_tube():
-    # The tube is ten noise levels across; λ₃ alone sees half as much again, because of what bends away.
+    # The tube is ten noise levels across; λ₃ alone is larger by half, because of curvature.
     points = cylinder(20000, 0.1, 0.02, 0)
     assert estimate_pilot(WeightedCloud(points)).noise == pytest.approx(0.02, rel=0.2)
 
@@ -178,7 +178,7 @@ def test_noise_on_a_thin_tube():
 def test_sideways_noise_does_not_shrink_a_sphere():
     data = sb.datasets.sphere(20000, noise=0.1, seed=0)
     mesh = sb.reconstruct(data.points)
-    # Noise in all directions makes the middle of the cloud lie σ² = 0.01 further in; the wide windows that such
+    # Noise in all directions shifts the mean of the cloud inward by σ² = 0.01; the wide windows that such
     # noise calls for leave some of the fourth order.
     assert np.linalg.norm(mesh.vertices, axis=1).mean() == pytest.approx(1.0, abs=0.005)
 

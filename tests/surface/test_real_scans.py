@@ -1,4 +1,4 @@
-"""What real scans need: unseen patches, outliers beside the surface, normals as evidence, standard errors."""
+"""Properties of real scans: unseen patches, outliers near the surface, normals as evidence, standard errors."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import without_layers
 from subbundle.surface.pilot import Pilot, estimate_pilot, with_thin_walls
 from subbundle.surface.prepare import Prepared
-from subbundle.surface.project import soften
+from subbundle.surface.project import smooth_uncertain
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import make_manifold
 from subbundle.surface.sides import SidedPyramid, in_thin_walls
@@ -43,18 +43,18 @@ def test_a_membrane_between_tilted_rims_is_the_plane_through_them():
     assert np.abs(found - tilted).max() < 1e-9
 
 
-def test_patches_are_sorted_by_their_half_width():
+def test_patches_are_classified_by_their_half_width():
     flat, faces = grid_mesh(41)
     far = np.maximum(0.3 - np.hypot(flat[:, 0] - 0.4, flat[:, 1]), 0.0) + np.maximum(
         0.2 - np.hypot(flat[:, 0] + 0.5, flat[:, 1]), 0.0
     )
-    keep, found = openings.sort_out(flat, faces, far, far < 0.05, 0.25)
+    keep, found = openings.classify_patches(flat, faces, far, far < 0.05, 0.25)
     # The discs of radius 0.2 and 0.3 in a square; vertices are 0.05 apart.
     assert found.bridged == pytest.approx((0.2,), abs=0.05)
     assert found.left == pytest.approx((0.3,), abs=0.05)
     gone = flat[faces[~keep]].reshape(-1, 3)
     assert np.hypot(gone[:, 0] - 0.4, gone[:, 1]).max() < 0.3
-    assert openings.sort_out(flat, faces, far, far < 0.05, np.inf)[0].all()
+    assert openings.classify_patches(flat, faces, far, far < 0.05, np.inf)[0].all()
 
 
 def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
@@ -64,18 +64,18 @@ def test_smoothing_leaves_what_is_known_and_flattens_what_is_not():
     average = neighbour_average(faces, len(flat))
     # A third of the vertices is known eight times less well than the others, c = (2/8)⁴ = 0.004 against λ = 0.15.
     unsure = flat[:, 0] > 0.35
-    found = soften(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
+    found = smooth_uncertain(rough, np.where(unsure, 0.16, 0.02), average, 0.1)
     # c = 1 against λ = 0.15: at most 0.13 of the way to the mean of the neighbours, which is smooth already.
     assert np.abs(found - rough)[~unsure].max() < 0.15 * 0.08
     assert np.std(found[unsure, 2]) < 0.4 * np.std(rough[unsure, 2])
 
 
-def test_a_seed_says_nothing_about_the_back_of_its_sheet():
+def test_a_seed_is_no_evidence_for_the_back_of_its_sheet():
     flat, _ = grid_mesh(41)
     up = np.tile([0.0, 0.0, 1.0], (len(flat), 1))
     above = flat + [0.0, 0.0, 0.05]
     for normals, seen in ((up, True), (-up, False)):
-        far, shown, _ = openings.Sight(flat, up, 0.1).of(above, normals)
+        far, shown, _ = openings.Coverage(flat, up, 0.1).of(above, normals)
         assert (shown == seen).all()
         # At the corners of the square seeds are sparser, and their distances count less.
         assert np.median(far) == pytest.approx(0.05)
@@ -96,13 +96,13 @@ def test_a_tunnel_is_filled_by_observations_inside_of_its_loop():
     assert not Filled(walls, window)(walls, inward, loop, long)[0]
     assert not Filled(np.concatenate([walls, few]), window)(walls, inward, loop, long)[0]
     assert Filled(plug, window)(walls, inward, loop, long)[0]
-    # Turned inside out it is a strut, whose inside says nothing.
+    # Turned inside out it is a strut, whose inside is no evidence.
     assert not Filled(plug, window)(walls, faces, loop, long)[0]
 
 
 def test_a_narrow_tunnel_stays_if_observations_are_its_walls():
     # A loop of half a window in radius, as smoothing leaves of a tunnel one or 1.5 windows of 2 noise levels in radius:
-    # walls and their noise fill the middle. Around a hole of that size in a sheet, or in two, the sheets go on.
+    # walls and their noise fill the middle. Around a hole of that size in a sheet, or in two, the sheets continue.
     rng = np.random.default_rng(0)
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     ring = 0.5 * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(12)])
@@ -153,7 +153,7 @@ def test_directions_are_near_every_normal():
 
 
 def slab(n, thickness, noise, seed):
-    """Both faces of a plate of 2 by 1.2 and their outward normals; its rim is not seen."""
+    """Both faces of a plate of 2 by 1.2 and their outward normals, without its rim."""
     rng = np.random.default_rng(seed)
     clean = rng.uniform([-1.0, -0.6, 0.0], [1.0, 0.6, 0.0], (n, 3))
     up = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -198,7 +198,7 @@ def test_outliers_beside_an_exact_surface_are_named_and_make_no_flaps():
     assert any(line.startswith("outliers:") for line in mesh.report())
 
 
-def test_a_piece_that_observations_fill_is_no_surface():
+def test_a_component_that_observations_fill_is_no_surface():
     rng = np.random.default_rng(0)
     unit = sb.datasets.sphere(2000, seed=0).points
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
@@ -216,7 +216,7 @@ def test_a_piece_that_observations_fill_is_no_surface():
     assert len(outliers.without_bodies(cloud, vertices, faces, 1.0)) == len(faces)
 
 
-def test_the_noise_of_a_place_is_not_that_of_a_clump_beside_it():
+def test_local_noise_is_not_that_of_a_clump_nearby():
     flat, _ = grid_mesh(41)
     rng = np.random.default_rng(0)
     sheet = np.column_stack([rng.uniform(-1.0, 1.0, (4000, 2)), 0.01 * rng.standard_normal(4000)])
@@ -244,7 +244,7 @@ def test_of_two_sheets_across_a_narrow_gap_one_is_a_layer():
     assert np.array_equal(kept, np.flatnonzero(walled[:, 2] < 0.1))
 
 
-def test_the_sides_of_a_thin_wall_do_not_pull_each_other():
+def test_the_sides_of_a_thin_wall_do_not_bias_each_other():
     flat, _ = grid_mesh(81)
     rng = np.random.default_rng(0)
     noise, half = 0.01, 0.025  # five noise levels thick
@@ -262,7 +262,7 @@ def test_the_sides_of_a_thin_wall_do_not_pull_each_other():
         fit = levels.quadric(at, across, widths, np.full(len(middle), 4.0 * noise), rounds=3)
         return float(np.mean(np.sum((fit.points - at) * across, axis=1)))
 
-    # Dealing at the middle, 2.5 noise levels away, moves a sheet by .005 of them; the rest is noise.
+    # Assignment at the middle, 2.5 noise levels away, moves a sheet by .005 of them; the rest is noise.
     assert abs(height(SidedPyramid(plain, scan, top, normals, 0.0125))) < 0.03 * noise
     assert height(plain) < -0.1 * noise
     assert in_thin_walls(top, normals, 0.06).all()
@@ -279,7 +279,7 @@ def test_standard_errors_are_those_of_the_vertices():
     assert 0.5 < np.sqrt(np.mean(off**2)) / np.sqrt(np.mean(error**2)) < 2.0
 
 
-def test_the_report_says_what_was_bridged_and_what_stays_open():
+def test_the_summary_lists_bridged_and_open_patches():
     data = sb.datasets.sphere(8000, noise=0.01, seed=0)
     scan = data.points[data.points[:, 2] < 0.7]
     mesh = sb.reconstruct(scan)
@@ -314,8 +314,8 @@ def test_closed_is_no_worse_than_open_with_its_holes_filled():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rims_are_smooth_at_the_scale_of_the_window(seed):
-    # Noise of half a window moves observations across the rim as well; the mean drift of some 30 of them tells where it
-    # is to a third of a window, and stray ones further out tell nothing.
+    # Noise of half a window moves observations across the rim as well; the mean drift of some 30 of them determines it
+    # to a third of a window, and isolated ones further out do not.
     rng = np.random.default_rng(seed)
     angle, aside = rng.uniform(0.0, 2.0 * np.pi, 6000), np.sqrt(rng.uniform(size=6000))
     disc = np.column_stack([aside * np.cos(angle), aside * np.sin(angle), np.zeros(6000)])
@@ -361,7 +361,7 @@ def test_blended_quadrics_are_the_surface_between_their_centres():
     assert np.abs(np.linalg.norm(fit.points[usable], axis=1) - 1.0).max() < (0.6 * 0.15) ** 4 / 8.0 + 1e-4
     outward = fit.points / np.linalg.norm(fit.points, axis=1, keepdims=True)
     assert np.sum(fit.normals * outward, axis=1)[usable].min() > np.cos(0.02)
-    assert fit.bend[usable] == pytest.approx(-2.0, abs=0.1)
+    assert fit.curvature[usable] == pytest.approx(-2.0, abs=0.1)
 
 
 def on_sphere(n, rng):
@@ -409,6 +409,6 @@ def test_a_sphere_inside_of_a_sphere_is_a_cavity():
     cloud = np.where(rng.random(8000) < 0.5, 1.0, 1.4)[:, None] * way + 0.01 * rng.standard_normal(way.shape)
     mesh = sb.reconstruct(cloud, n_jobs=1)
     assert (mesh.euler_characteristic, mesh.n_components, mesh.is_closed) == (4, 2, True)
-    assert mesh.summary.bandwidth > 0.4 / 6.0  # not more than six windows apart: each sees the other
+    assert mesh.summary.bandwidth > 0.4 / 6.0  # not more than six windows apart: windows reach the other
     lean = np.sum(mesh.normals * mesh.vertices, axis=1)
     assert (np.sign(lean) == np.where(np.linalg.norm(mesh.vertices, axis=1) > 1.2, 1.0, -1.0)).all()

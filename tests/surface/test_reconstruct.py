@@ -35,10 +35,10 @@ def test_a_sphere():
     mesh = sb.reconstruct(data.points)
     assert_sound(mesh, 2)
     assert mesh.is_closed
-    # A closed mesh that looks outward has positive volume; 1 % is the chord error of cells a twentieth wide.
+    # A closed mesh oriented outward has positive volume; 1 % is the chord error of cells a twentieth wide.
     assert mesh.volume == pytest.approx(4.0 / 3.0 * np.pi, rel=0.01)
     assert mesh.area == pytest.approx(4.0 * np.pi, rel=0.02)
-    # About thirty observations speak for a vertex, with weights that cost a factor of 1.6: noise/√30 · 1.6.
+    # About thirty observations determine a vertex, with weights that cost a factor of 1.6: noise/√30 · 1.6.
     assert data.distance(mesh.vertices).mean() < 0.3 * data.distance(data.points).mean()
 
 
@@ -93,15 +93,15 @@ def test_closed_closes_everything():
     assert closed_mesh.is_closed
 
 
-def test_closing_an_open_sheet_is_said_to_be_a_guess():
-    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud looks like an open sheet"):
+def test_closing_an_open_sheet_gives_a_warning():
+    with pytest.warns(sb.SubbundleWarning, match="lies where there are no points: the cloud resembles an open sheet"):
         mesh = sb.reconstruct(bumpy_patch(3000, noise=0.01), closed=True)
     assert mesh.is_closed
 
 
 def test_nothing_is_put_between_two_walls():
-    # Two open plates eight noise levels apart. Which side of either is outside nobody can tell; if both look the same
-    # way, the implicit function changes its sign once more between them.
+    # Two open plates eight noise levels apart. The outside of either is undetermined; if both have the same
+    # orientation, the implicit function changes its sign once more between them.
     rng = np.random.default_rng(0)
     clean = rng.uniform([-1.0, -0.6, 0.0], [1.0, 0.6, 0.0], (16000, 3))
     clean[:8000, 2] = 0.16
@@ -127,7 +127,7 @@ def test_a_moebius_band_is_meshed_without_sides():
     assert "not orientable" in "\n".join(mesh.report())
 
 
-def test_two_objects_become_two_parts(torus):
+def test_two_objects_become_two_components(torus):
     data, _ = torus
     both = np.concatenate([data.points, data.points + [4.0, 0.0, 0.0]])
     assert_sound(sb.reconstruct(both), 0, parts=2)
@@ -184,7 +184,7 @@ def test_dense_clouds_are_thinned_out_first(monkeypatch):
     assert data.distance(thinned.vertices).mean() < 1.3 * data.distance(mesh.vertices).mean()
 
 
-def test_attributes_are_carried_to_the_vertices(torus):
+def test_attributes_are_interpolated_at_the_vertices(torus):
     data, _ = torus
     colors = np.clip(255.0 * (0.5 + 0.3 * data.clean), 0, 255).astype(np.uint8)
     label = (data.clean[:, 0] > 0.0).astype(np.int32)
@@ -211,7 +211,7 @@ def test_noise_and_spacing_are_estimated(torus):
     assert mesh.summary.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / N), rel=0.1)
 
 
-def test_the_report_says_what_came_out(torus):
+def test_the_summary_reports_estimates(torus):
     _, mesh = torus
     text = "\n".join(mesh.report())
     for words in (f"{N} given", "noise 0.0", "Euler characteristic 0", "closed", "1 connected component"):
@@ -221,21 +221,21 @@ def test_the_report_says_what_came_out(torus):
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 2))]), "look like a curve"),
-        (np.random.default_rng(0).uniform(size=(3000, 3)), "look like a solid body"),
+        (np.column_stack([np.linspace(0.0, 1.0, 500), np.zeros((500, 2))]), "resemble a curve"),
+        (np.random.default_rng(0).uniform(size=(3000, 3)), "resemble a solid body"),
         (np.zeros((500, 3)), "at least 100 different rows; got 1"),
-        (np.zeros((50, 3)), "at least 100 to tell a surface; got 50"),
+        (np.zeros((50, 3)), "at least 100 to estimate a surface; got 50"),
         (np.zeros((500, 2)), "must have 3 coordinates"),
         (np.full((500, 3), np.nan), "must be finite"),
     ],
     ids=["curve", "solid", "one point", "few", "plane", "nan"],
 )
-def test_what_is_no_surface_is_refused_in_words(points, words):
+def test_clouds_without_a_surface_are_refused(points, words):
     with pytest.raises(ValueError, match=words):
         sb.reconstruct(points)
 
 
-def test_wrong_parameters_are_refused_in_words(torus):
+def test_wrong_parameters_are_refused(torus):
     points = torus[0].points
     with pytest.raises(ValueError, match="bandwidth must be a positive number or 'auto'; got 'wide'"):
         sb.reconstruct(points, bandwidth="wide")

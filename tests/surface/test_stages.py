@@ -14,7 +14,7 @@ from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.orient import orient
 from subbundle.surface.pilot import estimate_pilot
-from subbundle.surface.seeds import plant
+from subbundle.surface.seeds import find_seeds
 from subbundle.triangles import clip
 from subbundle.triangles.mesh import Mesh
 
@@ -56,7 +56,7 @@ def test_projections_are_exact_to_second_order(how):
         assert np.abs(np.linalg.norm(found, axis=1) - 1.0).mean() < 0.12 * a**2
 
 
-def test_a_walk_that_stands_is_over():
+def test_iterations_end_once_steps_are_short():
     data = sb.datasets.sphere(5000, noise=0.02, seed=0)
     cloud = WeightedCloud(data.points)
     found = cloud.fit(data.points[:500], 0.15, rounds=4).points
@@ -92,7 +92,7 @@ def test_other_sheets_are_kept_out_of_a_quadric():
 def test_the_pilot_finds_noise_and_spacing(noise):
     data = sb.datasets.torus(10000, noise=noise, seed=0)
     pilot = estimate_pilot(WeightedCloud(data.points))
-    # What curvature adds to λ₃ is taken out to second order; a tenth of the spacing is left.
+    # The effect of curvature on λ₃ is subtracted to second order; a tenth of the spacing is left.
     assert pilot.noise == pytest.approx(noise, rel=0.1, abs=0.1 * pilot.spacing)
     # Noise along the surface does not change the density, noise across it is accounted for.
     assert pilot.spacing == pytest.approx(np.sqrt(4.0 * np.pi**2 * 0.4 / 10000), rel=0.1)
@@ -100,10 +100,10 @@ def test_the_pilot_finds_noise_and_spacing(noise):
 
 def test_seeds_are_oriented_like_the_true_normals():
     data = sb.datasets.torus(10000, noise=0.02, seed=0)
-    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    seeds = find_seeds(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
     found = orient(seeds, 0.06)
     assert found.orientable
-    assert (found.parts == 0).all()
+    assert (found.components == 0).all()
     ring = seeds.points * [1.0, 1.0, 0.0]
     outward = seeds.points - ring / np.linalg.norm(ring, axis=1, keepdims=True)
     outward /= np.linalg.norm(outward, axis=1, keepdims=True)
@@ -112,7 +112,7 @@ def test_seeds_are_oriented_like_the_true_normals():
 
 def test_a_moebius_band_is_not_orientable():
     points = moebius_band(8000, noise=0.01)
-    seeds = plant(WeightedCloud(points), points, None, 0.06, 0.04)
+    seeds = find_seeds(WeightedCloud(points), points, None, 0.06, 0.04)
     assert not orient(seeds, 0.04).orientable
 
 
@@ -186,7 +186,7 @@ def test_only_outer_regions_are_cut():
     assert outer[1] == 1.0
 
 
-def test_what_a_mesh_says_of_a_tetrahedron():
+def test_the_properties_of_a_tetrahedron():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     mesh = Mesh(vertices, faces, vertices)
@@ -202,7 +202,7 @@ def test_what_a_mesh_says_of_a_tetrahedron():
 
 def test_seeds_cover_the_cloud():
     data = sb.datasets.torus(10000, noise=0.02, seed=0)
-    seeds = plant(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
+    seeds = find_seeds(WeightedCloud(data.points), data.points, None, 0.1, 0.06)
     far = cKDTree(seeds.points).query(data.clean)[0]
     # One seed per cell of 0.94 cells: no place is further from all than about a diagonal and a half.
     assert far.max() < 2.0 * 0.06

@@ -54,7 +54,7 @@ def test_a_border_without_reversals_is_only_smoothed():
 
 
 def test_a_border_that_runs_against_itself_is_mended_too():
-    # On a band with a half twist faces cannot all be turned alike, and neither can the edges of its border.
+    # On a band with a half twist faces cannot be oriented consistently, and neither can the edges of its border.
     vertices, faces = strip(200)
     x = np.arange(201.0)
     vertices[:201, 0] = x - 4.0 * (x - 100.0) * np.exp(-(((x - 100.0) / 5.0) ** 2))

@@ -1,4 +1,4 @@
-"""Loops that separate nothing: found, cut and capped, against surfaces whose handles are known."""
+"""Non-separating loops: found, cut and capped, on surfaces with known handles."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_many_handles_are_cut_at_once_and_borders_are_no_handles():
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_loop_beside_a_border_is_cut_on_whichever_side_the_border_is(side):
-    # A torus, thinnest at one meridian, with a hole in the faces before or behind that.
+    # A torus, thinnest at one meridian, with a hole in the faces on either side of it.
     n, m = 24, 12
     around, across = np.meshgrid(2 * np.pi * np.arange(n) / n, 2 * np.pi * np.arange(m) / m, indexing="ij")
     tube = 0.3 + 0.05 * (1.0 - np.cos(around))

@@ -1,10 +1,10 @@
-"""What a mesh in R^d says of itself, turning of faces, and files."""
+"""Properties of meshes in R^d, orientation of faces, and files."""
 
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from subbundle.triangles.finish import turn_alike, turn_outward
+from subbundle.triangles.finish import orient_consistently, orient_outward
 from subbundle.triangles.mesh import Mesh, check_output
 
 
@@ -23,21 +23,21 @@ def sphere_mesh(seed=0):
     return points, ConvexHull(points).simplices.astype(np.int64)
 
 
-def test_faces_are_turned_alike():
+def test_faces_are_oriented_consistently():
     points, faces = sphere_mesh()
     flipped = np.where(np.random.default_rng(0).uniform(size=(len(faces), 1)) < 0.5, faces, faces[:, ::-1])
-    alike, orientable = turn_alike(flipped)
-    mesh = Mesh(points, turn_outward(points, alike))
+    alike, orientable = orient_consistently(flipped)
+    mesh = Mesh(points, orient_outward(points, alike))
     assert orientable
     assert mesh.is_oriented
     # The hull of 400 points of a sphere.
     assert mesh.volume == pytest.approx(ConvexHull(points).volume, rel=1e-12)
 
 
-def test_a_strip_with_half_a_turn_has_no_sides():
+def test_a_strip_with_half_a_twist_is_not_orientable():
     straight, twisted = strip(12, twisted=False), strip(12, twisted=True)
-    assert turn_alike(straight)[1]
-    turned, orientable = turn_alike(twisted)
+    assert orient_consistently(straight)[1]
+    turned, orientable = orient_consistently(twisted)
     assert not orientable
     mesh = Mesh(np.random.default_rng(0).standard_normal((24, 4)), turned)
     assert not mesh.is_orientable
@@ -48,9 +48,9 @@ def test_a_strip_with_half_a_turn_has_no_sides():
     assert "not orientable" in "\n".join(mesh.report())
 
 
-def test_only_the_part_without_sides_keeps_a_seam():
+def test_only_the_non_orientable_component_keeps_a_seam():
     both = np.concatenate([strip(9, twisted=True), 18 + strip(9, twisted=False)[:, ::-1]])
-    turned, orientable = turn_alike(both)
+    turned, orientable = orient_consistently(both)
     assert not orientable
     assert Mesh(np.zeros((36, 3)), turned[18:] - 18).is_oriented
 
@@ -69,13 +69,13 @@ def test_lengths_and_areas_do_not_depend_on_the_dimension():
         _ = there.volume
 
 
-def test_tangents_are_orthonormal_and_turned_as_the_faces():
+def test_tangents_are_orthonormal_and_oriented_as_the_faces():
     points, faces = sphere_mesh()
-    faces = turn_outward(points, turn_alike(faces)[0])
+    faces = orient_outward(points, orient_consistently(faces)[0])
     frames = Mesh(points, faces).tangents
     np.testing.assert_allclose(frames.transpose(0, 2, 1) @ frames, np.broadcast_to(np.eye(2), (400, 2, 2)), atol=1e-12)
     outward = np.sum(np.cross(frames[:, :, 0], frames[:, :, 1]) * points, axis=1)
-    # Faces a tenth wide lean by a twentieth against the tangent plane, some twice that.
+    # Faces a tenth wide are inclined to the tangent plane by a twentieth, some by twice that.
     assert outward.min() > 0.9
 
 

@@ -64,7 +64,7 @@ def test_a_mesh_with_fewer_faces_is_left_alone():
         simplify_mesh(mesh, 3)
 
 
-def test_bubbles_that_hang_on_an_edge_are_dropped(monkeypatch):
+def test_small_components_attached_at_an_edge_are_dropped(monkeypatch):
     # What is left of a thin spine: an icosahedron, and a tetrahedron on one of its edges, which then has four faces.
     body = trimesh.creation.icosahedron().convex_hull
     a, b = body.faces[0][:2]
@@ -74,7 +74,7 @@ def test_bubbles_that_hang_on_an_edge_are_dropped(monkeypatch):
     bubble = [[a, b, 12], [b, a, 13], [a, 12, 13], [b, 13, 12]]
     faces = np.vstack([body.faces, bubble])
     assert Mesh(vertices, faces).n_nonmanifold_edges == 1
-    # It is asked about the ball below, 2 wide, at size 1.
+    # It is called with the ball below, 2 wide, at size 1.
     monkeypatch.setattr(import_module("fast_simplification"), "simplify", lambda *_, **__: (vertices / 2.0, faces))
     ball = trimesh.creation.icosphere(subdivisions=2)
     fewer = simplify_mesh(Mesh(np.asarray(ball.vertices), np.asarray(ball.faces)), 24)
@@ -82,7 +82,7 @@ def test_bubbles_that_hang_on_an_edge_are_dropped(monkeypatch):
     assert fewer.volume == pytest.approx(body.volume)
 
 
-def test_a_thin_neck_stays_one_piece():
+def test_a_thin_neck_stays_connected():
     # Two balls on a neck of radius 0.01, open at both ends; so few triangles cannot hold the neck.
     z, around = np.linspace(-1.0, 1.0, 201), 2.0 * np.pi * np.arange(16) / 16
     ball = np.sqrt(np.maximum(0.35**2 - (np.abs(z) - 0.65) ** 2, 0.0))

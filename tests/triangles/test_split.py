@@ -1,9 +1,9 @@
-"""Splitting edges keeps a mesh in one piece."""
+"""Splitting edges keeps a mesh a manifold."""
 
 import numpy as np
 import pytest
 
-from subbundle.triangles.clip import split_bent, split_edges
+from subbundle.triangles.clip import split_curved, split_edges
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import edges_of, face_areas
 
@@ -32,7 +32,7 @@ def test_any_edges_can_be_split(seed):
 
 
 def test_edges_are_split_where_normals_turn_along_them():
-    # A roof: normals turn across its ridge, and not along it.
+    # A roof: normals rotate across its ridge, and not along it.
     x, y = (part.ravel() for part in np.meshgrid(np.arange(-2.0, 3.0), np.arange(3.0), indexing="ij"))
     vertices = np.column_stack([x, y, -np.abs(x)])
     rows = np.arange(15).reshape(5, 3)
@@ -41,12 +41,12 @@ def test_edges_are_split_where_normals_turn_along_them():
     normals = np.column_stack([np.sign(x), np.zeros(15), np.ones(15)])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     free = np.ones(15, bool)
-    _, ends = split_bent(vertices, faces, normals, free, 0.2)
+    _, ends = split_curved(vertices, faces, normals, free, 0.2)
     # All edges that lead up to the ridge, and third ones of faces that have two of those; nothing further out.
     edges = edges_of(faces).ends
     leads = np.sort(np.abs(x[edges]), axis=1).tolist()
     upward = {tuple(edge) for edge, ends_at in zip(edges.tolist(), leads, strict=True) if ends_at == [0.0, 1.0]}
     assert upward <= {tuple(edge) for edge in ends.tolist()}
     assert np.abs(x[ends]).max() == 1.0
-    _, none = split_bent(vertices, faces, normals, x != 0.0, 0.2)
+    _, none = split_curved(vertices, faces, normals, x != 0.0, 0.2)
     assert len(none) == 0

@@ -26,7 +26,7 @@ def as_sets(faces):
 
 @pytest.mark.parametrize("dim", [3, 7])
 def test_points_of_a_sphere_make_their_convex_hull(dim):
-    # Voronoi edges of points of a sphere are rays from its centre, so every tangent plane sees the hull's faces.
+    # Voronoi edges of points of a sphere are rays from its centre, so every plane meets those of the hull's faces.
     points = on_sphere(4000)
     points = points[spread(points, 0.12)]
     basis = np.linalg.qr(np.random.default_rng(1).standard_normal((dim, 3)))[0]

@@ -1,1 +1,1 @@
-"""Many charts that cover a whole submanifold together."""
+"""Atlases: charts that cover a whole submanifold together."""

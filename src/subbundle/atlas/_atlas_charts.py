@@ -39,7 +39,7 @@ from subbundle.flow.integrate import integrate, shared_steps
 from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 
-# Most points of the ridge that are to be covered: seconds.
+# Most points of the ridge that are to be covered, which takes seconds.
 _MOST_SITES = 65536
 # Rounds of further base points where charts ended early.
 _ROUNDS = 4
@@ -74,16 +74,16 @@ def sites(bundle: Subbundle) -> Sites:
     good[good] = bundle.frame(ridge.points[good]).status == Status.OK
     if not good.any():
         raise ValueError(
-            "base_points='auto' found no point of the cloud with a ridge nearby: at this bandwidth it has no "
-            f"{bundle.rank}-dimensional middle. Try another bandwidth or rank."
+            "base_points='auto' needs a ridge near the cloud: at this bandwidth there is none of dimension "
+            f"{bundle.rank}. Try another bandwidth or rank."
         )
     return Sites(ridge.points[good], ridge.density[good], ridge.noise[good], ridge.curvature[good])
 
 
 def _count(bundle: LearnedSubbundle) -> int:
-    """How many sites suit the cloud: the sum of the weights is the number of observations on one patch.
+    """Number of sites, proportional to that of patches: the sum of the weights is the observations on one patch.
 
-    No fewer than the landmarks that represent it elsewhere.
+    No fewer than the landmarks that represent the cloud elsewhere.
     """
     return int(np.clip(tuning.SITES_PER_PATCH * len(bundle.rows) / bundle.typical_mass, MOST_LANDMARKS, _MOST_SITES))
 
@@ -94,7 +94,7 @@ def cover(
     make: Callable[[FloatArray], list[InvertibleChart]],
     covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
 ) -> Cover:
-    """Make charts at some of the sites, farthest first, until all of them lie in one."""
+    """Make charts at some of the sites, farthest first, until all sites lie in one."""
     points = found.points
     apart = tuning.BASES_APART * radius
     chosen = farthest(points, apart, int(np.argmax(found.density)))
@@ -119,7 +119,7 @@ def _mark(
     covered: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     for chart in charts:
-        # Entries of a point differ by no more than its distance, up to the bend of a manifold in its ambient space.
+        # Euclidean distances bound those along the chart from below; the factor allows for curvature of the space.
         near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
         covered[near] = covers(chart, points[near])
     return covered
@@ -146,7 +146,7 @@ _ROWS = 65536
 def charts_at(bundle: Subbundle, base_points: FloatArray, radii: FloatArray) -> list[Chart]:
     """A chart of radius at most ``radii[j]`` at each of ``base_points`` [m, dim]."""
     scale = float(bundle.length_scale)
-    if isinstance(bundle, LearnedSubbundle):  # from observation to observation no path is longer
+    if isinstance(bundle, LearnedSubbundle):  # no path from observation to observation is longer
         radii = np.minimum(radii, len(bundle.rows) * scale)
     count = _n_directions(bundle, float(radii.max(initial=0.0)))
     check_fan(float(radii.max(initial=0.0)), scale / NODES_PER_LENGTH, count, scale)
@@ -172,7 +172,7 @@ def _n_directions(bundle: Subbundle, radius: float) -> int:
 def _together(
     bundle: Subbundle, bases: FloatArray, radii: FloatArray, unit: FloatArray, checks: FloatArray
 ) -> list[Chart]:
-    """Charts whose geodesics fit into one batch; all have the same nodes, and the shorter ones stop at their radius."""
+    """Charts whose geodesics fit into one batch; all have the same nodes, and smaller charts end at their radius."""
     scale = float(bundle.length_scale)
     longest = float(radii.max())
     frame = defined_frame(bundle, bases)
@@ -234,7 +234,7 @@ def _chart(
 
 
 def quadratic_radii(radii: FloatArray, curvature: FloatArray, length_scale: float) -> FloatArray:
-    """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] hold."""
+    """The largest radii [m] up to ``radii`` [m] at which quadrics of this ``curvature`` [m] are accurate."""
     return np.asarray(
         np.minimum(
             np.minimum(radii, tuning.QUADRATIC_REACH * length_scale), tuning.MOST_BEND / np.maximum(curvature, 1e-300)
@@ -248,7 +248,7 @@ def quadratic_charts_at(
     """A quadratic chart of radius at most ``radii[j]`` at the projection of each of ``base_points`` [m, dim]."""
     if surroundings_of(bundle) is not FLAT:
         raise ValueError(
-            "charts='quadratic' needs a bundle on R^d; this one lives on another manifold. Write charts='geodesic'."
+            "charts='quadratic' needs a bundle on R^d; this one is on another manifold. Write charts='geodesic'."
         )
     ridge = ridge_project(bundle, base_points)
     reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))

@@ -1,8 +1,8 @@
-"""Charts linked along a shape, inside kernels: weights of those near a point, and paths from chart to chart.
+"""Kernels for charts linked along a manifold: weights of those near a point, and paths from chart to chart.
 
-Of the charts near a point those linked to the nearest count. A shortest path in a graph of bases zigzags; in the chart
-of a point of the path its two neighbours have coordinates v₋ and v₊, and the point moves to ½ (v₋ + v₊) unless that
-leads beyond the data. Repeated, this shortens the path to a geodesic of the atlas.
+Of the charts near a point those linked to the nearest have weight. A shortest path in a graph of bases is not straight;
+in the chart of a point of the path its two neighbours have coordinates v₋ and v₊, and the point moves to ½ (v₋ + v₊)
+unless that is beyond the data. Repeated, this shortens the path to a geodesic of the atlas.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from subbundle._numbers import MOST_ROUNDS
 from subbundle.atlas.tuning import PATH_SETTLED, PATH_WITHIN
 from subbundle.charts.quadric_kernels import exp_chart, project_to_chart
 
-# A move that leads beyond is halved so many times.
+# Halvings of a step that ends beyond the data.
 _TRIES = 3
 
 
@@ -23,10 +23,10 @@ def linked_weights(
     near, following, places, points, residuals, lengths, along, radii, sharp, link_starts, links, weights, nearest, held
 ):
     """Write the weights [n, K], which sum to one, of the candidates ``near`` [n, K] at ``points`` [n, D], the chart
-    ``nearest`` [n] to each, and how many [n] of those with a weight hold it.
+    ``nearest`` [n] to each, and the number [n] of those with a weight that contain it.
 
-    Charts come in at the distance of ``places`` [M, D] of the chart ``following`` [n]. In the charts points have
-    ``residuals`` and ``lengths`` |v| [n, K]; these are d_c if ``along``, else it is the distance to the place.
+    Weights vanish at the distance from the place, of ``places`` [M, D], of the chart ``following`` [n]. In the charts
+    points have ``residuals`` and ``lengths`` |v| [n, K]; d_c is |v| if ``along``, else the distance to the place.
     """
     squares = np.empty(near.shape[1])
     for b in range(len(near)):
@@ -68,7 +68,7 @@ def _squared(points, b, places, c):
 
 @kernel
 def _linked(closest, c, link_starts, links):
-    """Whether chart ``c`` is linked to ``closest``; the links of a chart are listed in rising order."""
+    """Whether chart ``c`` is linked to ``closest``; the links of a chart are in ascending order."""
     low, high = link_starts[closest], link_starts[closest + 1]
     while low < high:
         middle = (low + high) // 2
@@ -108,7 +108,7 @@ def straighten(
                 c = charts[i]
                 _log(nodes, i - 1, bases, spans, products, cases, c, scratch, first)
                 _log(nodes, i + 1, bases, spans, products, cases, c, scratch, second)
-                moved = max(moved, _toward(
+                moved = max(moved, _step_to_midpoint(
                     bases, spans, products, cases, link_starts, links, radii, nodes, charts, i, scratch, first, second,
                     middle, here,
                 ))  # fmt: skip
@@ -118,12 +118,13 @@ def straighten(
 
 
 @kernel
-def _toward(
+def _step_to_midpoint(
     bases, spans, products, cases, link_starts, links, radii, nodes, charts, i, scratch, first, second, middle, here
 ):
-    """Move node ``i`` to the middle of ``first`` and ``second``, or part of the way where that leads beyond the data.
+    """Move node ``i`` to the midpoint of ``first`` and ``second``, or a fraction of the way where that is beyond the
+    data.
 
-    Returns how far it went, in radii.
+    Returns the length of the step, in radii.
     """
     rank, dim = first.size, nodes.shape[1]
     c = charts[i]
@@ -182,11 +183,11 @@ def _trace(bases, radii, before, row, starts, ends, start_chart, end_chart, p, n
 
 @kernel
 def _length(nodes, charts, count, bases, spans, products, cases, scratch, first, second):
-    """Length of a path, each piece the mean of what the charts at its ends make of it."""
+    """Length of a path, each segment the mean of its lengths in the charts at its ends."""
     total = 0.0
     for i in range(count - 1):
-        total += 0.5 * _piece(nodes, i, charts[i], bases, spans, products, cases, scratch, first, second)
-        total += 0.5 * _piece(nodes, i, charts[i + 1], bases, spans, products, cases, scratch, first, second)
+        total += 0.5 * _segment(nodes, i, charts[i], bases, spans, products, cases, scratch, first, second)
+        total += 0.5 * _segment(nodes, i, charts[i + 1], bases, spans, products, cases, scratch, first, second)
     return total
 
 
@@ -200,7 +201,7 @@ def _log(nodes, i, bases, spans, products, cases, c, scratch, v):
 
 
 @kernel
-def _piece(nodes, i, c, bases, spans, products, cases, scratch, first, second):
+def _segment(nodes, i, c, bases, spans, products, cases, scratch, first, second):
     """Distance between nodes i and i + 1 in chart ``c``."""
     _log(nodes, i, bases, spans, products, cases, c, scratch, first)
     _log(nodes, i + 1, bases, spans, products, cases, c, scratch, second)

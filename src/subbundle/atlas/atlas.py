@@ -1,8 +1,8 @@
-"""Many charts that together cover a submanifold, blended into one: the paper's scheme for combining submanifolds.
+"""Charts that together cover a submanifold, blended into one: the paper's scheme for combining submanifolds.
 
-No single normal chart covers a closed surface, and charts from different base points do not agree to the last digit
-where they overlap, because the bundle is noisy. The atlas projects a point to every chart that passes near it and
-returns the weighted mean of the projections; see `blending` for the formulas.
+No single normal chart covers a closed surface, and charts from different base points do not agree exactly where they
+overlap, because the bundle is noisy. The atlas projects a point to every chart near it and returns the weighted mean of
+the projections; see `blending` for the formulas.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Atlas(ChartAtlas):
         lies in charts.
     radius : float, [m], or "auto"
         Largest distance from the base points. Along each direction a chart ends sooner where its geodesic leaves the
-        support of the data or exp is no longer one-to-one; r_j of the weights is that distance. ``"auto"``: 8 length
+        support of the data or exp is no longer injective; r_j of the weights is that distance. ``"auto"``: 8 length
         scales, 3 for quadratic charts.
     threshold : float or "auto"
         ε: charts further from a point than this do not contribute. ``"auto"``: 4 noise levels of the cloud, measured
         across the ridge at the base points, and at least half a length scale.
     sigma : float or "auto"
-        σ, how fast weights fall. ``"auto"``: the largest radius.
+        σ, the standard deviation of the weights. ``"auto"``: the largest radius.
     closest : {"rescaled", "geodesic"}
         Which chart the weights are relative to; see `blending`.
     charts : {"geodesic", "quadratic"}
@@ -64,7 +64,7 @@ class Atlas(ChartAtlas):
     base_points, radii, labels : [m, dim], [m], [m]
         Of the charts; ``labels`` number their connected components, the largest being 0.
     coverage : float
-        Fraction of the ridge, at evenly spread places, that lies in a chart; NaN when the base points were given.
+        Fraction of the ridge, at evenly spread points, that lies in a chart; NaN when the base points were given.
     threshold, sigma : float
 
     See Also
@@ -100,11 +100,11 @@ class Atlas(ChartAtlas):
             as_choice(base_points, "base_points", ("auto",))
             places = sites(bundle)
             reach = float(self._radii(radius, 1, spread=True)[0])
-            if self._kind == "quadratic":  # neighbours overlap on half of it; where it is bent more further ones follow
+            if self._kind == "quadratic":  # a median: where curvature is larger, further charts are added
                 limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
                 reach = float(np.median(limits))
             self.threshold = _threshold(threshold, places.noise, bundle)
-            # The sites leave holes not much smaller than such a chart.
+            # The spacing of the sites is not much smaller than such a chart.
             closer = tuning.BASES_APART if self._kind == "quadratic" else 1.0
             found = cover(
                 places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
@@ -136,8 +136,8 @@ class Atlas(ChartAtlas):
         if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
             given = np.asarray(radius, dtype=np.float64)
             if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
-                wanted = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
-                raise ValueError(f"radius must be 'auto', a positive number, or {wanted}; got {radius!r}.")
+                allowed = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
+                raise ValueError(f"radius must be 'auto', a positive number, or {allowed}; got {radius!r}.")
             return given
         return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
 
@@ -180,7 +180,7 @@ class Atlas(ChartAtlas):
         return mesh_of(self, spacing, opening, n_jobs)
 
     def _contributions(self, given: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """All pairs of a row and a chart in its B, by row and then by chart; their coordinates and projections."""
+        """All pairs of a row and a chart of its B, by row and then by chart; their coordinates and projections."""
         around = surroundings_of(self.bundle)
         near = []
         for base, radius in zip(self.base_points, self.radii, strict=True):
@@ -196,7 +196,7 @@ class Atlas(ChartAtlas):
         return rows[kept], charts[kept], located.coordinates[kept], located.points[kept]
 
     def _near(self, chart: InvertibleChart, points: FloatArray) -> NDArray[np.bool_]:
-        """Which ``points`` [n, dim] of the ridge lie well inside ``chart``: not only in its last tenth."""
+        """Which ``points`` [n, dim] of the ridge lie inside ``chart``, not in its outermost tenth."""
         located = chart.locate(points)
         held = (located.status == Status.OK) & (located.residuals < self.threshold)
         distances = np.linalg.norm(located.coordinates[held], axis=1)

@@ -1,8 +1,8 @@
-"""Distances over an atlas: shortest paths from chart to chart, straightened as far as the charts can be trusted.
+"""Distances over an atlas: shortest paths from chart to chart, straightened as far as the charts are reliable.
 
-A path over the graph zigzags; straightened in the charts it becomes a geodesic of the atlas. Charts that predict their
-neighbours badly straighten too much. With the weight t of paths relative to charts, a length is the mean of both in the
-proportion t : 1, in the logarithm.
+A path over the graph is longer than a geodesic; straightened in the charts it becomes a geodesic of the atlas. Charts
+with a large prediction error of their neighbours make it too short. With the weight t of paths relative to charts, a
+length is the geometric mean of both with the weights t : 1.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class AtlasDistance:
     Parameters
     ----------
     atlas : LinkedAtlas
-    tie : float
+    path_weight : float
         Weight of paths over the graph relative to charts.
     """
 
-    def __init__(self, atlas: LinkedAtlas, tie: float) -> None:
-        self._atlas, self._trust = atlas, 1.0 / (1.0 + tie)
+    def __init__(self, atlas: LinkedAtlas, path_weight: float) -> None:
+        self._atlas, self._chart_weight = atlas, 1.0 / (1.0 + path_weight)
 
     def between(self, x: Any, y: Any) -> FloatArray:
         """Distance from each row of ``x`` [n, D] to the same row of ``y`` [n, D]; infinite between components."""
         (first, charts), (second, goals) = self._on_atlas(x), self._on_atlas(y)
         if len(first) != len(second):
             raise ValueError(f"x and y must have as many rows; got {len(x)} and {len(y)}. Use pairwise for all pairs.")
-        return self._straight(first, second, charts, goals)
+        return self._lengths(first, second, charts, goals)
 
     def pairwise(self, x: Any, y: Any = None) -> FloatArray:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
@@ -52,7 +52,7 @@ class AtlasDistance:
         starts, charts = self._on_atlas(x)
         ends, goals = (starts, charts) if y is None else self._on_atlas(y)
         rows, columns = np.triu_indices(n, 1) if y is None else (index.ravel() for index in np.indices((n, m)))
-        lengths = self._straight(starts[rows], ends[columns], charts[rows], goals[columns])
+        lengths = self._lengths(starts[rows], ends[columns], charts[rows], goals[columns])
         matrix = np.zeros((n, m))
         matrix[rows, columns] = lengths
         if y is None:
@@ -74,7 +74,7 @@ class AtlasDistance:
         graph = dijkstra(self._atlas.links, indices=first)[np.arange(len(first)), second]
         known = np.isfinite(graph) & (first != second)
         first, second, bases = first[known], second[known], self._atlas.base_points
-        straight = self._straight(bases[first], bases[second], first, second)
+        straight = self._lengths(bases[first], bases[second], first, second)
         return float(np.median(graph[known] / straight)) if known.any() else 1.0
 
     def _on_atlas(self, points: Any) -> tuple[FloatArray, IntArray]:
@@ -82,8 +82,8 @@ class AtlasDistance:
         located = self._atlas.locate(np.atleast_2d(points))
         return located.points, np.asarray(located.charts)
 
-    def _straight(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
-        """Lengths; a pair is walked from its smaller chart, so that both directions give the same bits."""
+    def _lengths(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
+        """Lengths; paths start at the chart of lower number, so that both directions give the same bits."""
         swap = (goals < charts) | ((goals == charts) & _after(starts, ends))
         starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
         charts, goals = np.minimum(charts, goals), np.maximum(charts, goals)
@@ -93,18 +93,18 @@ class AtlasDistance:
             chosen = np.flatnonzero((which >= low) & (which < low + _TREES))
             tree, before = dijkstra(self._atlas.links, indices=sources[low : low + _TREES], return_predecessors=True)
             rows = which[chosen] - low
-            # Along the graph; points of one chart are as far apart as they are.
+            # Along the graph; for points of one chart at least their Euclidean distance.
             apart = np.linalg.norm(starts[chosen] - ends[chosen], axis=1)
             graph = np.maximum(tree[rows, goals[chosen]], apart)
-            if self._trust > NOTICEABLE:
-                straight = self._walk(starts, ends, charts, goals, chosen, rows, before.astype(np.int64))
-                graph = straight**self._trust * np.maximum(graph, straight) ** (1.0 - self._trust)
+            if self._chart_weight > NOTICEABLE:
+                straight = self._straightened(starts, ends, charts, goals, chosen, rows, before.astype(np.int64))
+                graph = straight**self._chart_weight * np.maximum(graph, straight) ** (1.0 - self._chart_weight)
             lengths[chosen] = graph
-        # Equal points are no path at all.
+        # Exactly zero for equal points.
         lengths[np.all(starts == ends, axis=1)] = 0.0
         return lengths
 
-    def _walk(
+    def _straightened(
         self,
         starts: FloatArray,
         ends: FloatArray,
@@ -121,10 +121,10 @@ class AtlasDistance:
         rows, found = np.ascontiguousarray(rows), np.empty(len(chosen))
 
         def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
+            own = slice(start, stop)
             straighten(
                 *charts.arrays, *links, charts.radii,
-                first[part], last[part], start_charts[part], end_charts[part], rows[part], before, found[part],
+                first[own], last[own], start_charts[own], end_charts[own], rows[own], before, found[own],
             )  # fmt: skip
 
         run_rows(work, len(chosen), resolve_jobs(charts.n_jobs), calls_blas=False)
@@ -132,7 +132,7 @@ class AtlasDistance:
 
 
 def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
-    """Rows spread evenly over ``count`` rows, and the same in another order."""
+    """Rows spread evenly over ``count`` rows, and a fixed permutation of them."""
     first = evenly(count, COMPARED_PAIRS)
     return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
 

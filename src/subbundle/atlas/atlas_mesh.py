@@ -1,13 +1,13 @@
 """A triangle mesh of the blended surface of an atlas of rank 2.
 
 A fine grid in the coordinates of every chart, and the border of its domain, are mapped to points and blended. Charts
-reach a bandwidth or so beyond the cloud. On a straight border of it the local mean lies inward by
+extend about a bandwidth beyond the cloud. On a straight border of it the local mean drifts inward by
 
     |P (m − p)| = √(2/π) a,
 
-and points where it lies further are left out; one length scale inside the border it lies inward by e^(−½)/(2 Φ(1)) of
-that. Some of the others, spread evenly and first where it lies further than that, along the border, become the
-vertices; the tangent planes there, blended as well, decide which of them form triangles (`subbundle.triangles`).
+and points of larger drift are left out; one length scale inside the border the drift is e^(−½)/(2 Φ(1)) of that. A
+Poisson-disk sample of the others, first of those of larger drift, along the border, is the set of vertices; they are
+triangulated by the tangent planes there, blended as well (`subbundle.triangles`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _grid(chart: InvertibleChart, side: float) -> FloatArray:
     """Points [n, dim] of ``chart`` on a square grid of its coordinates, and along the border of its domain."""
     line = np.arange(-np.ceil(chart.radius / side), np.ceil(chart.radius / side) + 1.0) * side
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    # Just inside: on the very border the weight of a chart is zero.
+    # Just inside: on the border the weight of a chart is zero.
     angles = np.linspace(0.0, 2.0 * np.pi, int(np.ceil(2.0 * np.pi * chart.radius / side)), endpoint=False)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     edge = circle * (0.999 * chart.extent_along(circle))[:, None]
@@ -85,7 +85,7 @@ def _drift(atlas: Atlas, points: FloatArray, tangents: FloatArray) -> FloatArray
 
 
 def _outermost(atlas: Atlas, blended: Blended) -> FloatArray:
-    """d_j/r_j [batch] of the chart in which it is least, 1 on the border of the atlas; 0 well inside."""
+    """d_j/r_j [batch] of the chart in which it is least, 1 on the border of the atlas; 0 below `OUTERMOST`."""
     reach = atlas.charts.extent_along(blended.coordinates, blended.charts)
     fraction = np.linalg.norm(blended.coordinates, axis=1) / reach
     least = np.full(len(blended.points), np.inf)

@@ -1,8 +1,8 @@
-"""What every atlas does, whatever its charts and whichever of them it blends: locate, orient, separate components.
+"""The protocol of atlases: locating, orientation, connected components, for any charts and weights.
 
-An atlas is a list of charts and `project`, which gives the pairs of a point and a chart that count, with weights. All
-else follows from these: the mean of the projections, coordinates in the nearest chart, tangent spaces, one orientation
-where it exists, links between charts that cover common places, and connected components.
+An atlas is a list of charts and `project`, which gives pairs of a point and a chart, with weights. All else follows
+from these: the mean of the projections, coordinates in the nearest chart, tangent spaces, an orientation where it
+exists, links between charts that overlap, and connected components.
 
 A chart has the orientation of its coordinates everywhere: ∂exp/∂v is continuous on the domain and never singular there,
 since the domain ends before the first fold. At a point x that charts i and j both cover, with Jacobians J_i, J_j
@@ -10,7 +10,7 @@ since the domain ends before the first fold. At a point x that charts i and j bo
 
     det J_iᵀ J_j > 0,        and firmly if  det² J_iᵀ J_j > ¼ det J_iᵀ J_i det J_jᵀ J_j,
 
-if their tangent spaces lean by less than 60° in one direction.
+that is if their tangent spaces differ by less than 60° in one direction.
 
 Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over more
 than half of its overlap shows that the submanifold is not orientable.
@@ -46,9 +46,9 @@ class Votes:
     Attributes
     ----------
     pairs : [p, 2]
-        Charts that cover common places, the lower first.
+        Charts that cover common points, the lower first.
     alike, opposed : [p]
-        On how many places they agree firmly, and on how many they are opposed.
+        Numbers of points at which they agree firmly, and at which they are opposed.
     n_charts : int
     """
 
@@ -64,7 +64,7 @@ class Votes:
         margin = self.alike - self.opposed
         strength = np.abs(margin) / (1.0 + np.abs(margin).max(initial=0))
         kept = strength > 0.0
-        # A spanning tree of least weight, and no weight of zero, which would be no edge.
+        # A spanning tree of least weight; weights are positive, since a zero would be no edge.
         graph = coo_array((2.0 - strength[kept], self.pairs[kept].T), shape=(n, n)).tocsr()
         tree = minimum_spanning_tree(graph).tocoo()
         relation = {
@@ -91,7 +91,7 @@ class Votes:
 
 
 def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int) -> Votes:
-    """Votes of ``charts`` [p] that cover places ``rows`` [p], rising, with ``jacobians`` [p, D, k] there."""
+    """Votes of ``charts`` [p] that cover points ``rows`` [p], ascending, with ``jacobians`` [p, D, k] there."""
     first, second = _pairs_in_rows(rows)
     product = np.linalg.det(jacobians[first].transpose(0, 2, 1) @ jacobians[second])
     square = np.linalg.det(jacobians.transpose(0, 2, 1) @ jacobians)
@@ -104,7 +104,7 @@ def vote(rows: IntArray, charts: IntArray, jacobians: FloatArray, n_charts: int)
 
 
 def _pairs_in_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """All pairs of entries, the earlier first, with the same value in ``rows``, which rise."""
+    """All pairs of entries, the earlier first, with the same value in ``rows``, which are ascending."""
     first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     step = 1
     while step < len(rows):
@@ -122,13 +122,13 @@ def blended_tangents(
 ) -> FloatArray:
     """Orthonormal bases [n_rows, D, k] of the mean tangent spaces; NaN for a row that no chart covers.
 
-    The leading k eigenvectors of Σ w_j P_j, P_j the projector on the tangent space of chart j, turned as the chart of
-    the greatest weight (times its sign) is: its orthonormal frame is projected to that space.
+    The leading k eigenvectors of Σ w_j P_j, P_j the projector on the tangent space of chart j, with the orientation of
+    the chart of greatest weight (times its sign): its orthonormal frame is projected to that space.
     """
     known = np.isfinite(jacobians).all(axis=(1, 2))
     rows, weights, signs, jacobians = rows[known], weights[known], signs[known], jacobians[known]
     frames = np.linalg.qr(jacobians)[0]
-    # The triangular factor may turn a frame over, and so may the sign of the chart.
+    # The triangular factor may reverse the orientation of a frame, and so may the sign of the chart.
     turn = np.sign(np.linalg.det(frames.transpose(0, 2, 1) @ jacobians)) * signs
     frames[:, :, 0] *= turn[:, None]
     dim, k = frames.shape[1:]
@@ -145,7 +145,7 @@ def blended_tangents(
 
 
 def nearest_frame(matrices: FloatArray) -> FloatArray:
-    """The orthonormal frames nearest to ``matrices`` [..., D, k], of the same turn."""
+    """The orthonormal frames nearest to ``matrices`` [..., D, k], of the same orientation."""
     left, _, right = np.linalg.svd(matrices, full_matrices=False)
     nearest: FloatArray = left @ right
     return nearest
@@ -197,14 +197,14 @@ class ChartAtlas(ABC):
     @cached_property
     def nodes(self) -> tuple[FloatArray, IntArray]:
         """The points [n, dim] sampled on the charts, and the chart [n] of each; blend them with `project`."""
-        parts = [chart.sample() for chart in self.charts]
-        return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        samples = [chart.sample() for chart in self.charts]
+        return np.concatenate(samples), np.repeat(np.arange(len(samples)), [len(sample) for sample in samples])
 
     def locate(self, points: Any) -> Located:
         """Project ``points`` [batch, dim] or [dim]; coordinates are those in the nearest chart, of greatest weight."""
         rows, single = as_batch(points, "points", self.ambient_dim)
         each = blocks(len(rows), self._most_charts * self.ambient_dim) or [slice(0, 0)]
-        located = Located.joined([self.project(rows[part]).located() for part in each])
+        located = Located.joined([self.project(rows[block]).located() for block in each])
         return located.first() if single else located
 
     @property
@@ -214,7 +214,7 @@ class ChartAtlas(ABC):
 
     @property
     def links(self) -> csr_array:
-        """Graph [m, m] of the charts that cover common places."""
+        """Graph [m, m] of the charts that cover common points."""
         ends = np.concatenate([self._votes.pairs, self._votes.pairs[:, ::-1]]).T
         return csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(len(self), len(self)))
 
@@ -237,7 +237,7 @@ class ChartAtlas(ABC):
         """Orthonormal bases [batch, dim, rank] of the tangent spaces at ``blended`` points, of one `orientation`.
 
         The mean over the contributing charts, with their weights; NaN where there is none. Where the submanifold is not
-        `orientable`, the turn jumps along a seam.
+        `orientable`, the orientation is discontinuous along a seam.
         """
         signs, jacobians = self.orientation[blended.charts], self._jacobians(blended)
         return blended_tangents(blended.rows, len(blended.points), blended.weights, signs, jacobians)
@@ -257,7 +257,7 @@ class ChartAtlas(ABC):
 
     @cached_property
     def _votes(self) -> Votes:
-        """Relative orientations of overlapping charts, at places spread over the atlas."""
+        """Relative orientations of overlapping charts, at points spread over the atlas."""
         nodes = self.nodes[0]
         places = self.project(nodes[spread(nodes, PLACES_APART * float(np.median(self.radii)))])
         return vote(places.rows, places.charts, self._jacobians(places), len(self))

@@ -3,17 +3,17 @@
 A point x has projections x̂_j on submanifolds M_j, at the distances d_j from their base points, along geodesics that
 reach to r_j. Those further than ε from x are left out: B = {j : |x − x̂_j| < ε}. Then
 
-    s_j(d) = 1 − d/r_j                       the affine bijection [0, r_j] → [0, 1] that falls
+    s_j(d) = 1 − d/r_j                       the decreasing affine bijection [0, r_j] → [0, 1]
     d̃_j   = d_j / s_j(d_j)                   from 0 at the base point to ∞ at the border
     w_j   = exp(−(d̃_j − d̃_{j*})² / 2σ²)      j* the nearest of B
     x̂     = Σ_B w_j x̂_j / Σ_B w_j
 
 so that the weight of a submanifold vanishes at its border, and the blend is continuous there.
 
-Two readings differ from the letter of the paper. It prints 2σ, and calls σ a standard deviation; with 2σ the weights
-would depend on the unit of length. (Its 2σ is had by passing √σ.) And it takes j* as the nearest in d_j. That of
-smaller radius can then be nearest up to its own border, where d̃_{j*} is infinite, all others have no weight, and the
-blend jumps; the nearest in d̃_j is the same submanifold where radii are equal, and never jumps. Both are offered.
+Two formulas differ from the paper. It prints 2σ, and calls σ a standard deviation; with 2σ the weights would depend on
+the unit of length. (Pass √σ for its 2σ.) And it takes j* as the nearest in d_j. That of smaller radius can then be
+nearest up to its own border, where d̃_{j*} is infinite, all others have no weight, and the blend is discontinuous; the
+nearest in d̃_j is the same submanifold where radii are equal, and the blend is continuous. Both are offered.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLOSEST = ("rescaled", "geodesic")
 
 
 def admitted(residuals: FloatArray, threshold: float) -> BoolArray:
-    """Which projections count, by their distances |x − x̂_j| ``residuals`` [pairs]: B."""
+    """Which projections belong to B, by their distances |x − x̂_j| ``residuals`` [pairs]."""
     return np.asarray(residuals < threshold)
 
 
@@ -55,8 +55,8 @@ def weights(
 ) -> FloatArray:
     """w_j [pairs] before normalisation; pair p belongs to the point ``rows[p]`` of ``n_rows``.
 
-    ``closest`` is the distance in which j* is nearest: ``"rescaled"``, or ``"geodesic"``, the paper's. A submanifold at
-    its very border has no weight, unless it is alone.
+    ``closest`` is the distance in which j* is nearest: ``"rescaled"``, or ``"geodesic"``, the paper's. A submanifold
+    has no weight at its border, unless it is the only one.
     """
     as_choice(closest, "closest", CLOSEST)
     scaled = rescaled(distances, radii)
@@ -102,7 +102,7 @@ class Blended:
     around : Surroundings
         The space around the charts.
     coverage : [batch] or None
-        Charts that hold the point, about 1 inside, 0 beyond all; None where this is not known.
+        Charts that contain the point, relative to a typical number: about 1 inside, 0 beyond all; None if unknown.
     """
 
     points: FloatArray
@@ -132,8 +132,8 @@ class Blended:
 
     @cached_property
     def disagreement(self) -> FloatArray:
-        """Root mean square distance [batch] of the projections from x̂, with the weights of the blend; 0 for one chart
-        alone."""
+        """Root mean square distance [batch] of the projections from x̂, with the weights of the blend; 0 for a single
+        chart."""
         apart = self.mean(self.around.distance(self.points[self.rows], self.projections) ** 2)
         return np.where(np.isfinite(self.residuals), np.sqrt(apart), np.nan)
 
@@ -146,7 +146,7 @@ class Blended:
         return coordinates
 
     def located(self) -> Located:
-        """The same as every `locate` gives it: one row a point, in coordinates of the nearest chart."""
+        """The same as a `Located`: one row a point, in coordinates of the nearest chart."""
         return Located(
             self.own_coordinates, self.points, self.residuals, self.status,
             coverage=self.coverage, disagreement=self.disagreement, charts=self.nearest,
@@ -163,7 +163,7 @@ class Blended:
 
 
 def sums_over(rows: IntArray, n_rows: int, weights: FloatArray) -> csr_array:
-    """The matrix [n_rows, pairs] that sums ``weights`` [pairs] times values over the pairs of each row; ``rows`` rise.
+    """The matrix [n_rows, pairs] that sums ``weights`` [pairs] times values over the pairs of each row, ascending.
 
     One pair after the other: the same bits whatever the other rows are.
     """

@@ -1,14 +1,13 @@
 """An atlas with a small chart at every node of a graph: those linked to the nearest one are blended.
 
-With d_c the distance from a point x to the row that chart c was made at, before anything was denoised, its nearest
-chart is the one of least
+With d_c the distance from a point x to the row of chart c, before denoising, its nearest chart is the one of least
 
     (distance to the disc of the chart)² + (1 − ε/2) d_c²,
 
-and of the nearest few that one and the charts linked to it count with the weight (1 − d_c²/d²)³/(ε + d_c²/r_c²), d the
-distance at which the next chart would come in, so that nothing jumps. Linked charts lie on the same sheet and, in a
-layout, on the same side of a cut. The more charts contradict each other the smaller is ε, and the more the nearest of
-them counts. Every point has a nearest chart: beyond all of them that one is continued, and the coverage is zero.
+and of the nearest few that one and the charts linked to it have the weight (1 − d_c²/d²)³/(ε + d_c²/r_c²), d the
+distance of the next chart, so that the blend is continuous. Linked charts lie on the same sheet and, in a layout, on
+the same side of a cut. The more charts disagree the smaller is ε, and the larger the weight of the nearest. Every point
+has a nearest chart: beyond all of them that one is extrapolated, and the coverage is zero.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.graph.neighborhoods import frame_size
 
-# Least ε, reached where charts contradict each other by more than half of their size.
+# Least ε, reached where charts disagree by more than half of their size.
 _SHARPEST = 1e-3
 
 
 class LinkedAtlas(ChartAtlas):
-    """Quadratic charts and the graph of those that are neighbours along the shape.
+    """Quadratic charts and the graph of those that are neighbours along the manifold.
 
     Parameters
     ----------
     charts : QuadraticCharts
     origins : [m, dim]
-        The rows that the charts were made at.
+        The rows of the charts.
     links : csr_array [m, m]
-        Lengths along the shape between neighbouring charts, symmetric.
+        Lengths along the manifold between neighbouring charts, symmetric.
     contradiction : float
-        How far the charts contradict each other, relative to their size.
+        Disagreement between the charts, relative to their size.
     """
 
     charts: QuadraticCharts
@@ -66,7 +65,7 @@ class LinkedAtlas(ChartAtlas):
 
     @cached_property
     def link_arrays(self) -> tuple[IntArray, IntArray]:
-        """Starts [m + 1] and charts [l]: those linked to chart c are charts[starts[c] : starts[c + 1]], rising."""
+        """Starts [m + 1] and charts [l]: those linked to chart c are charts[starts[c] : starts[c + 1]], ascending."""
         return self._links.indptr.astype(np.int64), self._links.indices.astype(np.int64)
 
     def relinked(self, links: csr_array) -> Self:
@@ -79,7 +78,7 @@ class LinkedAtlas(ChartAtlas):
 
     @cached_property
     def typical(self) -> float:
-        """Median number of charts that hold a row that a chart was made at."""
+        """Median number of charts that contain the row of a chart."""
         return float(np.median(self._blended(self.origins)[1])) or 1.0
 
     def project(self, points: Any) -> Blended:
@@ -90,7 +89,7 @@ class LinkedAtlas(ChartAtlas):
         return replace(found, **{name: getattr(found, name)[kept] for name in pairs})
 
     def considered(self, points: FloatArray) -> Blended:
-        """As `project`, with all charts near ``points`` [n, dim], also those of no weight: copying costs more."""
+        """As `project`, with all charts near ``points`` [n, dim], also those of no weight, which saves a copy."""
         blended, held = self._blended(points)
         return blended.covered(held / self.typical)
 
@@ -107,9 +106,9 @@ class LinkedAtlas(ChartAtlas):
     def weighed(
         self, near: Near, residuals: FloatArray, coordinates: FloatArray, *, along: bool
     ) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Weights [pairs] of charts ``near`` points, the nearest [n] and how many [n] hold the point, from the
-        ``residuals`` [pairs] and ``coordinates`` [pairs, rank] in them. d_c is |v| if ``along``, else the distance to
-        the place where the chart was searched."""
+        """Weights [pairs] of charts ``near`` points, the nearest [n] and the number [n] that contain the point, from
+        the ``residuals`` [pairs] and ``coordinates`` [pairs, rank] in them. d_c is |v| if ``along``, else the distance
+        to the place of the chart."""
         count, shape = len(near.points), near.numbers.shape
         lengths = np.sqrt(np.einsum("pi,pi->p", coordinates, coordinates)).reshape(shape)
         weights, nearest, held = np.empty(shape), np.empty(count, np.int64), np.empty(count)
@@ -147,10 +146,10 @@ class NearestCharts:
     def __init__(self, places: FloatArray, rank: int) -> None:
         self._places = places
         count = min(frame_size(rank) + 1, len(places))
-        # All but the last, which shows where the next would come in.
+        # All but the last, whose distance is d.
         self.count = max(count - 1, 1)
         self._ranks = np.arange(1, count + 1)
-        # In many dimensions products of matrices find them sooner than a tree.
+        # In many dimensions products of matrices are faster than a tree.
         few = places.shape[1] <= BLOCK_DIM
         self._search: Any = cKDTree(places) if few else NearestNeighbors(n_neighbors=count).fit(places)
 
@@ -159,7 +158,7 @@ class NearestCharts:
         if len(points) == 0:
             return Near(points, self._places, np.empty((0, self.count), np.int64), np.empty(0, np.int64))
         if isinstance(self._search, cKDTree):
-            # The tree answers with its size where the square of a distance overflows.
+            # The tree returns its size where the square of a distance overflows.
             found = np.minimum(self._search.query(points, k=self._ranks)[1], len(self._places) - 1)
         else:
             found = self._search.kneighbors(points, return_distance=False).astype(np.int64)

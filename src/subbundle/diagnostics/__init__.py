@@ -1,4 +1,4 @@
-"""How far to trust what is learned from a cloud, before anything is fitted."""
+"""Diagnostics of a cloud, before anything is fitted."""
 
 from subbundle.diagnostics.integrability import Twist, non_integrability, twist
 from subbundle.diagnostics.report import Report, diagnose

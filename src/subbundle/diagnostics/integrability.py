@@ -1,4 +1,4 @@
-"""Is there a submanifold at all? The component of the brackets of the bundle's fields that leaves the bundle.
+"""Integrability: the component of the Lie brackets of the bundle's fields normal to the bundle.
 
 A bundle is tangent to submanifolds, one through every point, if and only if the bracket of any two of its fields lies
 in it again (Frobenius). With an orthonormal frame e_1..e_k at p, its normal component is
@@ -6,24 +6,25 @@ in it again (Frobenius). With an orthonormal frame e_1..e_k at p, its normal com
     B[a, b] = (I − P)[e_a, e_b] = C[a, b] − C[b, a],        C[a, b] = (I − P) DP[e_a] e_b,
 
 whatever the fields are elsewhere: C is the second fundamental form where there is a submanifold, which is symmetric.
-From data B comes with errors of any direction, and the mean of its square would only measure these. So C is taken from
-linear fits to the subspaces around many places, out to a radius R: with P_i their projectors and f_1..f_k the leading
-eigenvectors of Σ w_i P_i, weighted least squares over the tangential offsets u_i = fᵀ(x_i − p) gives
+Estimated from data, B has errors of any direction, and the mean of its square would only measure these. So C is
+estimated by linear fits to the subspaces around many points p, within a radius R: with P_i their projectors and
+f_1..f_k the leading eigenvectors of Σ w_i P_i, weighted least squares over the tangential offsets u_i = fᵀ(x_i − p)
+gives
 
     (I − P̄) P_i f_b ≈ g_b + Σ_a C[a, b] u_ia,        w = (1 − |x_i − p|²/R²) · gap²,
 
-subspaces at more than 45° to the mean left out, mostly those of points between two pieces. Places are compared in pairs
-that share no data: with O = FᵀG between the mean subspaces F, G at p and q,
+subspaces at more than 45° to the mean left out, mostly those of points between two fragments. Points are compared in
+pairs that share no data: with O = FᵀG between the mean subspaces F, G at p and q,
 
     ⟨B_p, B_q⟩ = Σ_{a<b} Σ_{c,e} O[a,c] O[b,e] B_p[a,b] · B_q[c,e],        J² = (R/2)² mean over 2R < |p − q| < 5R.
 
-Errors have no sign that lasts from place to place and cancel; so do the tilts of fragments at random heights, parallel
-or along one bent surface. J is the angle by which the subspaces fail to close up over R/2 each way: nil for surfaces,
-R|c|/2 for the planes of the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from a jackknife over
-blocks of space, is subtracted from J².
+Errors are uncorrelated between points and cancel; so do the tilts of fragments at random heights, parallel or along one
+curved surface. J is the angle by which horizontal loops of side R/2 fail to close: zero for surfaces, R|c|/2 for the
+planes of the Heisenberg group with [X, Y] = c ∂z. Twice its standard error, from a jackknife over blocks of space, is
+subtracted from J².
 
-Planes show only at scales where the pieces of curves or sheets that the cloud is made of are wider than it is thick, so
-the bundle should be narrow: that of the largest average gap does well.
+Planes are apparent only at scales where the fragments of curves or sheets in the cloud are wider than it is thick, so
+the bandwidth should be narrow: that of the largest mean gap is suitable.
 """
 
 from __future__ import annotations
@@ -43,18 +44,18 @@ from subbundle.selection.components import components_above_noise
 from subbundle.selection.ladder import mean_gaps
 from subbundle.selection.tuning import CLIP, FAINT_GAP, PLACES, SAMPLE
 
-# Pairs of places that are compared at most, for the time that they take.
+# Most pairs of points that are compared, to bound the time.
 _MOST_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Twist:
-    """How far a bundle is from being integrable, by its brackets.
+    """Non-integrability of a bundle, by its brackets.
 
     Attributes
     ----------
     angle : float
-        √max(J² − 2 standard errors, 0), radians; NaN where too few places can be compared.
+        √max(J² − 2 standard errors, 0), radians; NaN where too few points can be compared.
     squared, error : float
         J² itself, which may be negative, and its standard error.
     radius : float
@@ -75,24 +76,24 @@ def non_integrability(bundle: PrincipalSubbundle, points: FloatArray) -> float:
     return twist(bundle, points).angle
 
 
-def cloud_twist(cloud: Cloud, rank: int, ladder: FloatArray, gaps: FloatArray, n_jobs: int | None = None) -> Twist:
-    """The `twist` of a cloud where its subspaces are most distinct: at the peaks of the mean ``gaps`` [m] over the
-    ``ladder`` [m], the largest of them.
+def cloud_twist(cloud: Cloud, rank: int, grid: FloatArray, gaps: FloatArray, n_jobs: int | None = None) -> Twist:
+    """The largest `twist` of a cloud over the scales where its subspaces are most distinct: the maxima of the mean
+    ``gaps`` [m] over the ``grid`` [m].
 
-    It is taken in the components above the noise; where that leaves some out, both are found again there.
+    It is estimated in the components above the noise; where some are left out, gaps are computed again there.
     """
     observations = cloud.at(np.arange(cloud.n_points))
     components = components_above_noise(observations, at_least=rank + 1)
     if components.axes.shape[1] < cloud.dim:
         cloud = Cloud(components.enter(observations))
-        ladder, gaps = mean_gaps(cloud, rank, n_jobs)
-    found = [_at_scale(cloud, rank, float(ladder[rung]), n_jobs) for rung in _peaks(gaps)]
+        grid, gaps = mean_gaps(cloud, rank, n_jobs)
+    found = [_at_scale(cloud, rank, float(grid[j]), n_jobs) for j in _peaks(gaps)]
     known = [one for one in found if np.isfinite(one.angle)]
     return max(known, key=lambda one: one.angle) if known else _UNKNOWN
 
 
 def _peaks(gaps: FloatArray) -> IntArray:
-    """Rungs with a larger gap than both neighbours, not with half of the largest or less, nor with a faint one."""
+    """Indices of local maxima of ``gaps`` [m] that exceed half of the largest and `FAINT_GAP`."""
     filled = np.concatenate([[-np.inf], np.nan_to_num(gaps, nan=-np.inf), [-np.inf]])
     middle = filled[1:-1]
     peaked = (middle > filled[:-2]) & (middle >= filled[2:]) & (middle > max(0.5 * filled.max(), FAINT_GAP))
@@ -110,12 +111,12 @@ def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> 
 
 
 def twist(bundle: PrincipalSubbundle, points: FloatArray) -> Twist:
-    """How the subspaces of ``bundle`` fail to close up around ``points`` [n, d], best on its ridge; nil for rank 1."""
+    """Non-integrability of ``bundle`` around ``points`` [n, d], preferably of its ridge; zero for rank 1."""
     if bundle.rank == 1:
         return Twist(0.0, 0.0, 0.0, float("nan"))
     frame = bundle.frame(points)
     leading = frame.eigenvalues[:, : bundle.rank]
-    # A plane that hangs on one observation at the end of the window is chance.
+    # A plane determined by one observation at the end of the window is chance.
     here = (frame.status == Status.OK) & (leading[:, -1] > NOTICEABLE * leading[:, 0])
     known = np.ascontiguousarray(points[here])
     if len(known) <= MEMBERS:
@@ -136,7 +137,7 @@ def _compared(centres: FloatArray, turns: Turns, radius: float) -> Twist:
         return _UNKNOWN
     pairs = pairs[:: -(-len(pairs) // _MOST_PAIRS)]
     products = _products(turns, pairs) * (0.5 * radius) ** 2
-    # Beyond a quantile they are those of single bad fits.
+    # Beyond a quantile they come from single bad fits.
     bound = np.quantile(np.abs(products), CLIP)
     products = products.clip(-bound, bound)
     squared = float(products.mean())
@@ -154,12 +155,12 @@ def _products(turns: Turns, pairs: IntArray) -> FloatArray:
     p, q = pairs[:, 0], pairs[:, 1]
     between = np.einsum("pda,pdc->pac", turns.frames[p], turns.frames[q])
     turned = np.einsum("pac,pbe,pced->pabd", between, between, turns.brackets[q], optimize=True)
-    # Every pair a < b is met twice.
+    # Every pair a < b is counted twice.
     return np.asarray(0.5 * np.einsum("pabd,pabd->p", turns.brackets[p], turned))
 
 
 def _blocks(centres: FloatArray) -> IntArray:
-    """Labels [m] of about √m blocks, a power of two, each the half of a larger one across its longest side."""
+    """Labels [m] of about √m blocks, a power of two, by repeated halving across the longest side."""
     groups = [np.arange(len(centres))]
     while 4 * len(groups) ** 2 <= len(centres):
         halves = []
@@ -176,12 +177,12 @@ def _blocks(centres: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Fits at m places.
+    """Fits at m points.
 
     Attributes
     ----------
     places : [m]
-        Which points.
+        Rows of the points.
     frames : [m, d, k]
         Mean subspaces.
     brackets : [m, k, k, d]
@@ -237,6 +238,6 @@ def _fit(offsets: FloatArray, vectors: FloatArray, weights: FloatArray) -> tuple
 
 
 def _mean_subspace(vectors: FloatArray, weights: FloatArray) -> FloatArray:
-    """The k directions [d, k] that the subspaces have most in common, from the smaller of two Gram matrices."""
+    """Leading k eigenvectors [d, k] of the weighted sum of the projectors."""
     columns = (vectors * np.sqrt(weights)[:, None, None]).transpose(1, 0, 2).reshape(vectors.shape[1], -1)
     return np.asarray(np.linalg.eigh(columns @ columns.T)[1][:, -vectors.shape[2] :])

@@ -1,4 +1,4 @@
-"""The report as text: lines of a summary, and warnings with what to do about them."""
+"""The report as text: lines of a summary, and warnings with advice."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def summary(report: Report) -> list[tuple[str, str]]:
 
 
 def _components(report: Report) -> str:
-    return "" if report.n_components == report.dim else f", looked at in {report.n_components} principal components"
+    return "" if report.n_components == report.dim else f", analysed in {report.n_components} principal components"
 
 
 def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
-    """What should be known; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether neighbours
-    show no shape of the rank."""
-    guessed = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
-    if refused or shapeless or (guessed and report.n_points >= LEAST_POINTS):
+    """Warnings; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether the eigenvalue gap is
+    weak."""
+    by_distance = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
+    if refused or shapeless or (by_distance and report.n_points >= LEAST_POINTS):
         yield (
             f"The data shows no shape of dimension {report.rank} that charts or distances could follow: PCA "
             f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
@@ -64,8 +64,8 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
         )
     elif report.variance_flat >= 1.0 - WORTH_NOTING:
         yield (
-            f"The shape is all but flat: PCA keeps {report.variance_flat:.1%} of the variance in {report.rank} "
-            "components and gives the same picture at once."
+            f"The shape is nearly flat: PCA keeps {report.variance_flat:.1%} of the variance in {report.rank} "
+            "components and gives the same coordinates at once."
         )
     if report.variance_kept < 1.0 - UNNOTICED:
         yield (
@@ -83,7 +83,7 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
         yield (
             f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so "
             "the distance to a few neighbours was "
-            "taken. Try another rank, or look for noise wider than the shape."
+            "taken. Try another rank, or check for noise wider than the shape."
         )
     yield from _about_the_shape(report)
     yield from _about_the_sample(report)
@@ -93,34 +93,33 @@ def _about_the_shape(report: Report) -> Iterator[str]:
     choice = report.rank_choice
     if choice is not None and choice.confidence == 0.0:
         yield (
-            "No scale shows fewer directions than the space has: this looks like pure noise, a lattice or a cloud that "
-            f"fills the space. Rank {report.rank} is only the largest possible; do not trust what is learned."
+            "No scale shows fewer directions than the space has: this resembles pure noise, a lattice or a cloud that "
+            f"fills the space. Rank {report.rank} is only the largest possible; what is learned is not reliable."
         )
     elif choice is not None and choice.confidence < UNSURE:
         yield (
-            f"Only {choice.confidence:.0%} of the places count {report.rank} directions: the dimension is uncertain or "
+            f"Only {choice.confidence:.0%} of the points have {report.rank} directions: the dimension is uncertain or "
             "varies over the cloud. Compare neighbouring ranks."
         )
     if report.noise > NOISY * report.bandwidth:
         yield (
             f"The noise, {report.noise:.3g}, is nearly as wide as the bandwidth: sheets closer than "
-            f"{3.0 * report.bandwidth:.3g} will melt together. More observations would allow to see more."
+            f"{3.0 * report.bandwidth:.3g} will merge. More observations would resolve more."
         )
     if report.bending > _BENT:
         yield (
-            f"The shape bends within one bandwidth (curvature times bandwidth {report.bending:.2f}): it will "
-            "be rounded "
-            "off there. More observations would allow a smaller bandwidth."
+            f"The radius of curvature is below one bandwidth (curvature times bandwidth {report.bending:.2f}): the "
+            "shape will be rounded off there. More observations would allow a smaller bandwidth."
         )
     if report.non_integrability > NOT_A_SURFACE:
         yield (
-            f"The subspaces fail to fit together (non-integrability {report.non_integrability:.2f}): there may be no "
-            f"submanifold of dimension {report.rank}. Distances still make sense, charts and surfaces may not."
+            f"The subspaces are not integrable (non-integrability {report.non_integrability:.2f}): there may be no "
+            f"submanifold of dimension {report.rank}. Distances are still defined, charts and surfaces may not be."
         )
     if np.isfinite(report.gaps).any() and np.nanmax(report.gaps) < FAINT_GAP:
         yield (
-            f"The eigenvalue gap is faint at every scale (at most {np.nanmax(report.gaps):.2f}): no rank-{report.rank} "
-            "direction stands out."
+            f"The eigenvalue gap is weak at every scale (at most {np.nanmax(report.gaps):.2f}): there is no clear "
+            f"subspace of dimension {report.rank}."
         )
 
 
@@ -132,8 +131,8 @@ def _about_the_sample(report: Report) -> Iterator[str]:
         )
     if report.density_range > UNEVEN:
         yield (
-            f"The density varies {report.density_range:.0f} : 1, and one bandwidth serves all of it: sparse regions "
-            "will be noisy, dense ones smoother than they need be."
+            f"The density varies {report.density_range:.0f} : 1, with one bandwidth for all of it: sparse regions "
+            "will be noisy, dense ones smoother than necessary."
         )
     if report.outliers > WORTH_NOTING:
         yield (
@@ -143,6 +142,5 @@ def _about_the_sample(report: Report) -> Iterator[str]:
     if report.duplicates > WORTH_NOTING:
         yield (
             f"{report.duplicates:.1%} of the observations repeat another one exactly. If they are copies and "
-            "not counts, "
-            "leave them out: np.unique(points, axis=0)."
+            "not counts, leave them out: np.unique(points, axis=0)."
         )

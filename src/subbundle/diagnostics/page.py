@@ -1,4 +1,4 @@
-"""The report as a figure of four panels, and as one HTML page that needs nothing else: style and figure are inside."""
+"""The report as a figure of four panels, and as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page(report: Report) -> str:
     picture = base64.b64encode(stream.getvalue()).decode("ascii")
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in summary(report))
     if report.warnings:
-        notes = "<h2>What to know</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in report.warnings) + "</ul>"
+        notes = "<h2>Warnings</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in report.warnings) + "</ul>"
     else:
         notes = '<p class="fine">No warnings.</p>'
     return (

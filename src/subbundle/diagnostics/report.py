@@ -1,4 +1,4 @@
-"""`diagnose`: what a cloud is like, what would be chosen for it, and what could go wrong."""
+"""`diagnose`: estimates of rank, bandwidth, noise and other properties of a cloud, with warnings."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths, no_shape
-from subbundle.selection.components import principal_components, telling_components
+from subbundle.selection.components import principal_components, resolved_components
 from subbundle.selection.ladder import affordable_fits, mean_gaps
 from subbundle.selection.rank import RankChoice, choose_rank
 from subbundle.selection.tuning import SAMPLE
 
-# What is reported of a cloud without a ridge.
+# The values of a cloud without a ridge.
 _UNKNOWN: dict[str, Any] = {
     "noise": np.nan,
     "bending": np.nan,
@@ -46,7 +46,7 @@ _UNKNOWN: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `diagnose` found; ``print(report)`` shows it, `write` makes a page of it.
+    """The result of `diagnose`; ``print(report)`` shows it, `write` makes a page of it.
 
     Lengths are in the units of the data; what cannot be estimated is NaN.
 
@@ -54,25 +54,25 @@ class Report:
     ----------
     n_points, dim : int
     n_components : int
-        Principal components that everything else was measured in: all coordinates up to 16, above that those above the
-        noise floor that distinguish neighbours, 16 at most.
+        Principal components in which everything else is estimated: all coordinates up to 16; in more dimensions those
+        above the noise floor that distinguish neighbours, 16 at most.
     variance_kept, variance_flat : float
         Fraction of the variance in these components; in the first ``rank``, which PCA of that dimension would keep.
     rank : int
     rank_choice : RankChoice or None
-        What the rank rests on; None where it was given.
+        The estimates behind the rank; None where it was given.
     bandwidth : float
     bandwidth_choice : BandwidthChoice or None
-        What the bandwidth rests on; None where it was given.
+        The estimates behind the bandwidth; None where it was given.
     gap_ladder, gaps : [m]
         Bandwidths, and the mean gap (λ_k − λ_{k+1})/λ_k at each.
     noise : float
         Standard deviation of the observations about the ridge, along one normal direction, outliers left out.
     bending : float
-        Bandwidth times curvature √Σ|II|², 90 % quantile: above one the kernel does not see the bends.
+        Bandwidth times curvature √Σ|II|², 90 % quantile: above one the curvature is not resolved by the kernel.
     non_integrability : float
-        Angle by which the subspaces fail to close up, at the scale where they are most distinct; see
-        `subbundle.diagnostics.integrability`.
+        Angle by which horizontal loops fail to close, at the scale where subspaces are most distinct; zero if
+        integrable; see `subbundle.diagnostics.integrability`.
     n_connected_components : int
         Connected components with at least one per cent of the observations each.
     density_range : float
@@ -83,11 +83,10 @@ class Report:
         Fraction of the observations that repeat another one exactly.
     quality : subbundle.embedding.quality.Quality
         Of a layout of up to a thousand observations in ``rank`` coordinates: trustworthiness, continuity, stress and
-        cross-validated prediction error, beside those of principal components.
+        cross-validated prediction error, and those of principal components.
     shifts, noise_scores : [n]
         Distance to the ridge of a sample of observations, and the same in units of the noise.
     warnings : tuple of str
-        What should be known.
     """
 
     n_points: int
@@ -153,7 +152,7 @@ class Report:
 def diagnose(
     points: Any, rank: int | str | None = "auto", bandwidth: float | str = "auto", *, n_jobs: int | None = None
 ) -> Report:
-    """Look at ``points`` [N, d] before fitting anything; see `Report`.
+    """Diagnose ``points`` [N, d] before fitting anything; see `Report`.
 
     ``rank`` and ``bandwidth`` are chosen from the data unless they are given. Deterministic, and the same for any order
     of the rows.
@@ -203,13 +202,13 @@ def diagnose(
 
 
 def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
-    """The cloud, in many dimensions that of its telling components; the fraction of the variance in it, and in the
-    first k components."""
+    """The cloud, in many dimensions in its resolved components; the fraction of the variance in it, and in the first k
+    components."""
     spectrum = principal_components(cloud)
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components, _ = telling_components(cloud, rank, most=BLOCK_DIM)
+    components, _ = resolved_components(cloud, rank, most=BLOCK_DIM)
     return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 
@@ -222,8 +221,8 @@ def _report(
     choice: BandwidthChoice | None,
     n_jobs: int | None,
 ) -> Report:
-    """Measure at the chosen values, and report what is odd."""
-    ladder, gaps = mean_gaps(cloud, rank, n_jobs)
+    """The report at the chosen values."""
+    grid, gaps = mean_gaps(cloud, rank, n_jobs)
     seen = dict(_UNKNOWN)
     refused, shapeless = "", False
     try:
@@ -237,11 +236,11 @@ def _report(
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))
         seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
-        seen["non_integrability"] = cloud_twist(cloud, rank, ladder, gaps, n_jobs).angle
+        seen["non_integrability"] = cloud_twist(cloud, rank, grid, gaps, n_jobs).angle
     distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
-        gap_ladder=ladder, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
+        gap_ladder=grid, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
         quality=_layout_quality(cloud, rank, n_jobs), **about, **seen,
     )  # fmt: skip
     fields = {name: getattr(found, name) for name in Report.__slots__}
@@ -272,13 +271,13 @@ def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
 
 
 def _layout_quality(cloud: Cloud, rank: int, n_jobs: int | None) -> Quality:
-    """Figures of the layout of some observations of ``cloud`` in R^rank, principal components beside it."""
-    # In the order of their first appearance in the tree, so that nothing depends on the order they came in.
+    """Figures of the layout of a sample of ``cloud`` in R^rank, and of principal components."""
+    # In the order of their first appearance in the tree, so that nothing depends on the order of the input.
     rows = cloud.at(cloud.sample(ROWS))
     rows = rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
     layout = lay_out_table(
         rows, np.ones(len(rows)), rank, metric="auto", n_neighbors=None, bandwidth="auto", n_jobs=n_jobs
     )
     coordinates = layout.atlas.locate(rows).coordinates
-    along = AtlasDistance(layout.atlas.atlas, layout.path_tie)
+    along = AtlasDistance(layout.atlas.atlas, layout.path_weight)
     return quality(rows, coordinates, along.stress(rows, coordinates))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 # Brackets (integrability.py) -------------------------------------------------------------------------------------
 
-# Points within the radius R of a place, whose subspaces are fitted.
+# Points within the radius R, whose subspaces are fitted.
 MEMBERS = 80
-# Pairs of places are of one neighbourhood up to this many R. Beyond 2R they share no data.
+# Largest distance of pairs that are compared, in R. Beyond 2R they share no data.
 TOGETHER = 5.0
 # Non-integrability above this is no surface. Surfaces, sheets and fragments of them stay below 0.016; clouds along
 # horizontal curves of the Heisenberg group start at 0.045.
@@ -16,13 +16,13 @@ NOT_A_SURFACE = 0.025
 
 # Outliers lie further from the ridge than this many standard deviations of the noise.
 OUTLYING_NOISE = 4.0
-# Fraction that is worth a sentence: of the observations when they are outliers or copies, or a component (fewer copies
-# are ordinary in rounded data), and of the variance that is not in k principal components.
+# Fraction that is worth reporting: of the observations when they are outliers or copies, or a component (fewer copies
+# are common in rounded data), and of the variance that is not in k principal components.
 WORTH_NOTING = 0.01
-# Fraction of the places that agree on the rank, below which it is worth a second look.
+# Fraction of the points that agree on the rank, below which it is reported as uncertain.
 UNSURE = 0.7
 # Standard deviation of the noise over the bandwidth, above which sheets and noise are hard to distinguish: the best
 # bandwidths were at least 1.8 times as wide as the noise.
 NOISY = 0.6
-# Ratio of the density's 95 % to its 5 % quantile, above which one bandwidth does not suit all of it.
+# Ratio of the density's 95 % to its 5 % quantile, above which one bandwidth is unsuitable.
 UNEVEN = 10.0

@@ -49,7 +49,7 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
     def alike(one: IntArray, other: IntArray) -> NDArray[np.bool_]:
         return np.asarray(np.sum(fit.normals[one] * fit.normals[other], axis=1) > SHEET_COSINE)
 
-    bend = averaged(fit.points, fit.points, BEND * scale.cell, fit.bend[:, None], alike=alike)
+    bend = averaged(fit.points, fit.points, BEND * scale.cell, fit.curvature[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
     out = blend.blend_at(skin.vertices, skin.normals, fit, values, radii)
     # Slivers at a border have normals that fit nothing; the nearest seed's do. Between sparse centres radii are wider.
@@ -96,7 +96,7 @@ def _placed(
     way, tilted, values = out[:, 1:4] / total, out[:, 4:7] / total, out[:, 7:] / total
     length = np.sqrt(np.sum(tilted**2, axis=1, keepdims=True))
     tilted = np.where(length > 0.0, tilted / np.where(length > 0.0, length, 1.0), across)
-    back = project.taken_back(min(scale.noise, scale.height_noise), values[:, 1])
+    back = project.noise_bias(min(scale.noise, scale.height_noise), values[:, 1])
     stayed = ~known | (np.sum(way**2, axis=1) > (SEEN_CELLS * scale.cell) ** 2)
     points = np.where(stayed[:, None], start, start + way - back[:, None] * tilted)
     return points, np.where(stayed[:, None], across, tilted), np.where(stayed, np.inf, np.sqrt(values[:, 0]))

@@ -26,7 +26,7 @@ from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.tuning import BULGE, FINE, PROBES, SCENE_PLACES, SCENE_WINDOWS
 from subbundle.kernels import tail
 from subbundle.local.tuning import LEFT_OUT, TANGENTIAL_REACH
-from subbundle.surface import seeds as planting
+from subbundle.surface import seeds as seeding
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -126,7 +126,7 @@ class Scale:
     @property
     def rungs(self) -> FloatArray:
         """The bandwidths of positions."""
-        return choosing.ladder(self.pilot)
+        return choosing.bandwidths(self.pilot)
 
     @property
     def reach(self) -> float:
@@ -218,7 +218,7 @@ def scale_of(
     scan = prepare(np.asarray(sample, np.float64), None, bandwidth, 1, share=fraction, dense=0)
     begin = 0.5 * (sample.min(axis=0) + sample.max(axis=0)) if origin is None else np.asarray(origin, np.float64)
     cloud = WeightedCloud(scan.points, scan.weights)
-    seeds = planting.sprout(cloud, scan.points, scan.weights, scan.window, scan.cell, begin)
+    seeds = seeding.seed_candidates(cloud, scan.points, scan.weights, scan.window, scan.cell, begin)
     scale = Scale(
         (float(begin[0]), float(begin[1]), float(begin[2])), scan.cell, scan.window, scan.pilot.noise,
         scan.pilot.spacing, scan.pilot.noise, scan.side, SUPPORT,
@@ -226,7 +226,7 @@ def scale_of(
     if len(seeds.points) == 0:
         return scale
     names = names_of(scale.cells(seeds.points, SEED_CELLS))
-    least = planting.valley(mass_fraction(seeds.points, seeds.mass, names, scale, np.arange(len(names))))
+    least = seeding.valley(mass_fraction(seeds.points, seeds.mass, names, scale, np.arange(len(names))))
     noise = choosing.noise_square(cloud, seeds.points, seeds.normals, scan.pilot)
     return replace(scale, least_mass=least, height_noise=float(np.sqrt(noise)))
 

@@ -17,7 +17,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_places import Territory, best_of, names_of
 from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.tuning import PROBES
-from subbundle.surface import seeds as planting
+from subbundle.surface import seeds as seeding
 from subbundle.surface import widths as choosing
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.pyramid import Pyramid
@@ -47,9 +47,9 @@ class TileSeeds:
     mass: FloatArray
     risks: FloatArray
 
-    def seeds(self) -> planting.Seeds:
+    def seeds(self) -> seeding.Seeds:
         """As the stages of `subbundle.reconstruct` read them."""
-        return planting.Seeds(self.points, self.normals, self.reliability, self.mass)
+        return seeding.Seeds(self.points, self.normals, self.reliability, self.mass)
 
     def take(self, rows: IntArray) -> TileSeeds:
         """The seeds at ``rows``."""
@@ -100,9 +100,9 @@ def seeds_of(points: FloatArray, tile: Territory, scale: Scale) -> TileSeeds:
         empty, three = np.empty(0), np.empty((0, 3))
         return TileSeeds(np.empty(0, np.int64), three, three, empty, empty, np.empty((0, 2 * len(rungs))))
     weights = None if scan.weights is None else scan.weights[near]
-    seeds = planting.sprout(scan.cloud, scan.points[near], weights, scale.window, scale.cell, scale.corner)
+    seeds = seeding.seed_candidates(scan.cloud, scan.points[near], weights, scale.window, scale.cell, scale.corner)
     seeds = seeds.take(np.flatnonzero(tile.near(seeds.points, known)))
-    # Voxels of one seed each, sorted as `sprout` sorts them.
+    # Voxels of one seed each, sorted as `seed_candidates` sorts them.
     names, risks = (
         names_of(scale.cells(seeds.points, SEED_CELLS)),
         np.full((len(seeds.points), 2 * len(rungs)), np.nan),

@@ -27,7 +27,7 @@ from subbundle.distributed.mesh_sides import Nodes
 from subbundle.distributed.tuning import UPWARD
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import merge_votes, neighbour_votes, polished, towards_cavity
+from subbundle.surface.orient import majority_signs, merge_votes, neighbour_votes, towards_cavity
 from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
@@ -126,7 +126,7 @@ def turn_clusters(parts: list[Clusters]) -> Turned:
         return Turned(names, np.empty(0), Nodes.of(blocks, sums))
     ranked = np.lexsort(columns["pairs"].T[::-1])
     pairs, votes = np.searchsorted(names, columns["pairs"][ranked]), columns["votes"][ranked]
-    signs = polished(merge_votes(n, pairs, votes)[0], pairs, votes)
+    signs = majority_signs(merge_votes(n, pairs, votes)[0], pairs, votes)
     joined = np.abs(votes) > 0.0
     graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
     count, part = connected_components(graph, directed=False)

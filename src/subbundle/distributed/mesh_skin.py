@@ -27,7 +27,7 @@ from subbundle.surface.trim import RINGS, excess_near_border
 from subbundle.surface.tuning import CELL_WINDOWS, RESOLVED, SEEN_CELLS
 from subbundle.triangles import clip
 from subbundle.triangles.clip import split_quads
-from subbundle.triangles.topology import border_edges, edges_of, parts_of, split_umbrellas
+from subbundle.triangles.topology import border_edges, component_labels, edges_of, split_umbrellas
 
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
@@ -110,14 +110,14 @@ def _manifold(
 def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
     """The ``faces`` without patches that are wider than the opening and have no seed nearby.
 
-    As `surface.openings.sort_out`, as far as a tile can see: what is further from the seeds than the opening is half
+    As `openings.classify_patches`, as far as a tile can see: what is further from the seeds than the opening is half
     wide goes, and what is that far along the mesh, in rings of edges, from all vertices that are seen, like a sheet
     between two that look the same way; and with it all that is not seen around.
     """
     if len(faces) == 0:
         return faces
-    sight = openings.Sight(seeds.points, seeds.normals, SEEN_CELLS * scale.cell)
-    far, seen, _ = sight.of(points, repair.vertex_normals(points, faces))
+    coverage = openings.Coverage(seeds.points, seeds.normals, SEEN_CELLS * scale.cell)
+    far, seen, _ = coverage.of(points, repair.vertex_normals(points, faces))
     edges, reached = edges_of(faces).ends, seen.copy()
     for _ in range(scale.rings):
         reached[edges[reached[edges].any(axis=1)].ravel()] = True
@@ -157,7 +157,7 @@ def _trimmed(
 
 def _without_crumbs(points: FloatArray, faces: IntArray, scale: Scale) -> IntArray:
     """The ``faces`` without narrow components, which a tile sees as a whole."""
-    label, ends = parts_of(faces, len(points)), np.full((2, len(points), 3), -np.inf)
+    label, ends = component_labels(faces, len(points)), np.full((2, len(points), 3), -np.inf)
     for way, end in zip((1.0, -1.0), ends, strict=True):
         np.maximum.at(end, label[faces].ravel(), way * points[faces.ravel()])
     left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > CRUMB * scale.cell]

@@ -21,7 +21,7 @@ from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface.repair import are_large, compact
-from subbundle.triangles.topology import face_areas, parts_of
+from subbundle.triangles.topology import component_labels, face_areas
 
 _VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
 _FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])
@@ -109,7 +109,7 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
 
 def _parts(piece: Piece) -> tuple[IntArray, FloatArray]:
     """Connected component [n] of every vertex of a piece, and the areas [p] of faces near observations."""
-    names, part = np.unique(parts_of(piece.faces, len(piece.names)), return_inverse=True)
+    names, part = np.unique(component_labels(piece.faces, len(piece.names)), return_inverse=True)
     area, known = face_areas(piece.vertices, piece.faces), np.isfinite(piece.error)[piece.faces].any(axis=1)
     of_face = part[piece.faces[:, 0]]
     return part, np.bincount(of_face, area * known, len(names)).astype(np.float64)

@@ -1,1 +1,1 @@
-"""A whole submanifold laid out in R^k."""
+"""Embedding of a whole submanifold in R^k."""

@@ -1,10 +1,9 @@
-"""Shapes that close up, and where to cut them.
+"""Closed manifolds, and where to cut them.
 
-Unrolled from a central node along shortest paths, each step taken in the chart of the node before and turned along with
-the frames, a shape that closes up comes back beside itself: two neighbours end up far apart. Edges whose ends lie more
-than three times their length apart after unrolling cross the cut, as nodes of a fan so far apart in its coordinates lie
-on different sheets. Curvature alone also separates them, but little: on a sphere the factor is θ/sin θ at the angle θ
-from the start, three at 131°.
+Development along shortest paths from a central node, each step in the chart of the preceding node and rotated with the
+frames, separates neighbours on a closed manifold. Edges whose ends are more than three times their length apart after
+development cross the cut, as nodes of a fan so far apart in its coordinates lie on different sheets. Curvature alone
+also separates them, but little: on a sphere the factor is θ/sin θ at the angle θ from the start, three at 131°.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ def crossing_edges(found: Skeleton) -> NDArray[np.bool_]:
     """Which edges [n, m] of ``found`` cross the cut."""
     positions, edges = unrolled(found), found.edges
     apart = np.linalg.norm(positions[edges.neighbors] - positions[:, None], axis=2)
-    # Between rows that nearly coincide noise alone would reach any factor.
+    # For rows that nearly coincide the factor would be large by noise alone.
     return np.asarray(apart > SHEETS_APART * np.maximum(edges.arcs, np.median(edges.arcs))) & edges.along
 
 
-def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
+def without_crossing(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
     """``edges`` with those ``crossing`` [n, m] dropped, in both directions."""
     count = len(edges.neighbors)
     rows = np.broadcast_to(np.arange(count)[:, None], crossing.shape)[crossing]
@@ -44,7 +43,7 @@ def without(edges: Neighborhoods, crossing: NDArray[np.bool_]) -> Neighborhoods:
 
 
 def unrolled(found: Skeleton) -> FloatArray:
-    """Positions [n, k] when the charts are unrolled along the shortest paths from a central node."""
+    """Positions [n, k] by development of the charts along the shortest paths from a central node."""
     edges, lengths = found.edges, found.lengths
     count, rank = len(edges.neighbors), edges.frames.shape[1]
     probes = evenly(count, CENTRE_PROBES)
@@ -71,7 +70,7 @@ def _steps(
     forward = np.asarray(number[parents, nodes]).ravel() - 1
     backward = np.asarray(number[nodes, parents]).ravel() - 1
     offsets = edges.offsets.reshape(rows.size, -1)
-    # A neighbour need not have its neighbour among its own: then the step back is turned around.
+    # The relation of neighbours is not symmetric: where the edge is missing, the reverse one is negated.
     reverse = -np.einsum("pi,pij->pj", offsets[backward], turns)
     found = np.where((forward >= 0)[:, None], offsets[forward], np.where((backward >= 0)[:, None], reverse, 0.0))
     size = np.maximum(np.linalg.norm(found, axis=1), 1e-300)

@@ -1,9 +1,9 @@
-"""Tables that are curves: rows that follow one another, like images of an object that turns.
+"""Tables that are curves, like images of a rotating object.
 
-Few rows along a bent curve that nearly touches itself have no tangents worth the name; what they have is an order. The
-shortest closed tour finds it: nearest-neighbour starts, improved by 2-opt and by moving segments. On a curve the
-nearest rows of a row are its neighbours on the tour; on sheets and clouds a tour cannot do better than about .7 of
-them, whatever their dimension (.56 to .70 on sheets, solids and real tables; .84 to 1 on curves, benchmarks/tables.py).
+Few rows along a curve that nearly touches itself have no reliable tangents, but an order. It is that of the shortest
+closed tour: nearest-neighbour starts, improved by 2-opt and by moving segments. On a curve the nearest rows of a row
+are its neighbours on the tour; on sheets and clouds at most about .7 of them are, whatever their dimension (.56 to .70
+on sheets, solids and real tables; .84 to 1 on curves, benchmarks/tables.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding.tuning import CURVE_FRACTION, TOUR_ROWS
 from subbundle.graph.tuning import STANDS_OUT
 
-# Steps to either side over which a row of a curve has neighbours: a parabola needs more than the first two.
+# Steps to either side within which rows of a curve are neighbours: a parabola needs more than the first two.
 CURVE_STEPS = 2
 
 
@@ -30,7 +30,7 @@ class Tour:
     Attributes
     ----------
     order : [n]
-        Rows one after the other; the longest edge of the closed tour is that from the last to the first.
+        Rows along the curve; the longest edge of the closed tour is that from the last to the first.
     lengths : [n]
         From each to the next.
     closed : bool
@@ -52,8 +52,8 @@ class Tour:
 def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     """The tour through ``points`` [n, D] if they lie along a curve.
 
-    ``strict`` asks for the two nearest rows to be the next on the tour: rows that noise has not touched. Else, of the
-    four nearest, those at most two steps away count as well: rows that are unevenly spaced.
+    ``strict`` requires the two nearest rows to be adjacent on the tour, as for rows without noise. Else it may also be
+    the four nearest that are at most two steps away, as for rows that are unevenly spaced.
     """
     count = len(points)
     number = TOUR_ROWS // max(count, 1)
@@ -62,7 +62,7 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     distances = cdist(points, points)
     order = np.empty(count, np.int64)
     starts = evenly(count, number)
-    # One start shows whether the others are worth their time.
+    # The others only if the first start does not exclude a curve.
     for few in (1, number):
         shortest_tour(distances, starts[:few], order)
         followed = _followed(distances, order, 2, 1)
@@ -73,7 +73,7 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
     lengths = distances[order, np.roll(order, -1)]
     longest = int(np.argmax(lengths))
     order, lengths = np.roll(order, -longest - 1), np.roll(lengths, -longest - 1)
-    # Closed unless the longest edge is a gap that stands out against the spacing.
+    # Closed unless the longest edge is far longer than the spacing.
     return Tour(order, lengths, bool(lengths[-1] < STANDS_OUT * np.median(lengths)))
 
 
@@ -129,7 +129,7 @@ def _nearest_neighbour(distances, start, tour):  # type: ignore[no-untyped-def]
 
 @kernel
 def _two_opt(distances, tour):  # type: ignore[no-untyped-def]
-    """Reverse the stretch that shortens the tour most, for every first edge in turn."""
+    """Reverse the segment that shortens the tour most, for every first edge in turn."""
     count = len(tour)
     for i in range(count - 2):
         a, b = tour[i], tour[i + 1]
@@ -150,7 +150,7 @@ def _two_opt(distances, tour):  # type: ignore[no-untyped-def]
 
 @kernel
 def _move_segments(distances, tour, scratch):  # type: ignore[no-untyped-def]
-    """Move stretches of one to three rows, either way round, to where they cost least."""
+    """Move segments of one to three rows, in either direction, to where they cost least."""
     count = len(tour)
     for size in range(1, min(4, count - 2)):
         for turn in range(count):

@@ -1,7 +1,7 @@
-"""An atlas laid out in R^k: every chart has a place there, and the charts that are blended at a point place it.
+"""An atlas laid out in R^k: an affine map of every chart to R^k, blended with the weights of the atlas.
 
-Chart c maps its normal coordinates v to z = z_c + v A_c. A point goes to the mean of the places that its charts give
-it, with the weights of the atlas. Links across a cut do not count here, so that no mean is taken across it.
+Chart c maps its normal coordinates v to z = z_c + v A_c. A point is mapped to the weighted mean of its images under the
+charts at it. Links across a cut are left out, so that no mean is taken across it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.embedding.tuning import DIFFERENCE_RADII
 
-# Those of whole numbers come last: the links of the layout, and those along the shape.
+# Integer arrays come last: the links of the layout, and those along the manifold.
 _REAL = ("origins", "bases", "frames", "forms", "maps", "shifts", "radii", "lengths")
 _WHOLE = ("link_starts", "links", "length_starts", "length_columns")
 ARRAYS = (*_REAL, *_WHOLE)
@@ -71,11 +71,11 @@ class LaidOutAtlas:
     Parameters
     ----------
     atlas : LinkedAtlas
-        The charts x(τ) = x_c + F τ + ½ II(τ, τ), linked along the shape.
+        The charts x(τ) = x_c + F τ + ½ II(τ, τ), linked along the manifold.
     maps, shifts : [M, k, k], [M, k]
         A_c and z_c.
     links : csr_array [M, M]
-        Links of the atlas but for those that were cut.
+        Links of the atlas except those that were cut.
     """
 
     def __init__(self, atlas: LinkedAtlas, maps: FloatArray, shifts: FloatArray, links: csr_array) -> None:
@@ -93,12 +93,12 @@ class LaidOutAtlas:
 
     @property
     def bases(self) -> FloatArray:
-        """x_c [M, D]: the rows that the charts were made at, or the fits to their neighbours."""
+        """x_c [M, D]: the rows at which the charts are based, or the fits to their neighbours."""
         return self.atlas.base_points
 
     @property
     def radii(self) -> FloatArray:
-        """How far [M] the charts reach."""
+        """Radii [M] of the charts."""
         return self.atlas.radii
 
     @cached_property
@@ -116,8 +116,8 @@ class LaidOutAtlas:
         return LaidOutAtlas(self.atlas, self.maps @ turn, (self.shifts - shift) @ turn, self.links)
 
     def locate(self, points: FloatArray) -> Located:
-        """Coordinates in R^k and all else that is known of ``points`` [n, D]; every point gets some, with a
-        ``coverage`` of 0 beyond all charts. ``novelty`` is how far beyond the disc of the nearest one it lies."""
+        """Coordinates in R^k and the other quantities of `Located` for ``points`` [n, D]; extrapolated, with a
+        ``coverage`` of 0, beyond all charts. ``novelty`` is the distance beyond the disc of the nearest one."""
         points = np.ascontiguousarray(points)
         return Located.joined([self._placed(self._opened.considered(points[rows])) for rows in self._blocks(points)])
 
@@ -126,15 +126,15 @@ class LaidOutAtlas:
         return blocks(len(points), self._near.count * points.shape[1]) or [slice(0, 0)]
 
     def _images(self, numbers: IntArray, coordinates: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean [n, k] of what the charts ``numbers`` [n, m] make of ``coordinates`` [n m, k], and the mean squares of
-        the distances from it."""
+        """Mean [n, k] of the images of ``coordinates`` [n m, k] under the charts ``numbers`` [n, m], and the mean
+        squares of the distances from it."""
         images, spreads = np.empty((len(numbers), self.rank)), np.empty(len(numbers))
         own = coordinates.reshape(*numbers.shape, self.rank)
         place_rows(own, numbers, weights.reshape(numbers.shape), self.maps, self.shifts, images, spreads)
         return images, spreads
 
     def _coordinates_of(self, points: FloatArray) -> FloatArray:
-        """What `locate` gives as coordinates, and nothing else."""
+        """The coordinates of `locate` alone."""
         found = []
         for rows in self._blocks(points):
             near, coordinates, _, residuals = self._opened.near_charts(points[rows])
@@ -155,25 +155,25 @@ class LaidOutAtlas:
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].
 
-        Rounds of z ← z + (z − coordinates of x) make the two ways agree, each by a factor of the disagreement between
-        charts better. A row takes part as long as its gap falls: across a cut, or where the coordinates overlap, the
-        way back leads elsewhere.
+        Iterations of z ← z + (z − coordinates of x) make it an inverse of `locate`; they converge linearly, at a rate
+        of the disagreement between charts. A row is iterated as long as its residual falls: across a cut, or where the
+        coordinates overlap, there is no inverse.
         """
-        wanted = np.ascontiguousarray(coordinates)
-        points, coverage = self._points_of(wanted)
+        target = np.ascontiguousarray(coordinates)
+        points, coverage = self._points_of(target)
         inside = np.flatnonzero(coverage > 0.0)
-        asked, before = wanted[inside], np.full(len(inside), np.inf)
+        shifted, before = target[inside], np.full(len(inside), np.inf)
         found = points[inside]
         for _ in range(MOST_ROUNDS):
             if inside.size == 0:
                 break
-            gap = wanted[inside] - self._coordinates_of(found)
+            gap = target[inside] - self._coordinates_of(found)
             size = np.linalg.norm(gap, axis=1)
             better = size < before
             points[inside[better]] = found[better]
             left = better & (size > NOTICEABLE * float(np.median(self.radii)))
-            inside, asked, before = inside[left], asked[left] + gap[left], size[left]
-            found = self._points_of(asked)[0]
+            inside, shifted, before = inside[left], shifted[left] + gap[left], size[left]
+            found = self._points_of(shifted)[0]
         return points, coverage
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
@@ -188,7 +188,7 @@ class LaidOutAtlas:
         return np.stack(columns, axis=2)
 
     def _points_of(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points [n, D] that the charts near ``coordinates`` [n, k] give in the mean, and their coverage [n]."""
+        """Weighted means [n, D] of the points of the charts near ``coordinates`` [n, k], and their coverage [n]."""
         near = self._near.of(coordinates)
         own = np.empty((*near.numbers.shape, self.rank))
         enter_rows(coordinates, near.numbers, self._inverses, self.shifts, own)
@@ -198,7 +198,7 @@ class LaidOutAtlas:
         return points, held / self._opened.typical
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays that the atlas and its layout consist of."""
+        """All arrays of the atlas and its layout."""
         charts, along, own = self.atlas.charts, self.atlas.link_arrays, self._opened.link_arrays
         values = (
             self.atlas.origins, charts.base_points, charts.frames, charts.forms, self.maps, self.shifts, charts.radii,
@@ -210,7 +210,7 @@ class LaidOutAtlas:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], contradiction: float, *, n_jobs: int | None
     ) -> LaidOutAtlas:
-        """What `to_arrays` gave, with the ``contradiction`` of the atlas."""
+        """The inverse of `to_arrays`, with the ``contradiction`` of the atlas."""
         _check(arrays)
         charts = QuadraticCharts(*(arrays[name] for name in ("bases", "frames", "forms", "radii")), n_jobs=n_jobs)
         shape = len(charts), len(charts)
@@ -221,7 +221,7 @@ class LaidOutAtlas:
 
 
 def _check(arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise when ``arrays`` are not those of an atlas: the kernels follow their indices without looking."""
+    """Raise when ``arrays`` are not those of an atlas: the kernels do not check indices."""
     count, dim, rank = arrays["frames"].shape
     shapes = {
         "origins": (count, dim), "bases": (count, dim), "forms": (count, rank * (rank + 1) // 2, dim),
@@ -242,6 +242,6 @@ def _check(arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _within(starts: IntArray, links: IntArray, count: int) -> bool:
-    """Whether ``links`` that begin at ``starts`` number one of ``count`` charts each."""
+    """Whether ``links`` with row ``starts`` are numbers of ``count`` charts."""
     ordered = starts[0] == 0 and starts[-1] == links.size and (np.diff(starts) >= 0).all()
     return bool(ordered and (links.size == 0 or (links.min() >= 0 and links.max() < count)))

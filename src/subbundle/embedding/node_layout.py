@@ -1,12 +1,12 @@
-"""Nodes of one connected component laid out in R^k, with trust in charts and in graph distances as each deserves.
+"""Layout of the nodes of one connected component in R^k, from charts and graph distances with estimated weights.
 
-1  neighbour graphs of several sizes, averaged by how well their layouts predict the rows (`skeleton`)
-2  a chart at every node: directions from its frame, bent by as much curvature as there is evidence of, lengths of arcs
-3  charts laid out as rigid pieces, from the layout of 1; what remains of their contradictions, relative to their size,
-   is the residual r. Where the shape closes up it is cut, if the rows are then predicted far better
+1  neighbour graphs of several sizes, averaged by the prediction errors of their layouts (`skeleton`)
+2  a chart at every node: directions from its frame, with cross-validated curvature, and lengths of arcs
+3  charts aligned by rigid motions, from the layout of 1; their remaining disagreement, relative to their size, is the
+   residual r. A closed manifold is cut, if the rows are then predicted far better
 4  charts and graph distances together, the latter with the weight (r/.2)⁴: charts that agree need no path lengths,
-   which zigzag and are wrong around holes; charts that contradict each other (curved, thin data) need them
-5  if charts contradict each other and the result predicts the rows worse than the distances alone, these alone count
+   which are biased upwards and wrong around holes; charts that disagree (curved, sparse data) need them
+5  if charts disagree and the result predicts the rows worse than the distances alone, these alone are used
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from subbundle._types import FloatArray
 from subbundle.atlas.tuning import EVEN_CONTRADICTION
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.embedding import tuning
-from subbundle.embedding.closing import crossing_edges, unrolled, without
+from subbundle.embedding.closing import crossing_edges, unrolled, without_crossing
 from subbundle.embedding.curves import CURVE_STEPS, Tour, curve_through
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_clusters, joint_layout
-from subbundle.embedding.skeleton import Skeleton, Stress, ladder, landmark_scaling, skeleton, skeleton_of
+from subbundle.embedding.skeleton import Skeleton, Stress, graph_sizes, landmark_scaling, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
 from subbundle.local.neighbor_fits import LocalPolynomials, curved_fits, fit_size
@@ -40,23 +40,23 @@ class NodeLayout:
     fits : LocalPolynomials
         Frames and second fundamental forms at the nodes.
     members : ChartMembers
-        Which nodes each chart holds, with their normal coordinates.
+        The nodes of each chart, with their normal coordinates.
     links : csr_array [n, n]
-        The graph, cut where the shape was cut.
+        The graph without the edges that were cut.
     joined : csr_array [n, n]
-        The graph as it is along the shape, nothing cut.
+        The graph with all edges along the manifold.
     residual : float
-        Contradiction between the charts, relative to their size.
-    tie : float
-        Weight of the graph distances relative to that of the charts; infinite where these alone count.
-    path_tie : float
-        The same for distances along the shape: how far paths over the graph are believed rather than straightened in
-        the charts. It goes by how badly charts predict their neighbours, whatever the shape's own curvature.
+        Disagreement between the charts, relative to their size.
+    distance_weight : float
+        Weight of the graph distances relative to that of the charts; infinite where these alone are used.
+    path_weight : float
+        The same for distances along the manifold: weight of the paths over the graph relative to those straightened in
+        the charts. It depends on the error with which charts predict their neighbours, not on intrinsic curvature.
     n_neighbors : int
     cut : float
         Fraction of the edges that were cut.
     error : float
-        How badly the positions predict the rows.
+        Prediction error of the rows from the positions.
     """
 
     positions: FloatArray
@@ -65,8 +65,8 @@ class NodeLayout:
     links: csr_array
     joined: csr_array
     residual: float
-    tie: float
-    path_tie: float
+    distance_weight: float
+    path_weight: float
     n_neighbors: int
     cut: float
     error: float
@@ -75,12 +75,12 @@ class NodeLayout:
 def lay_out_nodes(
     points: FloatArray, weights: FloatArray, rank: int, *, averaged: bool, metric: str, n_neighbors: int | None
 ) -> NodeLayout:
-    """Lay out ``points`` [n, D] with ``weights`` [n] in local fits; ``averaged`` if they are fits to many rows;
-    ``n_neighbors`` None to compare sizes."""
+    """Lay out ``points`` [n, D] with ``weights`` [n] in local fits; ``averaged`` if they are fits to many rows; with
+    ``n_neighbors`` None sizes are compared."""
     tour = curve_through(points, strict=False)
     if tour is not None:
         return _along_curve(points, weights, rank, tour)
-    most = min(max(max(ladder(rank, len(points))), fit_size(rank), n_neighbors or 0), len(points) - 1)
+    most = min(max(max(graph_sizes(rank, len(points))), fit_size(rank), n_neighbors or 0), len(points) - 1)
     near = nearest_rows(points, most)
     fits, misfit = curved_fits(points, weights, near, rank)
     if n_neighbors is None:
@@ -91,87 +91,87 @@ def lay_out_nodes(
         found = skeleton_of(points, edges, graph_of(points, edges).joined())
     start, joined, cut = found.positions, found.lengths, 0.0
     metric = "stress" if metric == "auto" and rank > tuning.MOST_RIGID else metric
-    # Charts that will not agree need not settle: distances decide with them, and only the residual is asked for.
-    wanted = np.inf if metric == "rigid" else EVEN_CONTRADICTION
-    members, charts, positions, residual = _loose(found, fits, start, wanted)
+    # Charts that disagree need not converge: distances are used with them, and only the residual is needed.
+    tolerance = np.inf if metric == "rigid" else EVEN_CONTRADICTION
+    members, charts, positions, residual = _rigid_layout(found, fits, start, tolerance)
     if residual > EVEN_CONTRADICTION:
         crossing = crossing_edges(found)
         if crossing.any():
-            edges = without(found.edges, crossing)
+            edges = without_crossing(found.edges, crossing)
             opened = skeleton_of(points, edges, graph_of(points, edges).joined())
-            # Unrolled, an open shape lies flat already, where distances alone may leave a strip twisted; a crooked one
-            # falls apart.
+            # Development of an open developable manifold is flat, where distances alone may leave a strip twisted; of
+            # another it accumulates errors.
             flat = unrolled(opened)
             error = prediction_error(points, flat)
             if min(error, opened.error) <= tuning.CUT_GAIN * found.error:
                 start = flat if error <= opened.error else opened.positions
                 found, cut = opened, float(np.mean(crossing[found.edges.along]))
-                members, charts, positions, residual = _loose(found, fits, start, wanted)
-    positions, tie, error = _tied(points, found, charts, start, positions, residual, metric)
+                members, charts, positions, residual = _rigid_layout(found, fits, start, tolerance)
+    positions, weight, error = _weighted_layout(points, found, charts, start, positions, residual, metric)
     size = found.edges.neighbors.shape[1]
-    zigzag = _weight_of_distances(misfit)
-    return NodeLayout(positions, fits, members, found.lengths, joined, residual, tie, zigzag, size, cut, error)
+    along = _weight_of_distances(misfit)
+    return NodeLayout(positions, fits, members, found.lengths, joined, residual, weight, along, size, cut, error)
 
 
-def _weight_of_distances(contradiction: float) -> float:
-    """Weight of graph distances beside charts that contradict each other by so much, relative to their size."""
-    return float((contradiction / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER)
+def _weight_of_distances(disagreement: float) -> float:
+    """Weight of graph distances relative to charts with the given ``disagreement``, relative to their size."""
+    return float((disagreement / tuning.EVEN_RESIDUAL) ** tuning.RESIDUAL_POWER)
 
 
-# Charts that agree are laid out with the weight that distances have where contradictions begin: it holds what no chart
-# holds, and nothing jumps.
-_LOOSE = _weight_of_distances(EVEN_CONTRADICTION)
+# Charts that agree are laid out with the weight that distances have at the threshold of disagreement: it determines
+# what no chart does, and the weight is continuous.
+_LEAST_WEIGHT = _weight_of_distances(EVEN_CONTRADICTION)
 
 
-def _loose(
-    found: Skeleton, fits: LocalPolynomials, start: FloatArray, wanted: float
+def _rigid_layout(
+    found: Skeleton, fits: LocalPolynomials, start: FloatArray, tolerance: float
 ) -> tuple[ChartMembers, RigidCharts, FloatArray, float]:
-    """Charts and their layout as rigid pieces from ``start`` [n, k], hardly tied to distances, with the residual.
+    """Charts and their alignment by rigid motions from ``start`` [n, k], with little weight of distances; the residual.
 
-    The last rounds are left out where the residual would not come down to ``wanted``.
+    The last rounds are left out where the residual would not fall to ``tolerance``.
     """
     members = chart_members(found.edges, fits.forms)
     charts = RigidCharts(members, len(start))
-    if charts.rank > tuning.MOST_RIGID and np.isfinite(wanted):
+    if charts.rank > tuning.MOST_RIGID and np.isfinite(tolerance):
         return members, charts, start, 0.0
     clusters = compact_clusters(found.lengths, charts.rank)
-    goal = wanted**2 * charts.size
-    positions = joint_layout(start, charts, found.stress, clusters, tie=_LOOSE, scale=1.0, goal=goal)
+    goal = tolerance**2 * charts.size
+    positions = joint_layout(start, charts, found.stress, clusters, weight=_LEAST_WEIGHT, scale=1.0, goal=goal)
     residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
     return members, charts, positions, residual
 
 
-def _tied(
+def _weighted_layout(
     points: FloatArray, found: Skeleton, charts: RigidCharts, start: FloatArray, positions: FloatArray,
     residual: float, metric: str,
 ) -> tuple[FloatArray, float, float]:  # fmt: skip
-    """Positions with the weight that the distances deserve, that weight, and the error of prediction.
+    """Positions with the estimated weight of the distances, that weight, and the prediction error.
 
-    Where distances are to count the way begins at ``start`` [n, k] again and not at the ``positions`` [n, k] of the
-    charts alone: what their contradictions have twisted there the distances would not turn back.
+    With weight, the iteration starts at ``start`` [n, k] again and not at the ``positions`` [n, k] of the charts alone:
+    from a layout folded by their disagreement it would not recover.
     """
     if metric == "stress":
         plain = Stress(found.stress.landmarks, found.stress.distances, power=0.0)
         positions = plain.minimised(found.positions)
         return positions, float("inf"), prediction_error(points, positions)
-    tie, contradict = _LOOSE, metric == "auto" and residual > EVEN_CONTRADICTION
-    if contradict:
-        tie = _weight_of_distances(residual)
+    weight, disagree = _LEAST_WEIGHT, metric == "auto" and residual > EVEN_CONTRADICTION
+    if disagree:
+        weight = _weight_of_distances(residual)
         scale = min(found.stress.scale_of(positions), 1.0)
         clusters = compact_clusters(found.lengths, charts.rank)
-        positions = joint_layout(scale * start, charts, found.stress, clusters, tie=tie, scale=scale)
+        positions = joint_layout(scale * start, charts, found.stress, clusters, weight=weight, scale=scale)
     error = prediction_error(points, positions)
-    # Where charts agree both predict the rows alike, and rounding would decide.
-    if contradict and error > found.error:
+    # Where charts agree both predict the rows equally well, and rounding would decide.
+    if disagree and error > found.error:
         return found.positions, float("inf"), found.error
-    return positions, tie, error
+    return positions, weight, error
 
 
 def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
-    """Charts at all nodes: themselves and the neighbours along the shape.
+    """Charts at all nodes, of each node and its neighbours along the manifold.
 
     Coordinates have the direction of a geodesic and the length of the arc. The standard error of a member grows with
-    its distance and with the sine that its edge makes with the frames.
+    its distance and with the sine of the angle between its edge and the frames.
     """
     count = len(edges.neighbors)
     kept = edges.along
@@ -187,7 +187,7 @@ def chart_members(edges: Neighborhoods, forms: FloatArray) -> ChartMembers:
 
 
 def _along_curve(points: FloatArray, weights: FloatArray, rank: int, tour: Tour) -> NodeLayout:
-    """Nodes along a curve: lengths along it, opened at the longest edge where one dimension has to hold it."""
+    """Nodes along a curve, by arc length; in one dimension a closed curve is cut at its longest edge."""
     count = len(points)
     steps = [sign * step for step in range(1, CURVE_STEPS + 1) for sign in (1, -1)]
     near = np.empty((count, len(steps)), np.int64)
@@ -225,8 +225,8 @@ def _ring(tour: Tour, closed: bool) -> csr_array:
 def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c, and the relative error of that.
 
-    They are held to the rigid turn of the chart, which counts like one member more: there are directions that no member
-    shows.
+    They are regularised towards the rotation of the chart, with the weight of one member: members may not span all
+    directions.
     """
     members, rank = layout.members, layout.positions.shape[1]
     charts = RigidCharts(members, len(layout.positions))

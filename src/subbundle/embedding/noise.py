@@ -1,28 +1,27 @@
-"""What of a table is noise: components beyond the shape, and deviations that averaging over neighbours removes.
+"""Noise of a table: components of noise alone, and deviations that averaging over neighbours removes.
 
-*Components.* Isotropic noise fills all directions evenly; a shape takes few of them. Of n observations of noise in p
-dimensions, γ = p/n, the eigenvalues of the covariance reach up to s² (1 + √γ)², and their second and third moments are
-s⁴ (1 + γ) and s⁶ (1 + 3γ + γ²). If at least half of the eigenvalues form a tail that is so, the tail is noise and is
-left out: neighbourhoods and distances are then those of the shape. Spectra of images have no such tail; there only the
-components that hold the last 1e-5 of the variance go, which moves no distance by more.
+*Components.* Isotropic noise has equal variance in all directions; a manifold of low dimension in few of them. Of n
+observations of noise in p dimensions, γ = p/n, the eigenvalues of the covariance reach up to s² (1 + √γ)², and their
+second and third moments are s⁴ (1 + γ) and s⁶ (1 + 3γ + γ²). If at least half of the eigenvalues form such a tail, it
+is attributed to noise and left out: neighbourhoods and distances are then those of the signal. Spectra of images have
+no such tail; there only the components of the last 1e-5 of the variance are left out: no distance changes by more.
 
 *Fits.* A split-sample risk decides whether rows are replaced by local fits, and over how many neighbours. At some
-hundred query rows q the shape is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
-the table, on m neighbours in all, and the one risk of `subbundle.selection.risk` gives variance V and squared bias B²
-of the fit to all rows. Only displacements normal to the frames of the fits count: a fit moves a row along its normal,
-and noise along the shape remains in any case. Frames of thin halves are tilted, and tangential displacements, along
-different normals onto the same sheet, would otherwise be attributed to errors of the fit. With a, b the points of the
-halves over q and P the projection normal to the frames of a,
+hundred query rows q the manifold is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
+the table, on m neighbours in all, and the risk of `subbundle.selection.risk` gives variance V and squared bias B² of
+the fit to all rows. Only displacements normal to the frames of the fits count: a fit moves a row along its normal, and
+tangential noise remains in any case. Frames of sparse halves are tilted, and tangential displacements, along different
+normals onto the same sheet, would otherwise be attributed to errors of the fit. With a, b the points of the halves over
+q and P the projection normal to the frames of a,
 
     E = ⟨|q − a|² + |q − b|² − |P(a − b)|²⟩/2                  noise² + bias² of the row itself.
 
-What of E does not grow like h² is noise: σ² = E (1 − s/2)₊, s = d log E/d log h.
+The fraction of E that does not grow like h² is attributed to noise: σ² = E (1 − s/2)₊, s = d log E/d log h.
 
-Differences between such figures have a standard error, from their
-means over consecutive queries: these lie together, and so do their neighbours. Of the fits whose risk V + B² is within
-one standard error of the least the quadratic one of the fewest neighbours is taken: a bias adds up along the shape,
-where independent errors average out. Rows are replaced if and only if that risk is below σ²: on data that is thin for
-its curvature any fit is worse than the row.
+Standard errors of differences are estimated from block means over consecutive queries, which are near each other and
+share neighbours. Of the fits whose risk V + B² is within one standard error of the least the quadratic one of the
+fewest neighbours is taken: bias accumulates along the manifold, where independent errors average out. Rows are replaced
+if and only if that risk is below σ²: on data that is sparse for its curvature any fit is worse than the row.
 """
 
 from __future__ import annotations
@@ -40,30 +39,30 @@ from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
 from subbundle.selection.components import Components, all_components, first_components
 from subbundle.selection.ladder import clipped
-from subbundle.selection.risk import Estimate, Rung, climb, points_product
+from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
 from subbundle.selection.tuning import PLACES, UNNOTICED
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
-    """The components of ``points`` [n, d] for a shape of dimension ``rank``; at least one more than that."""
+    """The components of ``points`` [n, d] for a manifold of dimension ``rank``; at least one more than that."""
     count, dim = points.shape
     if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
         found = all_components(points)
     elif isinstance(reduce_dim, str):
         as_choice(reduce_dim, "reduce_dim", ("auto",))
-        found = first_components(points, max(_telling(points), min(rank + 1, count, dim)))
+        found = first_components(points, max(_components_above_noise(points), min(rank + 1, count, dim)))
     else:
         number = as_integer(reduce_dim, "reduce_dim", low=rank + 1, high=min(count, dim), why="or 'auto', or None")
         found = first_components(points, number)
     missing = rank + 1 - found.axes.shape[1]
     if missing <= 0:
         return found
-    # A shape that fills its space lies flat in a space of one dimension more.
+    # A manifold of full dimension is flat in a space of one dimension more.
     return Components(found.mean, np.pad(found.axes, ((0, 0), (0, missing))), found.noise)
 
 
-def _telling(points: FloatArray) -> int:
-    """How many components are more than noise, or than a trace."""
+def _components_above_noise(points: FloatArray) -> int:
+    """Number of components above the noise, or above a negligible fraction of the variance."""
     count, dim = points.shape
     offsets = points - points.mean(axis=0)
     gram: Any = offsets.T @ offsets if dim <= count else offsets @ offsets.T
@@ -75,7 +74,7 @@ def _telling(points: FloatArray) -> int:
         floor = left[kept] / size
         if values[kept] <= (1.0 + UNNOTICED) * floor * (1.0 + np.sqrt(ratio)) ** 2:
             second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
-            # Variances that are off by a fraction have moments that are off by the order times as much.
+            # The relative error of a moment is that of the variance times its order.
             flat = abs(second / (1.0 + ratio) - 1.0) < 2.0 * UNNOTICED
             flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < 3.0 * UNNOTICED
             if flat and floor > 1e-12 * values[0]:
@@ -86,18 +85,18 @@ def _telling(points: FloatArray) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Denoising:
-    """How rows are to be replaced by local fits.
+    """Local fits that replace the rows.
 
     Attributes
     ----------
     order, n_neighbors : int
-        Of the fits; ``n_neighbors`` is 0 where rows are to be left as they are.
+        Of the fits; ``n_neighbors`` is 0 where rows are not replaced.
     noise : float
         Root mean square of the noise over all normal directions; 0 where there is no evidence of any.
     error : float
         Root mean square error of the fits.
     bandwidth : float
-        Standard deviation of the weights of the fits along a direction of the shape; 0 where there are none.
+        Standard deviation of the weights of the fits along a tangential direction; 0 where there are none.
     """
 
     order: int
@@ -107,12 +106,12 @@ class Denoising:
     bandwidth: float
 
 
-AS_THEY_ARE = Denoising(1, 0, 0.0, 0.0, 0.0)
+NO_DENOISING = Denoising(1, 0, 0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
 class _Fits:
-    """Fits of one ``order`` on ``count`` neighbours within a reach h; E, risk and noise [q] of the queries."""
+    """Fits of one ``order`` on ``count`` neighbours within a radius h; E, risk and noise [q] of the queries."""
 
     order: int
     count: int
@@ -123,15 +122,15 @@ class _Fits:
 
 
 def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Denoising:
-    """Decide on ``points`` [n, D] with weights ``masses`` [n]; halves are a fixed permutation of the rows as they
-    stand."""
+    """The fits of least risk to ``points`` [n, D] with weights ``masses`` [n]; halves are by a fixed permutation of the
+    rows."""
     count, dim = points.shape
     seen = points
     if dim > tuning.SKETCH_DIMENSIONS:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
-    known = [fits for order in (1, 2) for fits in _climb(seen, masses, rank, order)]
+    known = [fits for order in (1, 2) for fits in _fits_over_sizes(seen, masses, rank, order)]
     if not known:
-        return AS_THEY_ARE
+        return NO_DENOISING
     queries = len(evenly(count, PLACES))
     least = min(known, key=lambda fits: float(fits.risk.mean()))
     tied = [fits for fits in known if not _exceeds(fits.risk - least.risk, queries)]
@@ -139,7 +138,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
     local = [fits.noise for fits in known if fits.squared_reach <= best.squared_reach]
     noise = max(local, key=lambda values: float(values.mean()))
     if noise.mean() <= best.risk.mean():
-        return AS_THEY_ARE
+        return NO_DENOISING
     back = dim / seen.shape[1]
     width = np.sqrt(best.squared_reach * back / (rank + 4.0))
     level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (noise, best.risk))
@@ -149,7 +148,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
 def _exceeds(values: FloatArray, queries: int) -> bool:
     """Whether the mean of ``values`` [splits · queries] is above zero by more than its standard error.
 
-    That comes from means over as many blocks of consecutive queries as each has queries.
+    Standard errors are those of block means, over √q blocks of √q consecutive queries.
     """
     per_query = values.reshape(-1, queries).mean(axis=0)
     means = [float(block.mean()) for block in np.array_split(per_query, isqrt(queries))]
@@ -165,7 +164,7 @@ def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoisi
     size = int(np.median([len(rows) for rows in inside])) - 1
     coefficients = 1 + rank + rank * (rank + 1) // 2
     if size < rank + 2:
-        return AS_THEY_ARE
+        return NO_DENOISING
     return Denoising(2 if size >= 2 * coefficients else 1, size, 0.0, 0.0, bandwidth)
 
 
@@ -180,10 +179,10 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
     return fit_polynomials(points, queries, rows, weights, rank, how.order).points
 
 
-def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
-    """Fits over neighbourhoods of rising size, until their risk has risen well above the least: see `selection.risk`.
+def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
+    """Fits over neighbourhoods of increasing size, until their risk has risen well above the least (`selection.risk`).
 
-    The first two, whose bias nothing smaller shows, do not count.
+    The first two, whose bias cannot be estimated from smaller ones, are left out.
     """
     count = len(points)
     chosen = evenly(count, PLACES)
@@ -195,19 +194,19 @@ def _climb(points: FloatArray, masses: FloatArray, rank: int, order: int) -> lis
     sizes = [2 * (1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0) + 2)]
     while sizes[-1] * tuning.FIT_GROWTH <= most:
         sizes.append(int(np.ceil(sizes[-1] * tuning.FIT_GROWTH)))
-    rungs = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
-    # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p inside a shape.
-    found = climb(rungs, points_product, 2.0 * order, [np.arange(len(queries))])
+    scales = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
+    # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p away from borders.
+    found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))])
     totals = [_total(queries, one) for one in found]
     known = []
-    for j, rung in enumerate(found):
-        if not rung.squared_bias[0].size:
+    for j, scale in enumerate(found):
+        if not scale.squared_bias[0].size:
             continue
         near = [i for i in (j - 1, j, j + 1) if 0 <= i < len(found)]
-        bias = rung.squared_bias[0] * float(rung.squared_bias[0].mean() > 0.0)
+        bias = scale.squared_bias[0] * float(scale.squared_bias[0].mean() > 0.0)
         noise = _noise(totals[j], *((found[i].length ** 2, totals[i]) for i in (near[0], near[-1])))
         size = sizes[j] // 2 * 2
-        known.append(_Fits(order, size, rung.length**2, totals[j], rung.variance[0] + bias, noise))
+        known.append(_Fits(order, size, scale.length**2, totals[j], scale.variance[0] + bias, noise))
     return known
 
 
@@ -234,26 +233,26 @@ def _near(
 def _fitted(
     points: FloatArray, masses: FloatArray, queries: FloatArray, lists: list[tuple[FloatArray, IntArray]], size: int,
     rank: int, order: int,
-) -> Rung:  # fmt: skip
+) -> Scale:  # fmt: skip
     fits, reach, known = [], 0.0, np.ones(len(queries), np.bool_)
     for distances, rows in lists:
         weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
         found = fit_polynomials(points, queries, rows[:, :size], weights, rank, order)
         fits.append(Estimate(found.points, found.frames.transpose(0, 2, 1), known, float(size)))
         reach += 0.5 * float(clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
-    return Rung(float(np.sqrt(reach)), fits, 0.5)
+    return Scale(float(np.sqrt(reach)), fits, 0.5)
 
 
-def _total(queries: FloatArray, rung: Rung) -> FloatArray:
+def _total(queries: FloatArray, scale: Scale) -> FloatArray:
     """E at the queries, clipped."""
-    assert rung.estimates is not None  # every half has rows enough for the smallest fit
-    first, second = rung.estimates
+    assert scale.estimates is not None  # every half has enough rows for the smallest fit
+    first, second = scale.estimates
     own = [np.sum((queries - one.value) ** 2, axis=1) for one in (first, second)]
     return clipped(0.5 * (own[0] + own[1] - points_product(first, second, first, second)))
 
 
 def _noise(here: FloatArray, low: tuple[float, FloatArray], high: tuple[float, FloatArray]) -> FloatArray:
-    """What of E ``here``, over neighbourhoods of squared reaches and E from ``low`` to ``high``, does not grow."""
+    """σ² from E ``here``, by its growth over neighbourhoods of squared radii and E from ``low`` to ``high``."""
     if high[0] <= low[0]:
         return np.zeros_like(here)
     below, above = (max(float(one[1].mean()), 1e-300) for one in (low, high))

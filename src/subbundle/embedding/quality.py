@@ -1,15 +1,15 @@
-"""How far a layout can be trusted: neighbourhoods and distances kept, rows predicted, beside principal components.
+"""Quality of a layout: neighbourhoods and distances preserved, rows predicted, compared with principal components.
 
-    trustworthiness   1 − rows that are near in the coordinates but not in the table, weighted by how far not
-    continuity        the same the other way round: near in the table, torn apart in the coordinates
-    stress            Σ (|z_i − z_j| − d_ij)²/Σ d_ij², d along the shape
+    trustworthiness   1 − rows that are near in the coordinates but not in the table, weighted by their rank in it
+    continuity        the same with the roles exchanged: near in the table, not in the coordinates
+    stress            Σ (|z_i − z_j| − d_ij)²/Σ d_ij², d along the manifold
     prediction error  fraction of the variance of a row that the coordinates of the others do not predict
 
-Neighbourhoods and predictions are judged on at most a thousand rows spread evenly, so that the cost stays linear.
+Neighbourhoods and predictions are evaluated on at most a thousand rows spread evenly, so that the cost stays linear.
 
 For the last, row i is predicted by a local linear fit of the rows on their coordinates, over its 2k + 4 nearest in the
-coordinates, itself left out. A layout folded by short cuts puts unlike rows side by side and predicts them badly. The
-measure rewards locality, so it compares layouts of one kind only.
+coordinates, itself left out. A layout folded by short cuts has unlike rows as neighbours and a large error. The measure
+favours locality, so it compares layouts of one kind only.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from subbundle._types import FloatArray, evenly
 from subbundle.local.neighbor_fits import distance_weights
 from subbundle.local.tuning import PENALTIES
 
-# Rows that are judged, more of which change the figures in the third digit, and neighbours of each.
+# Rows evaluated, more of which change the figures in the third digit, and neighbours of each.
 ROWS, _NEAR = 1000, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Figures of one layout, those of the principal components of the same dimension beside them.
+    """Figures of one layout, and those of the principal components of the same dimension.
 
     Attributes
     ----------
     trustworthiness, continuity : float
-        1 where all neighbourhoods of ten rows are kept.
+        1 where all neighbourhoods of ten rows are preserved.
     stress : float
-        NaN where there are no distances along the shape to compare with.
+        NaN where there are no distances along the manifold to compare with.
     prediction_error : float
         0 where the coordinates of other rows predict a row exactly.
     pca_trustworthiness, pca_continuity, pca_prediction_error : float
@@ -56,12 +56,12 @@ class Quality:
     def sentence(self) -> str:
         """The figures in a line, those of principal components in brackets."""
         named = {"trustworthiness": "trustworthiness", "continuity": "continuity", "prediction_error": "unpredicted"}
-        beside = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
-        beside += [] if np.isnan(self.stress) else [f"stress {self.stress:.3f}"]
-        return f"{', '.join(beside)} (in brackets: PCA)"
+        figures = [f"{words} {getattr(self, x):.3f} ({getattr(self, 'pca_' + x):.3f})" for x, words in named.items()]
+        figures += [] if np.isnan(self.stress) else [f"stress {self.stress:.3f}"]
+        return f"{', '.join(figures)} (in brackets: PCA)"
 
     def as_dict(self) -> dict[str, float | None]:
-        """The figures by name, None where there is none, as JSON knows it."""
+        """The figures by name, None instead of NaN, as in JSON."""
         return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
 
     @classmethod
@@ -71,7 +71,7 @@ class Quality:
 
     @classmethod
     def from_dict(cls, figures: Mapping[str, float | None]) -> Quality:
-        """What `as_dict` gave."""
+        """The inverse of `as_dict`."""
         return cls(**{name: float("nan") if value is None else float(value) for name, value in figures.items()})
 
 
@@ -124,15 +124,15 @@ def prediction_error(points: FloatArray, positions: FloatArray) -> float:
     steps = (positions[near] - positions[:, None]) / reach[:, :, None]
     features = np.concatenate([np.ones((count, size, 1)), steps], axis=2)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
-    # The least of penalties holds slopes to zero: nearest rows on a line give none across it.
+    # The least of the penalties regularises slopes to zero: nearest rows on a line determine none across it.
     held = np.diag([0.0] + [PENALTIES[0]] * rank) + 1e-12 * np.eye(rank + 1)
     gram = weighted @ features + held
-    # Only the constant of the fit is asked for.
+    # Only the constant of the fit is needed.
     loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
     loads = np.einsum("bfm,bfo->bm", weighted, loads)
     total = float(np.sum((points - points.mean(axis=0)) ** 2))
     error = 0.0
     for rows in blocks(count, size * points.shape[1]):
         error += float(np.sum((points[rows] - np.einsum("bm,bmd->bd", loads[rows], points[near[rows]])) ** 2))
-    # Positions that coincide but for rounding, beside a far outlier, predict nothing.
+    # Positions that coincide except for rounding, with a far outlier, have no finite fit.
     return error / max(total, 1e-300) if np.isfinite(error) else 1.0

@@ -1,4 +1,4 @@
-"""Charts as rigid pieces of a layout, tied to graph distances as strongly as needed: one least-squares problem.
+"""Alignment of charts by rigid motions, with graph distances of a given weight: one least-squares problem.
 
     E(Z) = Σ_charts E_c(Z)  +  μ Σ_landmarks P (|z_i − z_l| − g d_li)²,
     E_c(Z) = min over R, t of Σ_j w_cj |z_j − t − v_cj R|²,     R orthogonal,
@@ -8,12 +8,12 @@ order (Gauss–Newton with variable projection) they leave
 
     H = L ⊗ 1 − Kᵀ G⁻¹ K,     L = diag(Σ_c w_c) − Sᵀ diag(1/Σ_j w_cj) S,
 
-with the weights S [C, n], the arms u = (v − v̄) R turned by the generators of rotations in K [C·p, n·k], and their Gram
+with the weights S [C, n], generators of rotations applied to the arms u = (v − v̄) R in K [C·p, n·k], and their Gram
 matrices G [C, p, p], p = k(k − 1)/2. All of them are sparse; memory is linear in the number of members.
 
-Steps solve (H + μ V) δ = −½∇E by conjugate gradients, V a paraboloid above the stress. Chains of charts bend easily, so
-H is as stiff as a thin plate; the rigid motions of clusters of rows, solved for directly, precondition it. E falls in
-every step.
+Steps solve (H + μ V) δ = −½∇E by conjugate gradients, V the Hessian of a majorising quadratic of the stress. H is as
+ill-conditioned as a thin plate, since chains of charts have bending modes of low energy; the rigid motions of clusters
+of rows, solved for directly, precondition it. E falls in every step.
 """
 
 from __future__ import annotations
@@ -157,26 +157,26 @@ def _turned_products(moments: FloatArray, first: IntArray, second: IntArray) -> 
     return np.asarray(sum(terms))
 
 
-# Halvings of a step that does not gain.
+# Halvings of a step that does not decrease E.
 _HALVINGS = 4
 # Rows per cluster of the preconditioner: its dense factor has the size n/this · k(k + 1)/2, at most as large as this.
 _PER_CLUSTER, _MOST_COARSE = 12, 2400
 
 
 def joint_layout(
-    positions: FloatArray, charts: RigidCharts, stress: Stress, clusters: IntArray, *, tie: float, scale: float,
+    positions: FloatArray, charts: RigidCharts, stress: Stress, clusters: IntArray, *, weight: float, scale: float,
     goal: float = np.inf,
 ) -> FloatArray:  # fmt: skip
-    """Positions [n, k] of least E from ``positions``, with μ = ``tie`` × (all weights of charts/all of the stress).
+    """Positions [n, k] of least E from ``positions``, with μ = ``weight`` × (all weights of charts/all of the stress).
 
-    ``clusters`` [n] numbers compact groups of rows; ``scale`` is g. Rounds gain less and less; they end early when E
-    would stay above ``goal`` though all that are left gained as much as the last.
+    ``clusters`` [n] numbers compact groups of rows; ``scale`` is g. Gains decrease with the rounds, which end early if
+    E would stay above ``goal`` even if all remaining ones gained as much as the last.
     """
-    mu = tie * float(charts.members.weights.sum()) / stress.total
+    mu = weight * float(charts.members.weights.sum()) / stress.total
     energy, descent = _energy(positions, charts, stress, mu, scale)
     for done in range(LAYOUT_ROUNDS):
         charts.linearise()
-        # The first rounds move most; after them an older preconditioner serves as well.
+        # The first rounds move most; after them an older preconditioner suffices.
         if done & (done - 1) == 0:
             solve = _preconditioner(charts, stress, mu, clusters, positions)
         step = _conjugate_gradients(charts, stress, mu, descent, solve)
@@ -186,7 +186,7 @@ def joint_layout(
                 break
             step = 0.5 * step
         if lower >= energy:
-            # The model belongs to the last positions tried; the better ones are kept.
+            # The linearisation is that of the last trial positions; the better ones are kept.
             charts.at(positions)
             break
         gain, energy, descent = energy - lower, lower, new_descent
@@ -197,7 +197,7 @@ def joint_layout(
 
 
 def compact_clusters(graph: csr_array, rank: int) -> IntArray:
-    """Compact groups of rows of a neighbour ``graph``: the first row without one takes its neighbours along."""
+    """Compact groups of rows of a neighbour ``graph``, by breadth-first search from the first row without one."""
     count = graph.shape[0]
     width = rank * (rank + 1) // 2
     size = max(_PER_CLUSTER, -(-count * width // _MOST_COARSE))
@@ -223,7 +223,7 @@ def _energy(
     positions: FloatArray, charts: RigidCharts, stress: Stress, mu: float, scale: float
 ) -> tuple[float, FloatArray]:
     energy, descent = charts.at(positions)
-    return energy + mu * stress.value(positions, scale), descent + mu * stress.pull(positions, scale)
+    return energy + mu * stress.value(positions, scale), descent + mu * stress.descent(positions, scale)
 
 
 def _conjugate_gradients(
@@ -235,7 +235,7 @@ def _conjugate_gradients(
     direction = solve(left)
     size = float(np.sum(left * direction))
     first = size
-    # Rigid motions of the whole cost nothing.
+    # Rigid motions of the whole are the null space.
     raised = SINGULAR * (charts.degrees + mu * stress.degrees)[:, None]
     for _ in range(MOST_ROUNDS):
         moved = charts.product(direction) + mu * stress.product(direction) + raised * direction
@@ -244,7 +244,7 @@ def _conjugate_gradients(
         left -= length * moved
         solved = solve(left)
         before, size = size, float(np.sum(left * solved))
-        # The energy that a step leaves is the square of its relative error.
+        # The relative error of the energy is the square of that of the step.
         if size <= LAYOUT_SETTLED * first:
             break
         direction = solved + (size / before) * direction
@@ -260,7 +260,7 @@ def _preconditioner(
     basis = _rigid_motions(clusters, positions)
     coarse = charts.reduced(basis) + mu * stress.reduced(basis)
     coarse[np.diag_indices_from(coarse)] *= 1.0 + 1e-6
-    # Relative to the diagonal's energy of the motions: that of a translation of everything is rounding, of either sign.
+    # Relative to the energy of the motions in the diagonal: that of a translation of all is rounding, of either sign.
     whole = basis.multiply(basis).T @ np.broadcast_to(diagonal, positions.shape).ravel()
     coarse[np.diag_indices_from(coarse)] += 1e-9 * float(np.mean(whole)) + 1e-300
     factor = cho_factor(coarse, lower=True)

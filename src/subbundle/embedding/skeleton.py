@@ -1,16 +1,17 @@
-"""The skeleton of a layout: neighbour graphs of several sizes laid out by their distances, and averaged.
+"""The initial layout: neighbour graphs of several sizes laid out by their distances, and averaged.
 
 *Scaling.* Classical scaling of the landmarks and Gower's formula for the others give the start. Then the stress
 
     Σ_li P_li (|z_i − z_l| − d_li)²,     P_li = d_li⁻²,    over landmarks l and all rows i,
 
-falls in every round of majorisation: V Z⁺ = B(Z) Z with the Laplacian V of the weights. Rows that are no landmarks meet
-only landmarks, so their block of V is diagonal and V is solved by a Schur complement of the size of the landmarks.
+falls in every round of majorisation: V Z⁺ = B(Z) Z with the Laplacian V of the weights. Rows other than landmarks are
+paired with landmarks only, so their block of V is diagonal and V is solved by a Schur complement of the size of the
+landmarks.
 
-*Averaging.* A graph with short cuts folds the rows up and predicts them badly when each is left out; those with e times
-the least error count by e⁻¹² in the mean of the graph distances, so that near ties are averaged over and short cuts
-drop out. Charts are made from the smallest neighbourhoods that predict about as well as any, and distances have the
-scale of their graph.
+*Averaging.* A graph with short cuts folds the layout, which has a large leave-one-out prediction error; graphs with e
+times the least error have the weight e⁻¹² in the mean of the graph distances, so that nearly equal ones are averaged
+and those with short cuts are negligible. Charts are made from the smallest neighbourhoods with nearly the least error,
+and distances have the scale of their graph.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from subbundle.embedding.quality import prediction_error
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, neighborhoods
 
-# Distances below this fraction of the longest get no more weight: 1/d² would tie equal rows with infinite strength.
+# Distances below this fraction of the longest have no more weight: 1/d² would be infinite for equal rows.
 _NEAREST = 1e-3
 
 
@@ -57,7 +58,7 @@ def _leading(matrix: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
     if count <= 10 * rank:
         values, vectors = np.linalg.eigh(matrix)
     else:
-        # A fixed start: eigenvectors must not depend on chance.
+        # A fixed start, so that eigenvectors are deterministic.
         values, vectors = eigsh(matrix, k=rank, which="LA", v0=np.cos(np.arange(count)))
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
@@ -67,7 +68,7 @@ def _leading(matrix: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
 class Stress:
     """Σ P (|z_i − z_l| − d)² of ``distances`` [L, n] from the rows ``landmarks`` [L], with P = d^(−``power``).
 
-    Two weighs relative errors, so that neighbours count as much as far rows; zero weighs all distances alike.
+    With 2 relative errors have equal weights, and neighbours as much as distant rows; with 0 all distances have.
     """
 
     def __init__(self, landmarks: IntArray, distances: FloatArray, power: float = 2.0) -> None:
@@ -86,13 +87,13 @@ class Stress:
         """The stress of ``positions`` [n, k] against ``scale`` times the distances."""
         return float(np.sum(self.weights * (self._apart(positions) - scale * self.distances) ** 2))
 
-    def pull(self, positions: FloatArray, scale: float = 1.0) -> FloatArray:
+    def descent(self, positions: FloatArray, scale: float = 1.0) -> FloatArray:
         """Half of the negative gradient at ``positions`` [n, k]."""
         apart = np.maximum(self._apart(positions), 1e-9 * float(self.distances.max()))
         return self._laplacian(self.weights * (scale * self.distances / apart - 1.0), positions)
 
     def product(self, x: FloatArray) -> FloatArray:
-        """V x for ``x`` [n, k], the curvature of a paraboloid that touches the stress from above."""
+        """V x for ``x`` [n, k], V the Hessian of a quadratic that majorises the stress."""
         return self._laplacian(self.weights, x)
 
     def reduced(self, basis: csr_array) -> FloatArray:
@@ -113,10 +114,10 @@ class Stress:
     def minimised(
         self, positions: FloatArray, rounds: int = MOST_ROUNDS, tol: float = 0.1 * tuning.SCALING_TOL
     ) -> FloatArray:
-        """Positions [n, k] after at most ``rounds`` rounds of majorisation, fewer when moves fall below ``tol``."""
+        """Positions [n, k] after at most ``rounds`` rounds of majorisation, fewer when changes fall below ``tol``."""
         solve = self._solver()
         for _ in range(rounds):
-            moved = positions + solve(self.pull(positions))
+            moved = positions + solve(self.descent(positions))
             moved -= moved.mean(axis=0)
             change = np.sqrt(np.sum((moved - positions) ** 2) / np.sum(moved**2))
             positions = moved
@@ -172,9 +173,9 @@ class Skeleton:
     stress : Stress
         Of the averaged distances from landmarks.
     positions : [n, k]
-        Least stress.
+        Of least stress.
     error : float
-        How badly these predict the rows.
+        Prediction error of the rows from these.
     """
 
     edges: Neighborhoods
@@ -184,7 +185,7 @@ class Skeleton:
     error: float
 
 
-def ladder(rank: int, count: int) -> list[int]:
+def graph_sizes(rank: int, count: int) -> list[int]:
     """Sizes of neighbourhoods that are compared among ``count`` rows."""
     first = 2 * rank + 2
     sizes = [first]
@@ -194,27 +195,27 @@ def ladder(rank: int, count: int) -> list[int]:
 
 
 def landmarks_among(count: int) -> IntArray:
-    """Rows spread evenly over ``count`` rows, as many as a table of distances may hold."""
+    """Rows spread evenly over ``count`` rows, as many as fit the bound on the table of distances."""
     return evenly(count, max(tuning.FEWEST_LANDMARKS, tuning.DISTANCE_TABLE // count))
 
 
 def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged: bool) -> Skeleton:
     """The skeleton of ``points`` [n, D] with neighbours ``near`` [n, m] and ``frames`` [n, k, D].
 
-    ``averaged`` rows are fits to many neighbours; their errors go together, so that frames take all of a neighbourhood.
+    ``averaged`` rows are fits to many neighbours with correlated errors, so that frames use all of a neighbourhood.
     """
     count, rank = len(points), frames.shape[1]
     landmarks = landmarks_among(count)
     tried = []
     known: dict[int, Neighborhoods] = {}
-    # The largest first: smaller ones with frames from as many neighbours are subsets of them.
-    for size in ladder(rank, min(count, near.shape[1] + 1))[::-1]:
+    # The largest first: smaller ones with frames from as many neighbours are subgraphs of them.
+    for size in graph_sizes(rank, min(count, near.shape[1] + 1))[::-1]:
         few = size if averaged else min(size, frame_size(rank))
         if few not in known:
             known[few] = neighborhoods(points, near[:, :size], rank, frame_neighbors=few, frames=frames)
         edges = known[few].nearest(size)
         lengths = graph_of(points, edges).joined()
-        tried.append(_settled(points, edges, lengths, _stress(lengths, landmarks)))
+        tried.append(_of_least_stress(points, edges, lengths, _stress(lengths, landmarks)))
     tried.reverse()
     errors = np.array([one.error for one in tried])
     weights = (errors.min() / np.maximum(errors, 1e-300)) ** tuning.GRAPH_SHARPNESS
@@ -224,22 +225,22 @@ def skeleton(points: FloatArray, near: IntArray, frames: FloatArray, *, averaged
         weight * _scale(one.stress.distances, best.stress.distances) * one.stress.distances
         for weight, one in zip(weights / weights.sum(), tried, strict=True)
     )
-    return _settled(points, best.edges, best.lengths, Stress(landmarks, np.asarray(mean)))
+    return _of_least_stress(points, best.edges, best.lengths, Stress(landmarks, np.asarray(mean)))
 
 
-def _scale(distances: FloatArray, wanted: FloatArray) -> float:
-    """What to multiply ``distances`` with: paths zigzag more the fewer neighbours a graph has."""
+def _scale(distances: FloatArray, reference: FloatArray) -> float:
+    """Median ratio of ``reference`` to ``distances``: paths are longer the fewer neighbours a graph has."""
     apart = distances > 0.0
-    return float(np.median(wanted[apart] / distances[apart])) if apart.any() else 1.0
+    return float(np.median(reference[apart] / distances[apart])) if apart.any() else 1.0
 
 
 def skeleton_of(points: FloatArray, edges: Neighborhoods, lengths: csr_array) -> Skeleton:
-    """The skeleton of given ``edges`` with their graph ``lengths``, nothing to compare."""
+    """The skeleton of given ``edges`` with their graph ``lengths``, without averaging."""
     stress = _stress(lengths, landmarks_among(len(points)))
-    return _settled(points, edges, lengths, stress)
+    return _of_least_stress(points, edges, lengths, stress)
 
 
-def _settled(points: FloatArray, edges: Neighborhoods, lengths: csr_array, stress: Stress) -> Skeleton:
+def _of_least_stress(points: FloatArray, edges: Neighborhoods, lengths: csr_array, stress: Stress) -> Skeleton:
     start = landmark_scaling(stress.landmarks, stress.distances, edges.frames.shape[1])
     positions = stress.minimised(start, tol=tuning.SCALING_TOL)
     return Skeleton(edges, lengths, stress, positions, prediction_error(points, positions))

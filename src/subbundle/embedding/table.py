@@ -1,13 +1,13 @@
-"""A whole table laid out in R^k: from rows in their principal components to an atlas that places new ones.
+"""Layout of a whole table in R^k: from rows in their principal components to an atlas that maps new ones.
 
-1  is there noise that local fits remove?                                         (`noise`)
-2  nodes: the distinct rows, or as many of them as the neighbourhoods of 1 need, replaced by their fits where that helps
-3  connected components by gaps that stand out                                    (`subbundle.graph`)
-4  each laid out on its own, with charts that know its curvature                  (`node_layout`)
-5  components side by side, and the charts with their places as one atlas         (`laid_out_atlas`)
+1  estimate of the noise that local fits remove                                   (`noise`)
+2  nodes: the distinct rows, or as many of them as the neighbourhoods of 1 need, replaced by the fits of 1, if any
+3  connected components, by gaps much longer than the spacing                     (`subbundle.graph`)
+4  layout of each, from charts with curvature                                     (`node_layout`)
+5  components side by side, and the charts with their layout as one atlas         (`laid_out_atlas`)
 
-What 1 calls noise may be more dimensions than were asked for. Then the fits of 2 lie on no k-dimensional shape either,
-and averaging is believed only if its layout predicts the rows better than that of the rows as they are.
+What 1 attributes to noise may be dimensions beyond k. Then the fits of 2 lie on no k-dimensional manifold either, and
+they are used only if their layout predicts the rows better than that of the unchanged rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
-from subbundle.embedding.noise import AS_THEY_ARE, Denoising, denoise, denoising_within, evidence_of_noise
+from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
@@ -46,24 +46,24 @@ class TableLayout:
     atlas : LaidOutAtlas
     denoising : Denoising
     residual : float
-        Contradiction between the charts, relative to their size, over all components.
-    tie : float
+        Disagreement between the charts, relative to their size, over all components.
+    distance_weight : float
         Weight of graph distances relative to charts, that of the largest component.
-    path_tie : float
-        The same for paths along the shape.
+    path_weight : float
+        The same for paths along the manifold.
     n_neighbors : int
         Of the charts of the largest component.
     cut : float
-        Fraction of the edges that were cut because the shape closes up.
+        Fraction of the edges that were cut because the manifold is closed.
     error : float
-        Fraction of the variance of the rows under the nodes that the coordinates of the others do not predict.
+        Fraction of the variance of the rows at the nodes that the coordinates of the others do not predict.
     """
 
     atlas: LaidOutAtlas
     denoising: Denoising
     residual: float
-    tie: float
-    path_tie: float
+    distance_weight: float
+    path_weight: float
     n_neighbors: int
     cut: float
     error: float
@@ -79,19 +79,19 @@ def lay_out_table(
     bandwidth: float | str | None,
     n_jobs: int | None,
 ) -> TableLayout:
-    """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on how they came."""
+    """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on that of the input."""
     how = _denoising(rows, weights, rank, bandwidth)
     count = len(rows)
-    wanted = min(count, MOST_NODES)
+    n_nodes = min(count, MOST_NODES)
     if how.n_neighbors:
-        wanted = min(wanted, max(-(-NODES_PER_FIT * count // how.n_neighbors), 4 * NODES_PER_FIT))
-    kept = evenly(count, wanted)
+        n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * count // how.n_neighbors), 4 * NODES_PER_FIT))
+    kept = evenly(count, n_nodes)
     chosen = rows[kept]
 
     def laid_out(how: Denoising) -> TableLayout:
         nodes = denoise(rows, weights, chosen, rank, how)
-        # A fit to many rows counts as much as any other.
-        own = np.ones(wanted) if how.n_neighbors else weights[kept]
+        # Fits to many rows have equal weights.
+        own = np.ones(n_nodes) if how.n_neighbors else weights[kept]
         labels = _components(nodes, rank)
         found = [
             _laid_out(nodes[labels == label], own[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
@@ -101,18 +101,18 @@ def lay_out_table(
         return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
 
     layout = laid_out(how)
-    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_tie > 1.0:
-        layout = min(layout, laid_out(AS_THEY_ARE), key=lambda one: one.error)
+    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_weight > 1.0:
+        layout = min(layout, laid_out(NO_DENOISING), key=lambda one: one.error)
     return layout
 
 
 def _denoising(rows: FloatArray, weights: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
     if bandwidth is None:
-        return AS_THEY_ARE
+        return NO_DENOISING
     if isinstance(bandwidth, str):
-        # Rows that already follow one another along a curve are left alone.
-        alone = curve_through(rows, strict=True) is not None
-        return AS_THEY_ARE if alone else evidence_of_noise(rows, weights, rank)
+        # Rows that lie along a curve without noise are not replaced.
+        exact = curve_through(rows, strict=True) is not None
+        return NO_DENOISING if exact else evidence_of_noise(rows, weights, rank)
     return denoising_within(rows, rank, bandwidth)
 
 
@@ -128,12 +128,12 @@ def _laid_out(
     nodes: FloatArray, weights: FloatArray, rank: int, averaged: bool, metric: str, n_neighbors: int | None
 ) -> NodeLayout:
     if len(nodes) < 2 * rank + 3:
-        return _few(nodes, rank)
+        return _one_chart(nodes, rank)
     return lay_out_nodes(nodes, weights, rank, averaged=averaged, metric=metric, n_neighbors=n_neighbors)
 
 
-def _few(nodes: FloatArray, rank: int) -> NodeLayout:
-    """So few nodes that one flat chart holds them all."""
+def _one_chart(nodes: FloatArray, rank: int) -> NodeLayout:
+    """Few nodes, in one flat chart."""
     count, dim = nodes.shape
     centred = nodes - nodes.mean(axis=0)
     frame = leading_directions(centred[None], rank)
@@ -154,7 +154,7 @@ def _assembled(
     how: Denoising,
     n_jobs: int | None,
 ) -> TableLayout:
-    """One atlas from the layouts of the components, nodes in the order of these."""
+    """One atlas from the layouts of the components, nodes in their order."""
     radii = [_radii(one) for one in found]
     rotations, shifts = side_by_side([one.positions for one in found], 5.0 * max(float(np.median(r)) for r in radii))
     stretched = [stretched_maps(one) for one in found]
@@ -171,22 +171,22 @@ def _assembled(
     positions = np.concatenate(places)
     return TableLayout(
         LaidOutAtlas(LinkedAtlas(charts, origins, lengths, contradiction), maps, positions, links), how, residual,
-        found[0].tie, found[0].path_tie, found[0].n_neighbors,
+        found[0].distance_weight, found[0].path_weight, found[0].n_neighbors,
         float(np.average([one.cut for one in found], weights=sizes)), prediction_error(origins, positions),
     )  # fmt: skip
 
 
 def _to_scale(layout: TableLayout) -> TableLayout:
-    """``layout`` without the excess of paths over a graph, which zigzag, where it follows these alone."""
-    if np.isfinite(layout.tie):
+    """``layout``, corrected for the excess length of paths over a graph where it is based on these alone."""
+    if np.isfinite(layout.distance_weight):
         return layout
-    along = AtlasDistance(layout.atlas.atlas, layout.path_tie)
+    along = AtlasDistance(layout.atlas.atlas, layout.path_weight)
     atlas = layout.atlas.moved(along.excess() ** -1 * np.eye(layout.atlas.rank), np.zeros(layout.atlas.rank))
     return replace(layout, atlas=atlas)
 
 
 def _radii(layout: NodeLayout) -> FloatArray:
-    """How far each chart reaches [n]."""
+    """Radius of each chart [n]."""
     lengths = np.linalg.norm(layout.members.coordinates, axis=1)
     far = np.zeros(len(layout.positions))
     np.maximum.at(far, layout.members.charts, lengths)
@@ -199,14 +199,14 @@ def principal_motion(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
     centre = positions.mean(axis=0)
     centred = positions - centre
     axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
-    # The sign of an axis: the longer tail points up. Symmetric data falls back on the sign of the eigenvector.
+    # The sign of an axis is that of positive skewness; for symmetric data that of the eigenvector.
     return axes * np.where(np.sum((centred @ axes) ** 3, axis=0) < 0.0, -1.0, 1.0), centre
 
 
 def side_by_side(components: list[FloatArray], least_gap: float) -> tuple[list[FloatArray], list[FloatArray]]:
     """Rotations [k, k] and shifts [k] with z @ rotation + shift laid out for each of ``components`` [n_c, k].
 
-    The second and those after it follow along the first coordinate, no closer than ``least_gap``.
+    They follow one another along the first coordinate, at least ``least_gap`` apart.
     """
     rotations, shifts = [], []
     edge, gap = 0.0, 0.0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 # table
-# Nodes at most: the time of all that follows grows with them, and rows between nodes are placed by their charts.
+# Nodes at most: the time of all later stages grows with them, and rows between nodes are mapped by their charts.
 MOST_NODES = 4000
-# Nodes in the neighbourhood that a fit averages over: more of them hold the same information.
+# Nodes in the neighbourhood that a fit averages over: more of them add no information.
 NODES_PER_FIT = 30
-# A chart reaches that many times as far as its members, or as those of a typical one where these crowd together.
+# Radius of a chart over the largest distance of its members, or over the median of that where it is larger.
 CHART_REACH = 1.5
 
 # noise: components
-# Up to so many features nothing is left out: a floor of noise cannot be seen in so few.
+# Up to so many features all are kept: a noise floor cannot be estimated from so few.
 FEW_FEATURES = 8
-# Fraction of the variance that may go in any case.
+# Negligible fraction of the variance.
 TRACE_OF_VARIANCE = 1e-5
 
 # noise: fits
@@ -22,37 +22,38 @@ TRACE_OF_VARIANCE = 1e-5
 ALL_QUERIES = 900
 # Neighbourhoods grow by this factor, up to so many rows: larger ones are no longer local.
 FIT_GROWTH, MOST_NEIGHBORS = 1.35, 400
-# Dimensions in which the evidence is looked at; a random projection of the shape shows its noise as well.
+# Dimensions in which noise is estimated; a random projection preserves it.
 SKETCH_DIMENSIONS = 40
 
 # curves
-# Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between the two kinds.
+# Fraction of the nearest rows that are near on the tour, above which rows lie along a curve: between curves and sheets.
 CURVE_FRACTION = 0.77
 # Rows of all starts of the tour together, of which there are at least two: a start costs their square.
 TOUR_ROWS = 2400
 
 # skeleton
-# Neighbourhoods grow by this factor from 2k + 2 rows, up to the larger of the two: these, or twice the first.
+# Neighbourhoods grow by this factor from 2k + 2 rows, up to so many rows or twice the first, whichever is larger.
 GRAPH_GROWTH, LARGEST_GRAPH = 1.5, 30
-# Power of the relative error of prediction in the weight of a graph: near ties are averaged, short cuts drop out.
+# Power of the relative prediction error in the weight of a graph: nearly equal ones are averaged, those with short cuts
+# negligible.
 GRAPH_SHARPNESS = 12.0
-# Numbers in the table of distances from landmarks, and the fewest landmarks.
+# Entries of the table of distances from landmarks, and the fewest landmarks.
 DISTANCE_TABLE, FEWEST_LANDMARKS = 300_000, 150
-# Relative move at which a first layout has settled; a last one is ten times finer.
+# Relative change at which an initial layout has converged; a final one is ten times finer.
 SCALING_TOL = 1e-3
 
 # closing
-# Nodes from which all distances are taken to find a central one, where unrolling begins.
+# Nodes from which all distances are taken to find a central one, where development starts.
 CENTRE_PROBES = 16
 
 # node_layout
-# Residual of the charts at which they and graph distances weigh the same, and the power that turns one into the other.
+# Residual of the charts at which they and graph distances have equal weights, and the power of the residual.
 EVEN_RESIDUAL, RESIDUAL_POWER = 0.2, 4.0
-# A cut must bring the error of prediction down to this fraction: closed shapes laid out whole predict 6 to 700 times
-# worse than cut ones, a cut through others gains at most a twentieth.
+# A cut must reduce the prediction error to this fraction: for closed manifolds it is 6 to 700 times smaller with a cut,
+# for others smaller by at most a twentieth.
 CUT_GAIN = 0.5
-# Rank up to which charts are laid out as rigid pieces unless asked for, with k (k − 1)/2 turns each: 17 s for 1000 rows
-# of rank 6, 44 s of rank 8. Beyond it the distances decide.
+# Rank up to which charts are aligned by rigid motions by default, with k (k − 1)/2 rotations each: 17 s for 1000 rows
+# of rank 6, 44 s of rank 8. Beyond it distances alone are used.
 MOST_RIGID = 6
 
 # rigid_layout

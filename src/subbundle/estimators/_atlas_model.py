@@ -147,11 +147,11 @@ def remember(model: Any, learned: Learned) -> None:
     model._components = components
     model.mean_, model.axes_, model.noise_ = components.mean, components.axes, components.noise
     model.atlas_, model.n_components_, model._bundle = layout.atlas, layout.atlas.rank, None
-    model._tie = layout.path_tie
+    model._tie = layout.path_weight
     model.n_neighbors_, model.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
     model.bandwidth_ = layout.denoising.bandwidth
     model.alignment_residual_, model.cut_ = layout.residual, layout.cut
-    model.metric_ = "rigid" if layout.tie < 1.0 else "stress"
+    model.metric_ = "rigid" if layout.distance_weight < 1.0 else "stress"
     model.n_connected_components_ = int(layout.atlas.atlas.labels.max()) + 1
 
 

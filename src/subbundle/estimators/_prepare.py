@@ -30,7 +30,7 @@ from subbundle.selection.components import (
     all_components,
     components_above_noise,
     first_components,
-    telling_components,
+    resolved_components,
 )
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
@@ -123,12 +123,12 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
     """
     if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= tuning.FEW_FEATURES:
         return _lifted(_components(points, rank, reduce_dim), rank), ""
-    kept, telling = telling_components(points, rank, most=tuning.MOST_COMPONENTS)
+    kept, resolved = resolved_components(points, rank, most=tuning.MOST_COMPONENTS)
     count = kept.axes.shape[1]
-    if count >= telling or kept.kept >= 1.0 - _MUCH:
+    if count >= resolved or kept.kept >= 1.0 - _MUCH:
         return _lifted(kept, rank), ""
     return _lifted(kept, rank), (
-        f"The {count} first of {telling} components were used, which hold {kept.kept:.0%} of the variance: geodesics "
+        f"The {count} first of {resolved} components were used, which hold {kept.kept:.0%} of the variance: geodesics "
         "are followed in no more. Use subbundle.AtlasEmbedding, which takes all, or pass reduce_dim."
     )
 

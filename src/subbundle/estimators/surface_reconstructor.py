@@ -13,7 +13,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle._validation import tabular
 from subbundle.estimators._shown import ShownWhenFitted
-from subbundle.surface.ambient import carry_to_surface
+from subbundle.surface.ambient import project_to_surface
 from subbundle.surface.prepare import LEAST_POINTS
 from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh
@@ -78,7 +78,7 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, tabular(X, "X"), dtype=np.float64, reset=False)
-        return carry_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
+        return project_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Reconstruct the surface of ``X`` and project ``X`` onto it."""

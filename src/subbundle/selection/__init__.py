@@ -1,4 +1,4 @@
-"""Choices made from the data: bandwidth, rank, components above the noise, base point, radius."""
+"""Selection from the data: bandwidth, rank, components above the noise, base point, radius."""
 
 from subbundle.selection.bandwidth import BandwidthChoice, choose_bandwidth
 from subbundle.selection.base_point import BasePointChoice, choose_base_point

@@ -1,8 +1,8 @@
 """The statistics of the subbundle whose risk is compared.
 
-Ridge: observations projected onto the second-order ridge of each part of the data, normal to the ridge of the first of
-two; the bias is of order a⁴. Tangents: at fixed points in the middle of the cloud, projectors by ⟨P, Q⟩ = ½ tr PQ, so
-that |P − Q|² is the squared sine of the angles between two subspaces, summed over them; a local PCA is off by an angle
+Ridge: observations projected onto the second-order ridge of each subsample, differences normal to the ridge of the
+first of two; the bias is of order a⁴. Tangents: at fixed points of the ridge, projectors with ⟨P, Q⟩ = ½ tr PQ, so that
+|P − Q|² is the squared sine of the angles between two subspaces, summed over them; the bias of a local PCA is an angle
 of order a², from the third derivatives of the surface and from changes of density.
 """
 
@@ -14,15 +14,15 @@ from subbundle._types import FloatArray, Status
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.selection.ladder import wanted_neighbours
+from subbundle.selection.ladder import required_neighbours
 from subbundle.selection.risk import Estimate, Statistic, Width, points_product
 
 
 def ridge_position(rank: int, n_jobs: int | None) -> Statistic:
-    """Where observations come to rest on the second-order ridge."""
+    """Projections of observations to the second-order ridge."""
 
-    def fit(part: Cloud, width: Width, queries: FloatArray) -> Estimate | None:
-        bundle = _bundle(part, rank, width, n_jobs)
+    def fit(subsample: Cloud, width: Width, queries: FloatArray) -> Estimate | None:
+        bundle = _bundle(subsample, rank, width, n_jobs)
         if bundle is None:
             return None
         ridge = ridge_project(bundle, queries)
@@ -30,21 +30,21 @@ def ridge_position(rank: int, n_jobs: int | None) -> Statistic:
         ridge.points[lost] = np.nan
         if lost.all():
             return None
-        # In bandwidths narrower than the noise points stay where they start, and all parts agree on a place that is
-        # wrong. The best ones were 1.8 to 19 times as wide.
+        # At bandwidths narrower than the noise points hardly move, and all subsamples agree on a biased position. The
+        # best ones were 1.8 to 19 times as wide.
         with np.errstate(invalid="ignore"):
-            believed = ridge.neighbours >= wanted_neighbours(rank, part.n_points)
-            believed &= ridge.noise <= bundle.bandwidth_at(queries)
-        return Estimate(ridge.points, ridge.tangents, believed, float(np.nanmedian(ridge.neighbours)))
+            reliable = ridge.neighbours >= required_neighbours(rank, subsample.n_points)
+            reliable &= ridge.noise <= bundle.bandwidth_at(queries)
+        return Estimate(ridge.points, ridge.tangents, reliable, float(np.nanmedian(ridge.neighbours)))
 
     return Statistic(fit, points_product, order=4, growth=4.0)
 
 
 def tangent_projector(rank: int, n_jobs: int | None) -> Statistic:
-    """The subspaces at fixed points in the middle of the cloud."""
+    """The subspaces at fixed points of the ridge."""
 
-    def fit(part: Cloud, width: Width, queries: FloatArray) -> Estimate | None:
-        bundle = _bundle(part, rank, width, n_jobs)
+    def fit(subsample: Cloud, width: Width, queries: FloatArray) -> Estimate | None:
+        bundle = _bundle(subsample, rank, width, n_jobs)
         if bundle is None:
             return None
         frame = bundle.frame(queries)
@@ -76,8 +76,8 @@ def _trace(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.sum(np.einsum("qdi,qdj->qij", a, b) ** 2, axis=(1, 2)))
 
 
-def _bundle(part: Cloud, rank: int, width: Width, n_jobs: int | None) -> PrincipalSubbundle | None:
+def _bundle(subsample: Cloud, rank: int, width: Width, n_jobs: int | None) -> PrincipalSubbundle | None:
     try:
-        return PrincipalSubbundle(part, rank, width, min_density=0.0, n_jobs=n_jobs)
+        return PrincipalSubbundle(subsample, rank, width, min_density=0.0, n_jobs=n_jobs)
     except ValueError:
         return None

@@ -1,12 +1,11 @@
-"""The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule beside it.
+"""The bandwidth of least estimated risk, for the ridge, the subspaces or geodesics, and the paper's rule.
 
-The risk comes from disjoint halves of the data, at every rung of a ladder of bandwidths (`risk`). Its minimum is taken
-from the parabola through log R at the lowest rung and its two neighbours, so that the choice does not jump from rung to
-rung.
+The risk is estimated from disjoint halves of the data, over a grid of bandwidths (`risk`). Its minimum is that of the
+parabola through log R at the best bandwidth and its two neighbours, so that the choice is not restricted to the grid.
 
-A geodesic of length L starts on the ridge and keeps the offset that it starts with; along the way it is turned aside by
-the angle between the subspaces and the shape. Their bias, B_T, adds up over all of L; their noise, V_T, is another one
-a bandwidth further on, and some of it cancels. Relative to L, half the size of the cloud, with R the risk of the ridge,
+A geodesic of length L starts on the ridge and keeps its initial offset; along it, errors of the subspaces accumulate.
+Their bias, B_T, adds up over all of L; their noise, V_T, decorrelates over a bandwidth, and partly cancels. Relative to
+L, half the size of the cloud, with R the risk of the ridge,
 
     R_G = R/L² + V_T/2 + B_T².
 
@@ -30,7 +29,7 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.components import principal_components
-from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, parts
+from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, subsamples
 from subbundle.selection.risk import compare
 from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, PLACES, RATIO, UNCANCELLED, WIDEST
 
@@ -39,7 +38,7 @@ PURPOSES = ("ridge", "tangents", "geodesics")
 
 @dataclass(frozen=True, slots=True)
 class BandwidthChoice:
-    """A bandwidth and what it rests on.
+    """A bandwidth and the estimates behind it.
 
     Attributes
     ----------
@@ -49,14 +48,14 @@ class BandwidthChoice:
         ``purpose="tangents"`` of the subspaces, as the sine of the angle; with ``"geodesics"`` relative to their
         length. NaN where it could not be estimated.
     ladder, risks : [m]
-        The bandwidths compared, and the estimated squared error of each, infinite where it is unknown. With
+        The grid of bandwidths, and the estimated squared error of each, infinite where it is unknown. With
         ``method="gap"`` one minus the mean gap.
     method : str
-        ``"split-sample risk"``, ``"eigenvalue gap"``, or ``"neighbour distance"`` for clouds too small or too shapeless
-        for these.
+        ``"split-sample risk"``, ``"eigenvalue gap"``, or ``"neighbour distance"`` for clouds that are too small for
+        these or have no ridge.
     flatness : float
-        Largest over smallest bandwidth around this one with a risk within 10 % of the least: near 1 the choice
-        matters, at 1.5 any value within a factor of 1.2 would do. NaN where there is no risk to compare.
+        Largest over smallest bandwidth around this one with a risk within 10 % of the least: near 1 the minimum is
+        sharp, at 1.5 any value within a factor of 1.2 has about the least risk. NaN where no risk was estimated.
     remark : str
         Why the choice should not be relied on; empty where it can be.
     """
@@ -84,8 +83,8 @@ def choose_bandwidth(
 ) -> BandwidthChoice:
     """Choose a bandwidth for a subbundle of the given ``rank`` on ``points`` [N, d].
 
-    Deterministic, and the same for any order of the rows. Clouds of fewer than 100 points, and those where no rung of
-    the ladder gives a ridge to 90 % of the observations, get the median distance to the 4 (k + 1)-th neighbour
+    Deterministic, and the same for any order of the rows. For clouds of fewer than 100 points, and those where at no
+    bandwidth of the grid 90 % of the observations have a ridge, it is the median distance to the 4 (k + 1)-th neighbour
     instead, with a `SubbundleWarning`. Copies of an observation count once.
 
     Parameters
@@ -93,9 +92,9 @@ def choose_bandwidth(
     method : {"risk", "gap"}
         The least estimated error, or the paper's rule: the largest average gap (λ_k − λ_{k+1})/λ_k.
     purpose : {"ridge", "tangents", "geodesics"}
-        What the error is that of: of points projected onto the ridge (denoising, surfaces); of the subspaces of a
-        bundle built from these observations; or of geodesics that start on the ridge and follow these subspaces
-        (distances, charts). The gap knows no such difference.
+        The quantity whose error is minimised: points projected onto the ridge (denoising, surfaces); the subspaces of a
+        bundle built from these observations; or geodesics that start on the ridge and follow these subspaces
+        (distances, charts). The gap does not depend on it.
 
     Examples
     --------
@@ -119,12 +118,12 @@ def compare_bandwidths(
     purpose: str = "ridge",
     n_jobs: int | None = None,
 ) -> BandwidthChoice:
-    """`choose_bandwidth` without the warning, which callers make of ``remark``."""
+    """`choose_bandwidth` without the warning; callers issue ``remark``."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     if cloud.dim < 2:
         raise ValueError(
-            f"points must have at least 2 coordinates for a proper subspace; got {cloud.dim}. On a line there is "
-            "nothing to choose."
+            f"points must have at least 2 coordinates for a proper subspace; got {cloud.dim}. Points on a line need no "
+            "bandwidth."
         )
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(method, "method", ("risk", "gap"))
@@ -133,12 +132,12 @@ def compare_bandwidths(
     if cloud.n_points < LEAST_POINTS:
         return by_neighbours(cloud, rank)
     if method == "gap":
-        ladder, gaps = mean_gaps(cloud, rank, n_jobs)
+        grid, gaps = mean_gaps(cloud, rank, n_jobs)
         risks = 1.0 - np.where(np.isnan(gaps), -np.inf, gaps)
-        choice = replace(of_least_risk(ladder, risks), method="eigenvalue gap", error=float("nan"))
+        choice = replace(of_least_risk(grid, risks), method="eigenvalue gap", error=float("nan"))
     else:
         choice = _of_risk(cloud, rank, purpose, n_jobs)
-    return by_neighbours(cloud, rank) if np.isnan(choice.bandwidth) else _looked_at(cloud, rank, choice, n_jobs)
+    return by_neighbours(cloud, rank) if np.isnan(choice.bandwidth) else _with_remark(cloud, rank, choice, n_jobs)
 
 
 def bandwidth_around(
@@ -152,9 +151,9 @@ def bandwidth_around(
 ) -> BandwidthChoice:
     """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be read as a whole.
 
-    ``observations`` [n, d], none of them a query, are those around the queries, or a fair sample of them; then
-    ``n_points`` is how many they would be without the sampling: the risk is that for all of these. The bandwidth is
-    NaN where no rung of the ladder up to ``widest`` gives a ridge to most queries.
+    ``observations`` [n, d], none of them a query, are those around the queries, or a uniform sample of them; then
+    ``n_points`` is their number without the sampling, and the risk is that for all of these. The bandwidth is NaN where
+    most queries have no ridge at any bandwidth of the grid up to ``widest``.
     """
     order = np.random.default_rng(0).permutation(len(observations))
     halves = [observations[order[0::2]], observations[order[1::2]]]
@@ -163,14 +162,14 @@ def bandwidth_around(
     return of_least_risk(start * found.factors, found.total.sum(axis=1))
 
 
-def of_least_risk(ladder: FloatArray, risks: FloatArray) -> BandwidthChoice:
-    """The bandwidth at the bottom of ``risks`` [m]; NaN where none is finite."""
+def of_least_risk(grid: FloatArray, risks: FloatArray) -> BandwidthChoice:
+    """The bandwidth at the minimum of ``risks`` [m] over ``grid`` [m]; NaN where none is finite."""
     if not np.isfinite(risks).any():
-        return BandwidthChoice(float("nan"), float("nan"), ladder, risks, "split-sample risk")
-    width, risk = least(ladder, risks)
-    # Observations without noise or bends leave rounding errors, of either sign.
+        return BandwidthChoice(float("nan"), float("nan"), grid, risks, "split-sample risk")
+    width, risk = least(grid, risks)
+    # Observations without noise or curvature leave rounding errors, of either sign.
     error = float(np.sqrt(max(risk, 0.0)))
-    return BandwidthChoice(width, error, ladder, risks, "split-sample risk", flatness(risks))
+    return BandwidthChoice(width, error, grid, risks, "split-sample risk", flatness(risks))
 
 
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
@@ -183,11 +182,11 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     reason = (
         f"{cloud.n_points} distinct observations are too few for it, {LEAST_POINTS} are needed"
         if cloud.n_points < LEAST_POINTS
-        else f"at none do most of the {cloud.n_points} observations lie along a shape of dimension {rank}"
+        else f"at none do most of the {cloud.n_points} observations have a ridge of dimension {rank}"
     )
     remark = (
         f"Bandwidths could not be compared: {reason}. The distance to the {count}-th neighbour was taken, {width:.3g}. "
-        "Look at the result with care, or pass a bandwidth."
+        "Check the result, or pass a bandwidth."
     )
     return BandwidthChoice(
         width, float("nan"), np.array([width]), np.array([np.nan]), "neighbour distance", remark=remark
@@ -195,7 +194,7 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
 
 
 def _distinct(cloud: Cloud, rank: int) -> Cloud:
-    """The cloud with every observation once: two halves that share copies of one share its noise."""
+    """The cloud without copies of observations: halves that share copies share their noise."""
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
     if len(distinct) < rank + 2:
         raise ValueError(
@@ -206,7 +205,7 @@ def _distinct(cloud: Cloud, rank: int) -> Cloud:
 
 
 def _resolved(cloud: Cloud, rank: int) -> Cloud:
-    """In many dimensions, the components that distinguish neighbours: others cost time and change nothing."""
+    """In many dimensions, the components that distinguish neighbours: others only cost time."""
     if cloud.dim <= BLOCK_DIM:
         return cloud
     found = principal_components(cloud)
@@ -217,10 +216,10 @@ def _resolved(cloud: Cloud, rank: int) -> Cloud:
 
 
 def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> BandwidthChoice:
-    queries, those = parts(cloud, rank)
+    queries, samples = subsamples(cloud, rank)
     widest = WIDEST * cloud.size
-    start = first_width(queries, those[0], rank)
-    ridge = compare(ridge_position(rank, n_jobs), those, cloud.n_points, queries, start, widest)
+    start = first_width(queries, samples[0], rank)
+    ridge = compare(ridge_position(rank, n_jobs), samples, cloud.n_points, queries, start, widest)
     offsets = ridge.total.sum(axis=1)
     choice = of_least_risk(start * ridge.factors, offsets)
     if purpose == "ridge" or np.isnan(choice.bandwidth):
@@ -228,7 +227,7 @@ def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> Bandw
     # Subspaces need another bandwidth than the ridge.
     middle = on_the_ridge(cloud, rank, choice.bandwidth, queries, n_jobs)
     widest = max(widest, choice.bandwidth * RATIO)
-    tangents = compare(tangent_projector(rank, n_jobs), those, cloud.n_points, middle, start, widest)
+    tangents = compare(tangent_projector(rank, n_jobs), samples, cloud.n_points, middle, start, widest)
     if purpose == "tangents":
         return of_least_risk(start * tangents.factors, tangents.total.sum(axis=1))
     turned = (UNCANCELLED * tangents.variance + tangents.squared_bias).sum(axis=1)
@@ -236,18 +235,18 @@ def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> Bandw
     return of_least_risk(start * tangents.factors, offset + turned)
 
 
-def _at(wanted: FloatArray, factors: FloatArray, risks: FloatArray) -> FloatArray:
-    """The risk of the ridge at the bandwidths ``wanted``: log R linear in log a, and all bias, a⁸, beyond the last."""
+def _at(widths: FloatArray, factors: FloatArray, risks: FloatArray) -> FloatArray:
+    """The risk of the ridge at the bandwidths ``widths``: log R linear in log a, and all bias, a⁸, beyond the last."""
     known = np.isfinite(risks) & (risks > 0.0)
     if not known.any():
-        return np.zeros_like(wanted)
+        return np.zeros_like(widths)
     factors, risks = factors[known], risks[known]
-    inside = np.exp(np.interp(np.log(wanted), np.log(factors), np.log(risks)))
-    return np.asarray(inside * np.maximum(wanted / factors[-1], 1.0) ** 8)
+    inside = np.exp(np.interp(np.log(widths), np.log(factors), np.log(risks)))
+    return np.asarray(inside * np.maximum(widths / factors[-1], 1.0) ** 8)
 
 
-def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:
-    """The choice with a remark where neighbours at this bandwidth show no shape."""
+def _with_remark(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:
+    """The choice, with a remark where the eigenvalue gap at this bandwidth is weak."""
     try:
         bundle = PrincipalSubbundle(cloud, rank, choice.bandwidth, min_density=0.0, n_jobs=n_jobs)
     except ValueError:
@@ -256,9 +255,9 @@ def _looked_at(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | N
 
 
 def no_shape(bundle: PrincipalSubbundle) -> str:
-    """A remark where the neighbours of most places show no shape of the rank of ``bundle``; empty otherwise."""
+    """A remark where the eigenvalue gap of ``bundle`` is weak at most landmarks; empty otherwise."""
     frame, rank = bundle.frame(bundle.landmarks(PLACES)), bundle.rank
-    # Copies of a few observations, far from all others, have no middle.
+    # Copies of a few observations, far from all others, have no finite frame.
     gap = float(np.median(np.where(frame.status == Status.NOT_FINITE, 0.0, frame.gap))) if len(frame.gap) else 0.0
     if gap >= FAINT_GAP:
         return ""

@@ -1,9 +1,9 @@
 """A base point from the data: the within-sample Fréchet mean, the observation with the least mean distance to the
 others, projected onto the ridge.
 
-Distances themselves and not their squares: a few observations far out then count for what they are. With Euclidean
-distances the middle of a rolled-up sheet is a point of the sheet near the axis of the roll; with learned ones, along
-shortest paths between landmarks in the middle of the cloud, it is the middle of the sheet.
+Distances, not their squares, so that it is robust to outliers (a median). With Euclidean distances that of a rolled-up
+sheet is a point of the sheet near the axis of the roll; with learned ones, along shortest paths between landmarks on
+the ridge, it is the centre of the sheet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANDIDATES = 32
 
 @dataclass(frozen=True, slots=True)
 class BasePointChoice:
-    """A base point and what it rests on.
+    """A base point and the estimates behind it.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class BasePointChoice:
     mean_distance : float
         Mean distance from the candidate to the others, before it was projected.
     shift : float
-        How far it was projected.
+        Distance from the candidate to its projection.
     distance : str
         ``"euclidean"`` or ``"learned"``.
     """
@@ -53,7 +53,7 @@ class BasePointChoice:
 def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") -> BasePointChoice:
     """Choose a base point for charts and submanifolds of ``bundle``.
 
-    Deterministic, and the same for any order of the rows. The largest connected component decides. On a manifold
+    Deterministic, and the same for any order of the rows. It lies in the largest connected component. On a manifold
     ``"euclidean"`` distances are those of the space that it is embedded in.
 
     Parameters
@@ -73,27 +73,27 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     as_choice(distance, "distance", ("euclidean", "learned"))
     if not isinstance(bundle, LearnedSubbundle):
         raise TypeError(
-            f"bundle must be learned from data, which a base point is central to; got {type(bundle).__name__}. Choose "
-            "a point yourself."
+            f"bundle must be learned from data, since a base point is central to data; got {type(bundle).__name__}. "
+            "Pass a base point instead."
         )
     if distance == "learned":
         candidates, means = central_landmarks(bundle, CANDIDATES)
     else:
         cloud = Cloud(bundle.rows)
         candidates, means = _central(cloud, CANDIDATES)
-    wanted = f"one of the {len(candidates)} most central points"
+    required = f"one of the {len(candidates)} most central points"
     hint = "Pass a base point inside the data, or take another bandwidth."
-    first, point, shift = first_on_ridge(bundle, candidates, wanted, hint)
+    first, point, shift = first_on_ridge(bundle, candidates, required, hint)
     return BasePointChoice(point, float(means[first]), shift, distance)
 
 
 def first_on_ridge(
-    bundle: LearnedSubbundle, candidates: FloatArray, wanted: str, hint: str
+    bundle: LearnedSubbundle, candidates: FloatArray, required: str, hint: str
 ) -> tuple[int, FloatArray, float]:
-    """The first of ``candidates`` [n, d] that has a ridge: its place, where it is projected to, and how far that is.
+    """The first of ``candidates`` [n, d] that has a ridge: its row, its projection, and the distance to it.
 
-    A bundle that fills its space has the whole space for a ridge. Without a ridge it is an error, whose message names
-    what was ``wanted``.
+    For a bundle of full rank the ridge is the whole space. Without a ridge it is an error, whose message names what was
+    ``required``.
     """
     if bundle.rank == surrounding_dim(bundle):
         return 0, np.asarray(candidates[0]), 0.0
@@ -103,7 +103,7 @@ def first_on_ridge(
         if good.size:
             return start + int(good[0]), np.asarray(ridge.points[good[0]]), float(ridge.shifts[good[0]])
     reason = Status(int(ridge.status[0])).message
-    raise ValueError(f"{wanted} must lie where the subspaces are defined; none does ({reason}). {hint}")
+    raise ValueError(f"{required} must lie where the subspaces are defined; none does ({reason}). {hint}")
 
 
 def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
@@ -118,7 +118,7 @@ def central_points(cloud: Cloud, count: int = 1) -> FloatArray:
 def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatArray, FloatArray]:
     """The ``count`` landmarks [count, d] of least mean distance along the shape, and these distances [count].
 
-    Distances are those of shortest paths between landmarks, to some of them. Those that reach the most come first: the
+    Distances are those of shortest paths to some of the landmarks. Landmarks connected to the most come first: the
     others belong to smaller components.
     """
     graph = path_graph(bundle)
@@ -131,9 +131,9 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
     candidates = cloud.at(np.arange(cloud.n_points))
-    judges = cloud.at(cloud.sample(SAMPLE))
+    sample = cloud.at(cloud.sample(SAMPLE))
     mean = np.concatenate(
-        [cdist(candidates[rows], judges).mean(axis=1) for rows in blocks(len(candidates), len(judges))]
+        [cdist(candidates[rows], sample).mean(axis=1) for rows in blocks(len(candidates), len(sample))]
     )
     chosen = np.argsort(mean, kind="stable")[:count]
     return np.asarray(candidates[chosen] + cloud.centre), np.asarray(mean[chosen])

@@ -1,10 +1,10 @@
 """Principal components: those above the noise floor, and those that distinguish neighbours.
 
-Isotropic noise of variance s² in p dimensions shows up, in N observations, as p eigenvalues of the covariance that
-reach up to s² (1 + √(p/N))², the edge of their limiting distribution. Components above that edge (and 5 % more)
-carry signal. s² is the mean of the eigenvalues left out, so the two are found together, from the largest floor
-downwards. What is left out would only blur the neighbourhoods: in R^100 two noisy observations of one point lie σ
-√200 apart.
+Isotropic noise of variance s² in p dimensions has, in N observations, p eigenvalues of the covariance up to
+s² (1 + √(p/N))², the edge of their limiting distribution (Marchenko and Pastur). Components above that edge (and 5 %
+more) contain signal. s² is the mean of the eigenvalues left out, so the two are found together, from the largest floor
+downwards. The other components would only blur the neighbourhoods: in R^100 two noisy observations of one point lie
+σ √200 apart.
 
 Tables such as images have no flat floor. There the tail is left out that changes squared distances between
 neighbours, 2 Σ λ over the tail, by less than 5 %.
@@ -78,7 +78,7 @@ class Spectrum:
         return Components(self.mean, np.ascontiguousarray(self.axes[:, :count]), noise, kept)
 
     def above_noise(self) -> int:
-        """How many eigenvalues stand above the floor that the others make."""
+        """Number of eigenvalues above the noise floor of the others."""
         n_points, dim, values = len(self.rows), len(self.mean), self.values
         real = int(np.count_nonzero(values > ROUNDING * values[0]))
         count = 0
@@ -92,8 +92,8 @@ class Spectrum:
         return count
 
     def resolved(self, rank: int) -> int:
-        """How many components distinguish a row from its k + 2 nearest: without the others squared distances are the
-        same within 5 %."""
+        """Number of components that distinguish a row from its k + 2 nearest: without the others squared distances are
+        the same within 5 %."""
         queries = self.rows[evenly(len(self.rows), PLACES)]
         near = min(rank + 3, len(self.rows))
         squared = cKDTree(self.rows).query(queries, k=near)[0][:, -1] ** 2
@@ -104,13 +104,13 @@ class Spectrum:
 def principal_components(points: FloatArray | Cloud) -> Spectrum:
     """All principal components of ``points`` [N, d] or of a cloud (relative to its centre)."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
-    # The same rows in the same places of memory, in whatever order and layout they came.
+    # The same rows in the same memory layout, whatever the order and layout of the input.
     rows = np.ascontiguousarray(cloud.at(np.arange(cloud.n_points)))
     mean = rows.mean(axis=0)
     offsets = rows - mean
     n, dim = rows.shape
-    # The smaller of two Gram matrices: ten times faster than singular values, whose extra digits lie below the rounding
-    # of the largest anyway.
+    # The smaller of two Gram matrices: ten times faster than singular values, whose extra digits are below the rounding
+    # error of the largest.
     values, vectors = np.linalg.eigh(offsets.T @ offsets if n >= dim else offsets @ offsets.T)
     values, vectors = np.maximum(values[::-1], 0.0) / n, vectors[:, ::-1]
     if n < dim:
@@ -129,17 +129,17 @@ def all_components(points: FloatArray) -> Components:
 
 
 def components_above_noise(points: FloatArray, *, at_least: int) -> Components:
-    """The components of ``points`` [N, d] above the noise floor, and at least so many."""
+    """The components of ``points`` [N, d] above the noise floor, ``at_least`` so many."""
     found = principal_components(points)
     return found.first(max(found.above_noise(), at_least))
 
 
-def telling_components(points: FloatArray | Cloud, rank: int, *, most: int) -> tuple[Components, int]:
-    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1; and how
-    many there would be."""
+def resolved_components(points: FloatArray | Cloud, rank: int, *, most: int) -> tuple[Components, int]:
+    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1; and their
+    number without the bound."""
     found = principal_components(points)
-    telling = max(min(found.above_noise(), found.resolved(rank)), rank + 1)
-    return found.first(min(telling, max(most, rank + 1))), telling
+    resolved = max(min(found.above_noise(), found.resolved(rank)), rank + 1)
+    return found.first(min(resolved, max(most, rank + 1))), resolved
 
 
 def first_components(points: FloatArray, count: int) -> Components:

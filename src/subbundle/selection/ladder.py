@@ -1,8 +1,8 @@
-"""The ladder of bandwidths a_j = a_0 r^j: where it starts, what is compared along it, and where a risk is least.
+"""The grid of bandwidths a_j = a_0 r^j: its start, queries and subsamples to compare, and the minimum of a risk.
 
-Also the paper's rule: the bandwidth at which λ_k and λ_{k+1} are most clearly apart, by the mean of
-(λ_k − λ_{k+1})/λ_k over points in the middle of the cloud. With smooth surfaces and little noise it falls slowly from a
-wide maximum, so that it picks larger bandwidths than the error would.
+Also the paper's rule: the bandwidth of the largest mean gap (λ_k − λ_{k+1})/λ_k over points of the ridge. With smooth
+surfaces and little noise the gap falls slowly from a broad maximum, and the rule selects larger bandwidths than least
+risk.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from subbundle.local.regression import n_features
 from subbundle.local.tuning import ENOUGH
 from subbundle.selection.tuning import CLIP, FOLDS, PLACES, RATIO, SAMPLE, UNNOTICED, WIDEST
 
-# Neighbours per dimension that the first width is searched among: more than it can take.
+# Neighbours per dimension among which the first width is searched: more than it needs.
 _AMONG = 64
-# Multiplications for the quadrics of one step: half a second, and a ladder of bandwidths takes about twenty such steps.
+# Multiplications for the quadrics of one step: half a second, and a grid of bandwidths takes about twenty such steps.
 _WORK = 3e9
-# Fewest places that a mean is taken over, whatever each costs.
+# Fewest points that a mean is taken over, whatever each costs.
 FEWEST = 8
-# A risk within this factor of the least is as good as the least, by the definition of `flatness`.
+# Factor of the least risk that defines `flatness`.
 _AS_GOOD = 1.1
 
 
 def affordable_fits(cloud: Cloud, rank: int) -> int:
-    """Places at which quadrics can be fitted again and again within seconds; one at least.
+    """Number of points at which quadrics can be fitted over a grid within seconds; one at least.
 
     The normal equations of q = 1 + k + k (k + 1)/2 unknowns take n q² multiplications and their factor q³/6. That
-    bounds what a statistic is averaged over from rank 12 or so on.
+    bounds the points that a statistic is averaged over from about rank 12 on.
     """
     size = n_features(rank)
     return int(max(_WORK / (size**2 * (min(cloud.n_points, 16 * size) + size / 6.0)), 1.0))
 
 
 def n_queries(cloud: Cloud, rank: int, *, folds: int = 2) -> int:
-    """Queries that a risk is averaged over.
+    """Number of queries that a risk is averaged over.
 
-    A query in codimension m gives m values at once, though of one place: fewer do, by a factor between 1 and √m.
+    A query in codimension m gives m values, though at one point: fewer suffice, by a factor between 1 and √m.
     """
-    wanted = PLACES * max(cloud.dim - rank, 1) ** -0.25
-    return min(int(wanted), max(affordable_fits(cloud, rank) // folds, FEWEST))
+    enough = PLACES * max(cloud.dim - rank, 1) ** -0.25
+    return min(int(enough), max(affordable_fits(cloud, rank) // folds, FEWEST))
 
 
 def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -60,11 +60,11 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     return observations[np.sort(order[:count])], observations[order[count:middle]], observations[order[middle:]]
 
 
-def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
-    """Queries [q, d] and the parts [n, d] of the cloud that are compared: `split`, or of few points all but a fifth.
+def subsamples(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
+    """Queries [q, d] and the subsamples [n, d] that are compared: `split`, or for few points five of all but one fold.
 
-    Queries of small clouds are observations like all others, in four of the five parts: what is estimated for them
-    then includes what a point's own noise does.
+    Queries of small clouds are observations, in four of the five subsamples: their estimates then include the effect of
+    a point's own noise.
     """
     if cloud.n_points >= SAMPLE:
         first, *halves = split(cloud, n_queries(cloud, rank))
@@ -75,55 +75,55 @@ def parts(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
     return queries, [observations[fold != f] for f in range(FOLDS)]
 
 
-def wanted_neighbours(rank: int, n_points: int) -> float:
-    """Effective neighbours at which a quadric can be fitted: in proportion to its coefficients."""
+def required_neighbours(rank: int, n_points: int) -> float:
+    """Effective neighbours required for a quadric: proportional to the number of its coefficients."""
     return float(min(ENOUGH * n_features(rank), n_points))
 
 
-def plenty(neighbours: float) -> bool:
-    """Whether half of them would do: the standard error of their mean, 1/√n of their spread, goes unnoticed."""
+def half_suffices(neighbours: float) -> bool:
+    """Whether half of them suffice: the standard error of their mean, 1/√n of their spread, is negligible."""
     return neighbours * UNNOTICED**2 > 1.0
 
 
 def first_widths(queries: FloatArray, observations: FloatArray, rank: int) -> FloatArray:
-    """Bandwidth [q] at which the effective number of neighbours (Σφ)²/Σφ² of a query is the wanted one.
+    """Bandwidth [q] at which the effective number of neighbours (Σφ)²/Σφ² of a query is the required one.
 
     φ is taken relative to the nearest neighbour: in high dimension all distances have a large term in common.
     """
-    wanted = max(wanted_neighbours(rank, len(observations)), 2.0)
+    required = max(required_neighbours(rank, len(observations)), 2.0)
     count = min(_AMONG * (rank + 1), len(observations))
     squared = cKDTree(observations).query(queries, k=np.arange(1, count + 1))[0] ** 2
     squared -= squared[:, :1]
     high = np.sqrt(squared[:, -1])
-    # Copies of one observation are at distance nil whatever the bandwidth.
+    # Copies of one observation have distance zero.
     high[high == 0.0] = max(float(high.max()), np.finfo(float).tiny)
     low = NOTICEABLE * high
     for _ in range(40):
         middle = np.sqrt(low * high)
         phi = np.exp(-0.5 * squared / middle[:, None] ** 2)
-        few = phi.sum(axis=1) ** 2 / (phi**2).sum(axis=1) < wanted
+        few = phi.sum(axis=1) ** 2 / (phi**2).sum(axis=1) < required
         low, high = np.where(few, middle, low), np.where(few, high, middle)
     return np.asarray(high)
 
 
 def first_width(queries: FloatArray, observations: FloatArray, rank: int) -> float:
-    """The median of `first_widths`: where the ladder of a whole cloud starts."""
+    """The median of `first_widths`: the start of the grid of a whole cloud."""
     return float(np.median(first_widths(queries[:PLACES], observations, rank)))
 
 
 def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
     """Bandwidths [m] from few neighbours up to a fifth of the size of the cloud, and the mean gap [m] at each.
 
-    NaN where the bundle refuses, for want of neighbours or of directions.
+    NaN where the bundle cannot be built, for want of neighbours or of directions.
     """
     queries, half, other = split(cloud, PLACES)
     width, widest = first_width(queries, np.concatenate([half, other]), rank), WIDEST * cloud.size
-    # Two or three observations have no neighbours to take a width from.
+    # Two or three observations have too few neighbours for a width.
     width = width if width > ROUNDING * widest else widest
-    rungs = max(int(np.log(widest / width) / np.log(RATIO)) + 1, 1)
-    ladder = np.array([width * RATIO**rung for rung in range(rungs)], np.float64)
-    gaps = np.full(rungs, np.nan)
-    for rung, bandwidth in enumerate(ladder):
+    count = max(int(np.log(widest / width) / np.log(RATIO)) + 1, 1)
+    grid = np.array([width * RATIO**j for j in range(count)], np.float64)
+    gaps = np.full(count, np.nan)
+    for j, bandwidth in enumerate(grid):
         try:
             bundle = PrincipalSubbundle(cloud, rank, float(bandwidth), min_density=0.0, n_jobs=n_jobs)
         except ValueError:
@@ -132,34 +132,34 @@ def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, 
         known = (frame.status == Status.OK) | (frame.status == Status.GAP_CLOSED)
         if not known.any():
             continue
-        gaps[rung] = frame.gap[known].mean()
-        if plenty(float(np.median(frame.density))):
+        gaps[j] = frame.gap[known].mean()
+        if half_suffices(float(np.median(frame.density))):
             cloud = Cloud(cloud.at(cloud.sample(cloud.n_points // 2)))
-    return ladder, gaps
+    return grid, gaps
 
 
 def clipped(values: FloatArray) -> FloatArray:
-    """The values, clipped at the 98 % quantile of their own size."""
+    """The values, clipped at the 98 % quantile of their absolute values."""
     bound = np.quantile(np.abs(values), CLIP)
     return np.clip(values, -bound, bound)
 
 
-def least(ladder: FloatArray, risks: FloatArray) -> tuple[float, float]:
-    """Bandwidth and risk at the minimum of the parabola in log a and log R; those of the lowest rung where there is
-    none."""
+def least(grid: FloatArray, risks: FloatArray) -> tuple[float, float]:
+    """Bandwidth and risk at the minimum of the parabola in log a and log R; those of least risk in ``grid`` where there
+    is none."""
     j = int(np.argmin(risks))
     if not 0 < j < len(risks) - 1 or not np.isfinite(risks[j - 1 : j + 2]).all() or risks[j] <= 0.0:
-        return float(ladder[j]), float(risks[j])
+        return float(grid[j]), float(risks[j])
     before, here, after = np.log(risks[j - 1 : j + 2])
-    bend = before - 2.0 * here + after
-    offset = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
-    return float(ladder[j] * RATIO**offset), float(np.exp(here - 0.25 * (before - after) * offset))
+    second = before - 2.0 * here + after
+    offset = 0.5 * (before - after) / second if second > 0.0 else 0.0
+    return float(grid[j] * RATIO**offset), float(np.exp(here - 0.25 * (before - after) * offset))
 
 
 def flatness(risks: FloatArray) -> float:
     """Largest bandwidth over smallest, of those around the best whose risk is within 10 % of the least.
 
-    Between rungs log R is linear in log a. 1 where the least risk is nil.
+    log R is interpolated linearly in log a. 1 where the least risk is zero.
     """
     j = int(np.argmin(risks))
     if not risks[j] > 0.0:

@@ -1,13 +1,13 @@
-"""A bandwidth for every place: the least estimated risk around each of many landmarks, smoothed.
+"""A bandwidth that depends on the point: of least estimated risk around each of many landmarks, smoothed.
 
-The risk of `risk` is pooled over the observations nearest to a landmark, on a ladder of functions
-a_j(p) = a_0(p) r^j, so that on each rung all places have about as many neighbours; its minimum over the ladder, from a
-parabola in log a and log R, is the bandwidth there. Log bandwidths are averaged over neighbouring landmarks, and the
-result is the smooth function a(p) of `subbundle.LocalBandwidth`.
+The risk of `risk` is pooled over the observations nearest to a landmark, on a grid of functions a_j(p) = a_0(p) r^j,
+each with about the same number of neighbours everywhere; its minimum over the grid, from a parabola in log a and log R,
+is the bandwidth there. Log bandwidths are averaged over neighbouring landmarks, and the result is the smooth function
+a(p) of `subbundle.LocalBandwidth`.
 
-Best bandwidths vary less than one may think. On the second-order ridge of a surface they go with the tenth root of the
-density, and a density of 10 : 1 alone is not worth a function: choosing it costs more than it gains. Where curvature or
-noise vary as well it is. So the risk at the chosen function is compared with that at the best single bandwidth.
+On the second-order ridge of a surface the best bandwidth varies as the tenth root of the density, and for a density of
+10 : 1 alone one bandwidth is better: the variance of the choice exceeds the gain. Where curvature or noise vary as well
+it does not. So the risk at the chosen function is compared with that at the best single bandwidth.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from subbundle.selection.tuning import (
     WORTH,
 )
 
-# Single bandwidths among which the best is searched.
+# Number of single bandwidths compared.
 _CONSTANTS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class LocalChoice:
-    """A bandwidth that depends on the point, and what it rests on.
+    """A bandwidth that depends on the point, and the estimates behind it.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class LocalChoice:
         Estimated error, as in `BandwidthChoice` (for geodesics that of the subspaces); NaN where it could not be
         estimated.
     spread : float
-        Largest over smallest bandwidth, of the middle 90 % of the landmarks; 1 where it is one bandwidth.
+        95 % over 5 % quantile of the bandwidths at the landmarks; 1 where it is one bandwidth.
     gain : float
         Estimated error of the best function found over that of the best single bandwidth; NaN where not estimated.
     method : str
-        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93, and on clouds too small or too
-        shapeless to distinguish places: then a(p) is the same everywhere, as `choose_bandwidth` has it.
+        ``"split-sample risk"``; ``"one bandwidth"`` where the gain is above 0.93, and for clouds that are too small or
+        have no ridge at most landmarks: then a(p) is the constant of `choose_bandwidth`.
     """
 
     bandwidth: LocalBandwidth
@@ -73,8 +73,8 @@ def choose_local_bandwidth(
 ) -> LocalChoice:
     """Choose a bandwidth a(p) for a subbundle of the given ``rank`` on ``points`` [N, d].
 
-    Deterministic, and the same for any order of the rows. Clouds of fewer than 1000 points, and those where it would
-    gain nothing, get the one bandwidth of `choose_bandwidth` everywhere.
+    Deterministic, and the same for any order of the rows. For clouds of fewer than 1000 points, and those without a
+    gain, it is the constant of `choose_bandwidth`.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def choose_local_bandwidth(
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
     if len(distinct) < SAMPLE:
         return _one(cloud, rank, purpose, n_jobs)
-    # Two halves that share copies of one observation share its noise.
+    # Halves that share copies of an observation share its noise.
     centred = Cloud(distinct) if len(distinct) < cloud.n_points else cloud
     origin = cloud.centre if centred is cloud else cloud.centre + centred.centre
     found = _field(centred, rank, "ridge", None, n_jobs)
@@ -127,14 +127,14 @@ def _one(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> LocalChoi
 def _field(
     cloud: Cloud, rank: int, purpose: str, on_ridge: LocalBandwidth | None, n_jobs: int | None
 ) -> LocalChoice | None:
-    """The chosen field in the cloud's centred coordinates; None where the risk is unknown at most places."""
+    """The chosen function in the cloud's centred coordinates; None where too few landmarks have a known risk."""
     queries, *halves = split(cloud, min(SAMPLE, affordable_fits(cloud, rank)))
     landmarks = int(FEWEST / SURROUNDING)
     start = pilot(queries, np.concatenate(halves), rank, landmarks)
     statistic = (ridge_position if purpose == "ridge" else tangent_projector)(rank, n_jobs)
     if on_ridge is not None:
         queries = on_the_ridge(cloud, rank, on_ridge, queries, n_jobs)
-    marks = _some(queries, landmarks)
+    marks = _subsample(queries, landmarks)
     pools = _around(marks, queries)
     found = compare(statistic, halves, cloud.n_points, queries, start, WIDEST * cloud.size, pools=list(pools))
     if not found.factors.size:
@@ -161,23 +161,23 @@ def _field(
 def pilot(queries: FloatArray, observations: FloatArray, rank: int, landmarks: int) -> LocalBandwidth:
     """The `first_widths` at the queries [q, d], smoothed over space."""
     widths = first_widths(queries, observations, rank)
-    return field_of(queries, np.log(widths), _some(queries, landmarks))
+    return field_of(queries, np.log(widths), _subsample(queries, landmarks))
 
 
-def _some(queries: FloatArray, most: int) -> FloatArray:
-    """One in so many of the ``queries``, ``most`` at most."""
+def _subsample(queries: FloatArray, most: int) -> FloatArray:
+    """A regular subsample of the ``queries``, ``most`` at most."""
     return queries[:: max(-(-len(queries) // most), 1)]
 
 
 def _around(landmarks: FloatArray, places: FloatArray) -> IntArray:
-    """Rows [m, n] of the ``places`` in the surroundings of each of the ``landmarks`` [m, d]."""
+    """Rows [m, n] of the ``places`` nearest to each of the ``landmarks`` [m, d]."""
     count = max(int(SURROUNDING * len(places)), min(FEWEST, len(places)))
     return np.reshape(cKDTree(places).query(landmarks, k=count)[1], (len(landmarks), -1))
 
 
 def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> LocalBandwidth:
-    """The field whose log at each of the ``landmarks`` [m, d] is the mean of ``logs`` [n] at the nearest ``places``
-    [n, d], a sixteenth of them, and that is nowhere steep."""
+    """The function whose log at each of the ``landmarks`` [m, d] is the mean of ``logs`` [n] at the nearest ``places``
+    [n, d], a sixteenth of them, smoothed until its gradient is bounded."""
     values = np.exp(logs[_around(landmarks, places)].mean(axis=1))
     apart = np.reshape(cKDTree(landmarks).query(landmarks, k=min(2, len(landmarks)))[0], (len(landmarks), -1))[:, -1]
     smoothing = float(np.median(apart)) or float(apart.max()) or 1.0
@@ -194,24 +194,24 @@ def gain(
 ) -> float:
     """Estimated error with bandwidths ``widths`` [m] at the landmarks over that with the best single one.
 
-    ``risks`` [j, m] are those at the bandwidths ``factors`` [j] times ``pilot`` [m]. Beyond the ladder they go on as
-    powers of the bandwidth: variance as a^(−k), squared bias as a^(2p).
+    ``risks`` [j, m] are those at the bandwidths ``factors`` [j] times ``pilot`` [m]. Beyond the grid they are
+    extrapolated as powers of the bandwidth: variance as a^(−k), squared bias as a^(2p).
     """
 
-    def mean_risk(wanted: FloatArray) -> float:
-        return float(np.mean(_at(factors, risks, wanted / pilot, below, above)))
+    def mean_risk(queried: FloatArray) -> float:
+        return float(np.mean(_at(factors, risks, queried / pilot, below, above)))
 
     constants = np.geomspace(widths.min(), widths.max(), _CONSTANTS)
     return float(np.sqrt(mean_risk(widths) / min(mean_risk(np.full_like(pilot, width)) for width in constants)))
 
 
-def _at(factors: FloatArray, risks: FloatArray, wanted: FloatArray, below: float, above: float) -> FloatArray:
-    """Risks [m] at the factors ``wanted`` [m]: linear in logs between rungs, powers beyond them."""
-    values = np.empty(len(wanted))
-    for mark, factor in enumerate(wanted):
+def _at(factors: FloatArray, risks: FloatArray, queried: FloatArray, below: float, above: float) -> FloatArray:
+    """Risks [m] at the factors ``queried`` [m]: linear in logs inside the grid, powers beyond it."""
+    values = np.empty(len(queried))
+    for mark, factor in enumerate(queried):
         known = np.isfinite(risks[:, mark]) & (risks[:, mark] > 0.0)
         if not known.any():
-            values[mark] = 0.0  # no error on any rung
+            values[mark] = 0.0  # no error at any bandwidth
             continue
         places, logs = np.log(factors[known]), np.log(risks[known, mark])
         place = np.log(factor)

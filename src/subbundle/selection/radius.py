@@ -1,4 +1,4 @@
-"""How far normal coordinates around a base point reach: until geodesics meet again, or the data ends."""
+"""The radius of normal coordinates around a base point: up to the cut locus, or the border of the data."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from subbundle.charts.chart import Chart
 
 @dataclass(frozen=True, slots=True)
 class RadiusChoice:
-    """A radius and what it rests on.
+    """A radius and the estimates behind it.
 
     Attributes
     ----------
     radius : float
-        The smaller of ``injectivity`` and ``reach``: the largest ball worth following geodesics into.
+        The smaller of ``injectivity`` and ``reach``.
     injectivity : float
-        Distance to the nearest fold or cut, where exp stops being one-to-one; infinite where none was met. Folds are
-        seen when neighbouring geodesics have come close, up to a tenth of the distance early.
+        Distance to the nearest conjugate or cut point, beyond which exp is not injective; infinite where none was met.
+        Folds are detected when neighbouring geodesics are close, up to a tenth of the distance early.
     support : float
-        Distance at which the first geodesic leaves the data, or comes where it has no subspaces; infinite where none
-        does.
+        Distance at which the first geodesic leaves the data, or the region with subspaces; infinite where none does.
     reach : float
         Distance of the outermost point that a chart covers.
     endings : dict
-        How many geodesics ended for which reason, commonest first.
+        Number of geodesics by reason of ending, most frequent first.
     """
 
     radius: float
@@ -42,9 +41,9 @@ class RadiusChoice:
 def choose_radius(bundle: Subbundle, base_point: Any, *, max_radius: float | None = None) -> RadiusChoice:
     """Choose a radius for submanifolds and charts of ``bundle`` around ``base_point`` [d], by following geodesics.
 
-    ``max_radius`` bounds the search, and is needed where there is no data to end at.
+    ``max_radius`` bounds the search, and is required for bundles without data.
 
-    With the 100 geodesics of a chart of rank 2 the distance to a cut is good to a few per cent.
+    With the 100 geodesics of a chart of rank 2 the distance to the cut locus is accurate to a few per cent.
 
     Examples
     --------

@@ -1,20 +1,20 @@
-"""The dimension of a cloud from the eigenvalues of local covariances, over a ladder of scales.
+"""The dimension of a cloud from the eigenvalues of local covariances, over a grid of scales.
 
-Under Gaussian weights of bandwidth a, a piece of a k-dimensional manifold has k eigenvalues λ_i ≈ a², whatever its
-density: the kernel cuts it off before it ends. Across it lie noise, σ²a²/(a² + σ²), and bending, about a⁴κ²/2, both
-far below a² where a is wider than the noise and narrower than the radius of curvature. With n effective neighbours the
-i-th of equal eigenvalues comes out near (1 − √((i−1)/n))² of what it should be. So at one place and one scale
+Under Gaussian weights of bandwidth a, a k-dimensional manifold larger than a has k eigenvalues λ_i ≈ a², whatever its
+density. Normal to it are noise, σ²a²/(a² + σ²), and curvature, about a⁴κ²/2, both far below a² where a is wider than
+the noise and narrower than the radius of curvature. With n effective neighbours the i-th of equal eigenvalues is
+estimated at about (1 − √((i−1)/n))² of its value. So at one point and one scale
 
     k = the number of i with λ_i > 0.6 (1 − √((i−1)/n))² min(a², mean of λ_1 … λ_{i−1}),
 
-counted up to the first that fails. The count of a whole cloud is the commonest one, and its contrast is the median over
-places of the logarithm of the last eigenvalue counted over the next. Scales below the noise count all directions and
-have no contrast; scales beyond the bends count too many, or too few where a sheet is narrow. Between them lies a
-plateau: rungs in a row with the same count. The finest plateau whose contrasts add up to enough is taken.
+counted up to the first that fails. The count of a whole cloud is the mode over points, and its contrast is the median
+of the logarithm of the last eigenvalue counted over the next. At scales below the noise all directions are counted,
+without contrast; at scales beyond the radius of curvature too many, or too few where a sheet is narrow. Between them is
+a plateau: successive scales with the same count. The finest plateau with a sufficient sum of contrasts is taken.
 
-In many dimensions there may be no such scale: between 2000 observations of a 5-sphere in R^6 the surface has bent away
-before the neighbours are enough. How fast neighbourhoods grow (`_growth`) then shows that the sixth direction is none:
-counts above what the growth allows are left out, and where no plateau is left the growth is the answer.
+In many dimensions there may be no such scale: with 2000 observations of a 5-sphere in R^6, neighbourhoods with enough
+observations are wider than its curvature allows. The growth of neighbourhoods (`_growth`) then excludes the sixth
+direction: counts above its bound are left out, and where no plateau is left the growth is the estimate.
 
 Directions of isotropic noise are left out beforehand (`components_above_noise`), all but two, which show its floor.
 """
@@ -42,41 +42,41 @@ from subbundle.selection.tuning import (
     WIDEST,
 )
 
-# Observations in use, for the time that they take: the finest scale of more would only be finer.
+# Observations in use, to bound the time: more would only give a finer finest scale.
 _MOST, _MOST_ENTRIES = 10_000, 200_000
-# Components of tables without a noise floor at most, for the time of the eigenproblems: with 289 they took 8 s.
+# Most components of tables without a noise floor, to bound the time of the eigenproblems: with 289 they took 8 s.
 _MOST_COMPONENTS = 64
 # Effective neighbours per direction, at least, and for one more: an eigenvalue is a mean of squares, of twice the
 # relative variance of a coefficient.
 _PER_DIRECTION = 2.0 * ENOUGH
-# Weights below this fraction of the largest are left out, for the time that they take.
+# Weights below this fraction of the largest are left out, to save time.
 _SPARED = 1e-4
-# With fewer, no neighbourhood is both a neighbourhood and large enough to have directions.
+# With fewer, no neighbourhood is both local and large enough for a covariance.
 _LEAST_POINTS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class RankChoice:
-    """A dimension and what it rests on.
+    """A dimension and the estimates behind it.
 
     Attributes
     ----------
     rank : int
         Dimension of the manifold; that of the space itself where no direction is clearly narrower than the others.
     confidence : float
-        Fraction of the places that agree, less how far the growth is from a whole number where it
-        decides; 0 where the cloud fills the space.
+        Fraction of the points that agree, reduced by the distance of the growth from an integer where the growth is the
+        estimate; 0 where the cloud fills the space.
     per_point : [N]
-        Dimension around each observation: by majority of the k + 3 places next to it, or the growth around it.
+        Dimension around each observation: the mode over the k + 3 nearest points, or the growth around it.
     scale : float
         Bandwidth at which the contrast is largest.
     contrast : float
-        log of the least eigenvalue along the manifold over the largest across it, at ``scale``; 0 where the answer is
-        that of the growth.
+        log of the least tangential eigenvalue over the largest normal one, at ``scale``; 0 where the estimate is that
+        of the growth.
     scales, counts, scores : [m]
-        The ladder, the commonest count on each rung, and its contrast.
+        The grid of scales, the mode of the counts at each, and its contrast.
     growth : float
-        Dimension by the growth of neighbourhoods, with noise counted in where it is wide; see ``method``.
+        Dimension by the growth of neighbourhoods, including wide noise; see ``method``.
     method : str
         ``"covariances"``, ``"growth"``, or ``"none"`` where no estimate is below the dimension of the space.
     """
@@ -101,7 +101,7 @@ class RankChoice:
 def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> RankChoice:
     """Choose the dimension of the manifold that ``points`` [N, d] lie around; at least 30 of them are needed.
 
-    Deterministic, and the same for any order of the rows. ``max_rank`` bounds the answer.
+    Deterministic, and the same for any order of the rows. ``max_rank`` bounds the estimate.
 
     Examples
     --------
@@ -118,32 +118,32 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
     highest = as_integer(max_rank, "max_rank", low=1, high=cloud.dim) if max_rank is not None else cloud.dim
     observations, noise = _above_noise(cloud)
     dim = observations.shape[1]
-    # Copies of one observation are no neighbours.
+    # Copies of an observation are not neighbours.
     distinct = observations[np.sort(np.unique(observations, axis=0, return_index=True)[1])]
     some = distinct[evenly(len(distinct), int(min(_MOST, max(_MOST_ENTRIES // dim, 2000))))]
     places = some[evenly(len(some), PLACES)]
-    scales, counts, contrasts, scores = _climb(places, some, highest)
-    common, grown = _commonest(counts), growth(some, noise)
-    rung = _plateau(common, scores, grown.bound)
-    if rung is not None:
-        seen = np.isfinite(contrasts[rung])
-        rank, where = int(common[rung]), places[seen]
-        votes = np.minimum(counts[rung], grown.bounds[evenly(len(some), PLACES)])[seen]
-        method, scale, contrast, doubt = "covariances", float(scales[rung]), float(scores[rung]), 0.0
+    scales, counts, contrasts, scores = _over_scales(places, some, highest)
+    modes, grown = _modes(counts), growth(some, noise)
+    index = _plateau(modes, scores, grown.bound)
+    if index is not None:
+        seen = np.isfinite(contrasts[index])
+        rank, where = int(modes[index]), places[seen]
+        votes = np.minimum(counts[index], grown.bounds[evenly(len(some), PLACES)])[seen]
+        method, scale, contrast, penalty = "covariances", float(scales[index]), float(scores[index]), 0.0
     else:
         full = grown.bound >= dim
         rank = min(dim if full else int(np.rint(grown.dimension)), highest)
         where, votes = some, np.minimum(np.full(len(some), dim) if full else grown.local, highest)
         method, scale, contrast = "none" if full else "growth", float(scales[-1]) if scales.size else np.nan, 0.0
-        doubt = 1.0 if full else abs(grown.dimension - np.rint(grown.dimension))
+        penalty = 1.0 if full else abs(grown.dimension - np.rint(grown.dimension))
     return RankChoice(
         rank=rank,
-        confidence=float((1.0 - doubt) * np.mean(votes == rank)),
+        confidence=float((1.0 - penalty) * np.mean(votes == rank)),
         per_point=_per_point(cloud, observations, where, votes),
         scale=scale,
         contrast=contrast,
         scales=scales,
-        counts=common,
+        counts=modes,
         scores=scores,
         growth=grown.dimension,
         method=method,
@@ -151,12 +151,12 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
 
 
 def _per_point(cloud: Cloud, observations: FloatArray, where: FloatArray, votes: IntArray) -> IntArray:
-    """The commonest of the ``votes`` [q] at the k + 3 of the places ``where`` [q, r] next to each observation: a
-    simplex and two more."""
-    count = min(int(_commonest(votes[None])[0]) + 3, len(where))
+    """The mode of the ``votes`` [q] at the k + 3 of the points ``where`` [q, r] nearest to each observation: a simplex
+    and two more."""
+    count = min(int(_modes(votes[None])[0]) + 3, len(where))
     nearest = cKDTree(where).query(observations, k=count)[1].reshape(cloud.n_points, -1)
     found = np.empty(cloud.n_points, np.int64)
-    found[cloud.order] = _commonest(votes[nearest])
+    found[cloud.order] = _modes(votes[nearest])
     return found
 
 
@@ -170,7 +170,7 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     found = principal_components(cloud)
     above = max(found.above_noise(), 1)
     floor = found.first(above)
-    # A cloud as wide in all directions, such as a sphere, has no noise floor to see.
+    # An isotropic cloud, such as a sphere, has no visible noise floor.
     if above + 2 < cloud.dim and floor.noise <= 0.5 * float(np.sqrt(found.values[0])):
         resolved = found.resolved(2)
         if resolved >= above:
@@ -182,24 +182,24 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
     return observations, 0.0
 
 
-def _climb(
+def _over_scales(
     places: FloatArray, observations: FloatArray, highest: int
 ) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
-    """Scales [m], counts [m, q], contrasts [m, q] (NaN at places with too few neighbours) and scores [m]."""
+    """Scales [m], counts [m, q], contrasts [m, q] (NaN at points with too few neighbours) and scores [m]."""
     size = float(np.linalg.norm(np.ptp(observations, axis=0)))
     fourth = np.sort(cKDTree(observations).query(places, k=min(5, len(observations)))[0][:, -1])
-    # Duplicates can leave no distance at all.
+    # With duplicates all distances can be zero.
     width = max(0.5 * float(np.median(fourth)), 1e-3 * size)
     scales, counts, contrasts, scores = [], [], [], []
     while width <= WIDEST * size:
         count, contrast = _at_scale(places, observations, width, highest)
         known = np.isfinite(contrast)
         if known.mean() > 0.5:
-            common = int(_commonest(count[known][None])[0])
+            mode = int(_modes(count[known][None])[0])
             scales.append(width)
             counts.append(np.where(known, count, -1))
             contrasts.append(contrast)
-            scores.append(float(np.median(np.where(count[known] == common, contrast[known], 0.0))))
+            scores.append(float(np.median(np.where(count[known] == mode, contrast[known], 0.0))))
         width *= RATIO
     shape = (len(scales), len(places))
     return (
@@ -209,40 +209,40 @@ def _climb(
 
 
 def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
-    """Count and contrast at every place, moved into the middle of the cloud first."""
+    """Count and contrast at the local mean of every point."""
     counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
     lengths = np.einsum("nd,nd->n", observations, observations)
     middle = places
     for step in range(2):
-        # |x − m|² less |m|², which the normalised weights do not see
+        # |x − m|² − |m|²: normalised weights do not depend on |m|²
         squared = lengths - 2.0 * middle @ observations.T
         if step == 0:
-            # A place leaves itself out: in many dimensions it stands alone on its own noise.
+            # The point itself is left out: in many dimensions its own weight dominates.
             squared[np.arange(len(places)), np.argmin(squared, axis=1)] = np.inf
         weights = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)) / width**2)
         weights /= weights.sum(axis=1, keepdims=True)
         middle = weights @ observations
     effective = 1.0 / np.sum(weights**2, axis=1)
-    crowded = np.flatnonzero(effective >= 2.0 * _PER_DIRECTION)
-    values = np.zeros((len(crowded), observations.shape[1]))
-    for found, row in zip(values, crowded, strict=True):
+    enough = np.flatnonzero(effective >= 2.0 * _PER_DIRECTION)
+    values = np.zeros((len(enough), observations.shape[1]))
+    for found, row in zip(values, enough, strict=True):
         near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
         offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
         # From the smaller of two Gram matrices.
         gram = offsets @ offsets.T if len(offsets) < len(found) else offsets.T @ offsets
         found[: len(gram)] = np.linalg.eigvalsh(gram)[::-1]
-    effective = effective[crowded]
+    effective = effective[enough]
     values /= (width**2 * (1.0 - 1.0 / effective))[:, None]
-    counts[crowded], contrasts[crowded] = _count(values, effective, highest)
+    counts[enough], contrasts[enough] = _count(values, effective, highest)
     return counts, contrasts
 
 
 def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[IntArray, FloatArray]:
-    """Numbers [q] of ``values`` [q, r] (descending, in units of a²) along the manifold, and contrasts to the next."""
+    """Numbers [q] of tangential ``values`` [q, r] (descending, in units of a²), and contrasts to the next."""
     dim = values.shape[1]
     order = np.arange(dim)
     expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
-    # Near borders all are smaller, and the mean of those before shows by how much.
+    # Near borders all are smaller, by a factor that the mean of the preceding ones estimates.
     before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
     typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))
     along = np.cumprod(values > ALONG * expected * typical, axis=1)
@@ -253,25 +253,24 @@ def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[Int
     return counts, np.where(effective < _PER_DIRECTION * (counts + 1), np.nan, contrasts)
 
 
-def _commonest(counts: IntArray) -> IntArray:
-    """The commonest entry of each row of ``counts`` [m, q], the smallest of equals; −1 stands for none."""
+def _modes(counts: IntArray) -> IntArray:
+    """The mode of each row of ``counts`` [m, q], the smallest of equals; −1 marks missing entries."""
     found = [np.bincount(row[row >= 0]) for row in counts]
     return np.array([int(np.argmax(tally)) if tally.size else 0 for tally in found], np.int64)
 
 
 def _plateau(counts: IntArray, scores: FloatArray, bound: int) -> int | None:
-    """The rung of largest contrast on the finest plateau that weighs enough; None where none weighs anything.
+    """Index of the scale of largest contrast on the finest plateau with a sufficient sum of contrasts, or None.
 
-    Plateaus that count more than ``bound`` directions weigh nothing.
+    Plateaus that count more than ``bound`` directions are left out.
     """
     if not len(counts):
         return None
     borders = np.flatnonzero(np.diff(counts)) + 1
-    plateaus = [rungs for rungs in np.split(np.arange(len(counts)), borders) if counts[rungs[0]] <= bound]
-    # By chance the last direction counted stands out from the next by what the threshold between them leaves open;
-    # beyond that, a plateau has as much again.
+    plateaus = [rows for rows in np.split(np.arange(len(counts)), borders) if counts[rows[0]] <= bound]
+    # By chance the contrast can be that of the threshold; the excess over it must sum to as much again.
     chance = -np.log(ALONG)
-    clear = np.flatnonzero([np.maximum(scores[rungs] - chance, 0.0).sum() >= chance for rungs in plateaus])
+    clear = np.flatnonzero([np.maximum(scores[rows] - chance, 0.0).sum() >= chance for rows in plateaus])
     if not clear.size:
         return None
     chosen = plateaus[int(clear[0])]

@@ -1,25 +1,25 @@
-"""THE risk of a bandwidth: estimated squared error of a statistic of the local model, from K parts of the data.
+"""The risk of a bandwidth: estimated squared error of a statistic of the local model, from K subsamples.
 
-The data is divided into K folds, and part f holds all but the f-th: for K = 2 two disjoint halves. With c_f,j the
-estimate of part f at rung j, ⟨·,·⟩ an inner product of estimates, d_f,l = c_f,j − c_f,j−l, and W the mean over a pool
-of queries (the whole cloud, or those around a landmark) of values clipped at their own 98 % quantile,
+The data is divided into K folds, and subsample f holds all but the f-th: for K = 2 two disjoint halves. With c_f,j the
+estimate of subsample f at bandwidth a_j, ⟨·,·⟩ an inner product of estimates, d_f,l = c_f,j − c_f,j−l, and W the mean
+over a pool of queries (the whole cloud, or those around a landmark) of values clipped at their own 98 % quantile,
 
-    V_j  = n/(2KN) · W(Σ_f,g |c_f,j − c_g,j|²)                               n observations a part, N in all
+    V_j  = n/(2KN) · W(Σ_f,g |c_f,j − c_g,j|²)                               n observations a subsample, N in all
     B²_j = max over lags l of  W(Σ_f≠g ⟨d_f,l, d_g,l⟩ − (K − 2) Σ_f |d_f,l|²) / (K (1 − r^(−pl))²)
     R_j  = V_j + max(0, min over i ≥ j of B²_i (a_j/a_i)^q).
 
-This is the jackknife: V estimates the variance at all of the data, and B² the square of what a change of bandwidth
-moves less its variance, hence squared bias, of order a^(2p). Halves share no noise, and for them both are plain: their
-difference, and a product across them. With very many neighbours fewer observations of each half suffice: V is known to
-fall as 1/n, and B² holds no variance.
+This is the jackknife: V estimates the variance for all of the data, and B² the squared change of an estimate with the
+bandwidth less its variance, hence the squared bias, of order a^(2p). Halves share no noise, and for them V is their
+squared difference and B² an inner product across them. With very many neighbours fewer observations of each half
+suffice: V falls as 1/n, and B² contains no variance.
 
-What is left of noise in B² is least on the wider rungs, and bias grows at least as a^(q/2): so a rung is not given more
-than the wider ones allow. q is small beside 2p, which bias has in the middle of a shape: at its border, and where bends
-are as narrow as the kernel, it grows more slowly.
+The noise in B² is least at the wider bandwidths, and the bias grows at least as a^(q/2): so B² is bounded by that of
+the wider ones. q is small compared with 2p, the rate in the interior of a smooth manifold: at its border, and where
+radii of curvature are as small as the kernel, the bias grows more slowly.
 
-Rungs are bandwidths (`compare`) or numbers of neighbours with the length that they reach (`climb`, which
-`subbundle.embedding.noise` reads, figures of every query kept). Then r^l is what that length has grown by, one step of
-the ladder at least: what fills many dimensions hardly grows with its neighbours, and a smaller change shows no bias.
+Scales are bandwidths (`compare`) or numbers of neighbours with the radius that they reach (`risks_over_grid`, used by
+`subbundle.embedding.noise`, with the values of every query). Then r^l is the ratio of the radii, at least one step of
+the grid: in many dimensions radii hardly grow with the number of neighbours, and a smaller change shows no bias.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
-from subbundle.selection.ladder import clipped, plenty
+from subbundle.selection.ladder import clipped, half_suffices
 from subbundle.selection.tuning import KNOWN, LAGS, RATIO, RISEN
 
 Width = float | LocalBandwidth
@@ -44,7 +44,7 @@ Pooled = list[FloatArray]
 
 
 class Estimate(NamedTuple):
-    """Estimates of a part of the data at the queries.
+    """Estimates of a subsample at the queries.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class Estimate(NamedTuple):
         Points, or orthonormal bases of subspaces; NaN where there is none.
     tangents : [q, d, k] or None
         Directions along which differences of points do not count.
-    believed : [q]
-        Whether neighbours and bandwidth are enough for agreement with other parts to mean anything there.
+    reliable : [q]
+        Whether neighbours and bandwidth suffice for the variance between subsamples to be meaningful.
     neighbours : float
-        Of a typical query; NaN where more of them cost nothing.
+        Of a typical query; NaN where the cost does not depend on it.
     """
 
     value: FloatArray
     tangents: FloatArray | None
-    believed: NDArray[np.bool_]
+    reliable: NDArray[np.bool_]
     neighbours: float
 
 
@@ -74,10 +74,9 @@ class Statistic:
     Attributes
     ----------
     fit : callable
-        ``fit(part, width, queries)`` returns an `Estimate`, or None where the part refuses, for want of neighbours or
-        of directions.
+        ``fit(subsample, width, queries)`` returns an `Estimate`, or None for want of neighbours or of directions.
     product : callable
-        ``product(a, a', b, b')`` is ⟨a − a', b − b'⟩ for every query, [q], NaN where it is not known.
+        ``product(a, a', b, b')`` is ⟨a − a', b − b'⟩ for every query, [q], NaN where it is unknown.
     order, growth : float
         p, the bias is of order a^p; and q, its square grows at least as a^q.
     """
@@ -90,12 +89,12 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Risks:
-    """Risks over a ladder.
+    """Risks over a grid of bandwidths.
 
     Attributes
     ----------
     factors : [m]
-        Bandwidths relative to those of the first rung.
+        Bandwidths relative to the first.
     variance, squared_bias : [m, p]
         V and B² of every pool; V is infinite where it cannot be estimated.
     """
@@ -112,7 +111,7 @@ class Risks:
 
 def compare(
     statistic: Statistic,
-    parts: Sequence[FloatArray],
+    samples: Sequence[FloatArray],
     n_points: int,
     queries: FloatArray,
     start: Width,
@@ -120,52 +119,52 @@ def compare(
     *,
     pools: Sequence[IntArray] | None = None,
 ) -> Risks:
-    """Climb the ladder from ``start`` until the risk has risen, or the bandwidth exceeds ``widest``.
+    """Evaluate risks over the grid from ``start`` until the risk has risen, or the bandwidth exceeds ``widest``.
 
     Parameters
     ----------
-    parts : K arrays [n, d]
-        What is compared, of ``n_points`` observations in all.
+    samples : K arrays [n, d]
+        Of ``n_points`` observations in all.
     start : float or LocalBandwidth
-        The first rung; a function of the place keeps the number of neighbours about the same everywhere.
+        The first bandwidth; a function of the point keeps the number of neighbours about the same everywhere.
     pools : arrays of rows of ``queries``, optional
         Queries whose values are averaged; all of them together unless given.
     """
     pools = [np.arange(len(queries))] if pools is None else pools
-    climbed = climb(
-        _over_widths(statistic, parts, n_points, queries, start, widest), statistic.product, statistic.order, pools
+    scales = risks_over_grid(
+        _over_widths(statistic, samples, n_points, queries, start, widest), statistic.product, statistic.order, pools
     )
-    factors = RATIO ** np.arange(len(climbed), dtype=np.float64)
-    shape = (len(climbed), len(pools))
-    bias = [np.maximum(one.bias(), 0.0) for one in climbed]
-    variance = np.array([one.spread() for one in climbed]).reshape(shape)
-    return Risks(factors, variance, _looked_ahead(bias, statistic.growth).reshape(shape))
+    factors = RATIO ** np.arange(len(scales), dtype=np.float64)
+    shape = (len(scales), len(pools))
+    bias = [np.maximum(one.bias(), 0.0) for one in scales]
+    variance = np.array([one.spread() for one in scales]).reshape(shape)
+    return Risks(factors, variance, _growth_bounded(bias, statistic.growth).reshape(shape))
 
 
 def _over_widths(
-    statistic: Statistic, parts: Sequence[FloatArray], n_points: int, queries: FloatArray, start: Width, widest: float
-) -> Iterator[Rung]:
-    """The rungs a_0 r^j; with very many neighbours the next ones are those of half of the observations."""
-    count, step, factor = min(len(part) for part in parts), 0, 1.0
-    clouds = [Cloud(part) for part in parts]
+    statistic: Statistic, samples: Sequence[FloatArray], n_points: int, queries: FloatArray, start: Width, widest: float
+) -> Iterator[Scale]:
+    """Estimates at a_0 r^j; with very many neighbours the next ones are from half of the observations."""
+    count, step, factor = min(len(sample) for sample in samples), 0, 1.0
+    clouds = [Cloud(sample) for sample in samples]
     middle = float(np.median(start.values)) if isinstance(start, LocalBandwidth) else start
     while middle * factor <= widest:
         width = start.scaled(factor) if isinstance(start, LocalBandwidth) else start * factor
         found = [statistic.fit(cloud, width, queries) for cloud in clouds]
         known = [one for one in found if one is not None]
-        yield Rung(factor, known if len(known) == len(found) else None, count / n_points)
-        if known and plenty(known[0].neighbours) and len(parts) == 2:
+        yield Scale(factor, known if len(known) == len(found) else None, count / n_points)
+        if known and half_suffices(known[0].neighbours) and len(samples) == 2:
             count //= 2
-            clouds = [Cloud(part[:count]) for part in parts]
+            clouds = [Cloud(sample[:count]) for sample in samples]
         step += 1
         factor = RATIO**step
 
 
 @dataclass(slots=True)
-class Rung:
-    """Estimates of all parts at one ``length``, each from a ``fraction`` n/N of the data; None where one refuses.
+class Scale:
+    """Estimates of all subsamples at one ``length``, each from a fraction n/N of the data; None where one is missing.
 
-    ``variance`` and ``squared_bias`` are what `climb` finds: V and B² at the queries of every pool, clipped.
+    `risks_over_grid` sets ``variance`` and ``squared_bias``: V and B² at the queries of every pool, clipped.
     """
 
     length: float
@@ -175,56 +174,56 @@ class Rung:
     squared_bias: Pooled = field(default_factory=list)
 
     def spread(self) -> FloatArray:
-        """V [p]; infinite where it is unknown, or where agreement means nothing."""
+        """V [p]; infinite where it is unknown or unreliable."""
         return np.array([one.mean() if one.size else np.inf for one in self.variance])
 
     def bias(self) -> FloatArray:
-        """B² [p]; NaN where no rung before determines it."""
+        """B² [p]; NaN where no narrower scale determines it."""
         return np.array([one.mean() if one.size else np.nan for one in self.squared_bias])
 
 
-def climb(rungs: Iterable[Rung], product: Product, order: float, pools: Sequence[IntArray]) -> list[Rung]:
-    """``rungs`` with their variance and squared bias, up to the one at which the risk has risen; see `Statistic`."""
-    found: list[Rung] = []
-    for rung in rungs:
-        found.append(rung)
-        rung.variance, rung.squared_bias = _variance(product, rung, pools), _squared_bias(product, order, found, pools)
+def risks_over_grid(scales: Iterable[Scale], product: Product, order: float, pools: Sequence[IntArray]) -> list[Scale]:
+    """``scales`` with their variance and squared bias, up to the one at which the risk has risen; see `Statistic`."""
+    found: list[Scale] = []
+    for one in scales:
+        found.append(one)
+        one.variance, one.squared_bias = _variance(product, one, pools), _squared_bias(product, order, found, pools)
         if _risen(np.array([one.spread() + np.nan_to_num(np.maximum(one.bias(), 0.0)) for one in found])):
             break
     return found
 
 
-def _variance(product: Product, rung: Rung, pools: Sequence[IntArray]) -> Pooled:
-    if rung.estimates is None:
+def _variance(product: Product, here: Scale, pools: Sequence[IntArray]) -> Pooled:
+    if here.estimates is None:
         return [np.empty(0)] * len(pools)
-    those = rung.estimates
-    squares = np.asarray(2.0 * sum(product(a, b, a, b) for a, b in combinations(those, 2)))
-    values = _pooled(0.5 * rung.fraction / len(those) * squares, pools)
+    found = here.estimates
+    squares = np.asarray(2.0 * sum(product(a, b, a, b) for a, b in combinations(found, 2)))
+    values = _pooled(0.5 * here.fraction / len(found) * squares, pools)
     return [
-        one if those[0].believed[rows].mean() >= 0.5 else np.empty(0) for one, rows in zip(values, pools, strict=True)
+        one if found[0].reliable[rows].mean() >= 0.5 else np.empty(0) for one, rows in zip(values, pools, strict=True)
     ]
 
 
-def _squared_bias(product: Product, order: float, rungs: list[Rung], pools: Sequence[IntArray]) -> Pooled:
-    """Of the last rung, by the lag that shows most."""
-    here, best = rungs[-1], [np.empty(0)] * len(pools)
+def _squared_bias(product: Product, order: float, scales: list[Scale], pools: Sequence[IntArray]) -> Pooled:
+    """B² of the last of ``scales``, by the lag at which it is largest."""
+    here, best = scales[-1], [np.empty(0)] * len(pools)
     for lag in LAGS:
-        before = rungs[-1 - lag] if len(rungs) > lag else None
+        before = scales[-1 - lag] if len(scales) > lag else None
         if before is None or here.estimates is None or before.estimates is None:
             continue
-        moved = _moved(product, here.estimates, before.estimates)
-        found = _pooled(moved / seen_of_bias(before.length / here.length, order) ** 2, pools)
+        moved = _squared_change(product, here.estimates, before.estimates)
+        found = _pooled(moved / bias_fraction(before.length / here.length, order) ** 2, pools)
         best = [a if not b.size or (a.size and a.mean() > b.mean()) else b for a, b in zip(found, best, strict=True)]
     return best
 
 
-def seen_of_bias(ratio: float, order: float) -> float:
-    """Fraction 1 − ratio^p of a bias of order p that a change from ``ratio`` times the length to all of it shows."""
+def bias_fraction(ratio: float, order: float) -> float:
+    """Fraction 1 − ratio^p of a bias of order p that is the change from ``ratio`` times a length to the length."""
     return float(1.0 - min(ratio, 1.0 / RATIO) ** order)
 
 
-def _moved(product: Product, here: list[Estimate], before: list[Estimate]) -> FloatArray:
-    """The square of what the change moves less its variance, for every query [q]."""
+def _squared_change(product: Product, here: list[Estimate], before: list[Estimate]) -> FloatArray:
+    """The squared change less its variance, for every query [q]."""
     folds = len(here)
     pairs = list(zip(here, before, strict=True))
     across = 2.0 * sum(product(a, a0, b, b0) for (a, a0), (b, b0) in combinations(pairs, 2))
@@ -234,7 +233,7 @@ def _moved(product: Product, here: list[Estimate], before: list[Estimate]) -> Fl
 
 
 def _pooled(values: FloatArray, pools: Sequence[IntArray]) -> Pooled:
-    """Known ``values`` [q] of every pool, clipped; none where too few are known."""
+    """Known ``values`` [q] of every pool, clipped; empty where too few are known."""
     known = [(values[rows][np.isfinite(values[rows])], len(rows)) for rows in pools]
     return [clipped(some) if len(some) >= KNOWN * count else np.empty(0) for some, count in known]
 
@@ -242,7 +241,7 @@ def _pooled(values: FloatArray, pools: Sequence[IntArray]) -> Pooled:
 def _risen(risks: FloatArray) -> bool:
     """Whether the last of the ``risks`` [m, p] are clearly above the least ones, in the mean over pools.
 
-    Two rungs with a bias must have been seen.
+    At least two scales with a bias are required.
     """
     if len(risks) < max(LAGS) + 2:
         return False
@@ -251,8 +250,8 @@ def _risen(risks: FloatArray) -> bool:
     return bool(known.any() and risks[-1, known].sum() > RISEN * lowest[known].sum())
 
 
-def _looked_ahead(squared_bias: list[FloatArray], growth: float) -> FloatArray:
-    """No rung with more than the next wider one allows; that much where its own is not known."""
+def _growth_bounded(squared_bias: list[FloatArray], growth: float) -> FloatArray:
+    """B² [m, p] bounded by a^(−q) extrapolation from the next wider bandwidth; that bound where it is unknown."""
     found = np.array(squared_bias, np.float64)
     for j in range(len(found) - 2, -1, -1):
         found[j] = np.fmin(found[j], found[j + 1] * RATIO**-growth)

@@ -9,10 +9,10 @@ from subbundle._compiled import kernel
 
 @kernel
 def spread_centres(first, other, points, normals, usable, radii, along, chosen):
-    """Mark in ``chosen`` [n] vertices such that every usable one is within the radius of one that looks its way.
+    """Mark in ``chosen`` [n] vertices such that every usable one is within the radius of one of similar normal.
 
-    ``first`` [n + 1], ``other`` are the neighbours of the vertices, row by row. Taken in the order of their rows; a
-    centre covers what is connected to it within its radius and whose normal makes a cosine above ``along`` with its.
+    ``first`` [n + 1], ``other`` are the neighbours of the vertices, row by row. Greedy, in the order of the rows; a
+    centre covers vertices connected to it within its radius whose normals have a cosine above ``along`` with its own.
     """
     n = points.shape[0]
     covered, stamp, queue = np.zeros(n, np.bool_), np.full(n, -1, np.int64), np.empty(n, np.int64)
@@ -29,7 +29,7 @@ def blend(first, other, points, normals, usable, centres, radii, along, places, 
     """Add the quadrics of the ``centres`` [c] to ``out`` [n, 7 + m] at all vertices within their ``radii`` [c].
 
     The quadric of a centre is given by its place [c, 3], frame [c, 3, 3] (tangents, then normal) and second form
-    [c, 3]; columns of ``out`` are Σ w, Σ w times the way to the quadric, its normal there, and ``values`` [c, m].
+    [c, 3]; columns of ``out`` are Σ w, Σ w times the offset to the quadric, its normal there, and ``values`` [c, m].
     """
     n = points.shape[0]
     stamp, queue = np.full(n, -1, np.int64), np.empty(n, np.int64)
@@ -41,7 +41,7 @@ def blend(first, other, points, normals, usable, centres, radii, along, places, 
 
 @kernel
 def blend_near(first, near, points, normals, places, frames, forms, radii, weights, values, along, out):
-    """`blend` without a mesh: at ``points`` [n, 3] the centres ``near[first[i]:first[i + 1]]`` that look their way."""
+    """`blend` without a mesh: at ``points`` [n, 3] the centres ``near[first[i]:first[i + 1]]`` of similar normals."""
     for i in range(points.shape[0]):
         for place in range(first[i], first[i + 1]):
             k, turn = near[place], 0.0
@@ -53,7 +53,7 @@ def blend_near(first, near, points, normals, places, frames, forms, radii, weigh
 
 @kernel
 def _add(places, frames, forms, radii, weights, values, k, points, v, solid, out):
-    """Add the quadric of centre ``k`` at point ``v``; where ``solid``, distances across the surface count, too."""
+    """Add the quadric of centre ``k`` at point ``v``; where ``solid``, weights depend on normal distances, too."""
     e, x = frames[k], places[k]
     y0, y1, y2 = points[v, 0] - x[0], points[v, 1] - x[1], points[v, 2] - x[2]
     s = y0 * e[0, 0] + y1 * e[1, 0] + y2 * e[2, 0]
@@ -75,7 +75,7 @@ def _add(places, frames, forms, radii, weights, values, k, points, v, solid, out
 
 @kernel
 def _around(first, other, points, normals, usable, c, mark, radius, along, stamp, queue):
-    """Write into ``queue`` what is connected to ``c`` within ``radius``, itself included; return how many."""
+    """Write into ``queue`` the vertices connected to ``c`` within ``radius``, itself included; return their number."""
     queue[0] = c
     stamp[c] = mark
     head, count = 0, 1

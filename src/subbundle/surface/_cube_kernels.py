@@ -1,8 +1,8 @@
 """Numba loops over grid cells: dual marching cubes.
 
-A field may have a sign of its own at every grid point: ``gauge`` [X, Y, Z, 3] then holds a vector to the side that
-counts as positive there, and values are compared after their signs have been made to agree. Where all signs agree
-already, ``gauge`` is empty, [0, 0, 0, 3].
+A field may be signed only locally: ``gauge`` [X, Y, Z, 3] then holds, at every grid point, a vector to the side that is
+positive there, and values are compared after their signs have been made to agree. For a globally signed field ``gauge``
+is empty, [0, 0, 0, 3].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def count_loops(field, gauge, loops_of, first):
             for k in range(field.shape[2] - 1):
                 first[i, j, k] = -1
                 before, near = near, _column(field, i, j, k + 1)
-                # Most cells have one sign: with the four lines along the last axis that is seen at once.
+                # Most cells have one sign, which the bits of two layers of four corners show.
                 if gauge.shape[0] == 0:
                     case = before | near << 4 if before >= 0 and near >= 0 else -1
                 else:
@@ -44,7 +44,7 @@ def _column(field, i, j, k):
 
 @kernel(inline="always")
 def _value(field, gauge, i, j, k, x, y, z):
-    """The field at (x, y, z) with the sign it has for the grid point (i, j, k)."""
+    """The field at (x, y, z), its sign relative to the gauge at the grid point (i, j, k)."""
     value = field[x, y, z]
     if gauge.shape[0] > 0:
         side = 0.0

@@ -11,7 +11,7 @@ from subbundle._compiled import kernel
 def splat_divergence(places, vectors, out):
     """Add ∇·V to ``out`` [X, Y, Z], V the ``vectors`` [n, 3] spread trilinearly from ``places`` [n, 3] (in cells).
 
-    Central differences ½ (V(x + 1) − V(x − 1)): what a grid point has of V enters its two neighbours along each axis.
+    Central differences ½ (V(x + 1) − V(x − 1)): V at a grid point contributes to its two neighbours along each axis.
     """
     for n in range(places.shape[0]):
         i, j, k = int(places[n, 0]), int(places[n, 1]), int(places[n, 2])
@@ -91,7 +91,7 @@ def add_refined(fine, coarse):
 def local_planes(places, normals, weights, width, band, field, gauge):
     """Signed distance, in cells, to the planes of the seeds within ``band`` cells of every grid point, averaged.
 
-    The sign belongs to the grid point: ``gauge`` [X, Y, Z, 3] says which side is positive there. NaN where no seed is
+    The sign is local: ``gauge`` [X, Y, Z, 3] points to the side that is positive at a grid point. NaN where no seed is
     near.
     """
     reach = int(np.ceil(band)) + 1

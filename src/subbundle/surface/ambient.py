@@ -1,11 +1,11 @@
 """Surfaces in R^d, d > 3: from noisy points to a triangle mesh with its vertices in R^d.
 
-    flat part   directions with nothing but noise left out; what then has three coordinates is a surface in R³
+    subspace    directions of noise alone left out; with three coordinates left it is a surface in R³
     ridge       observations projected onto the second-order ridge, at the bandwidth of least estimated risk
-    spread      some of them, none nearer than half a bandwidth to another, first along the borders
+    spread      a Poisson-disk sample of them, at least half a bandwidth apart, first along the borders
     triangles   the tangential Delaunay complex, stitched to a manifold (`subbundle.triangles`)
 
-There is no implicit function for a surface of codimension two or more, so the mesh is made of points of the ridge and
+A surface of codimension two or more is no level set of one function, so the mesh is made of points of the ridge and
 their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than
 
     |P (m − p)| = √(2/π) a² / √(a² + σ²),
@@ -14,7 +14,7 @@ its value on a straight one (`local.excess`); points of the ridge with more lie 
 
 Principal components below the noise floor (`selection.components`) are left out if they are unrelated to the others:
 were they functions on the surface, then neighbours in the components kept would be near each other in those left out
-too. A quarter of the neighbours suffices, since several sheets may lie over one place.
+too. A quarter of the neighbours suffices, since several sheets may project to one point.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, all_components, components_above_noise
-from subbundle.surface import attributes as carrying
+from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud, excess
 from subbundle.triangles.finish import finish
@@ -43,14 +43,14 @@ from subbundle.triangles.poisson_disk import hashes, spread
 from subbundle.triangles.tangential_delaunay import triangulate
 
 LEAST_POINTS = 100
-# Bandwidth, as a part of the size of the cloud, from which on a warning is due.
+# Bandwidth, as a fraction of the size of the cloud, from which on a warning is issued.
 COARSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Points of the ridge inside the borders: positions [n, r], tangents [n, r, 2], inward drift [n], all lengths as
-    they are; and the noise and the spacing of the observations."""
+    """Points of the ridge inside the borders: positions [n, r], tangents [n, r, 2], inward drift [n], in the units of
+    the data; and the noise and the spacing of the observations."""
 
     points: FloatArray
     tangents: FloatArray
@@ -65,28 +65,28 @@ def reconstruct_ambient(
 ) -> Mesh:  # fmt: skip
     """A mesh of the surface around ``rows`` [N, d], d > 3, with the attributes ``given``.
 
-    ``stage`` is told what begins; ``in_space`` makes the mesh of a surface in R³ of its points [n, 3].
+    ``stage`` is called with the name of every stage; ``in_space`` makes the mesh of a surface in R³ from points [n, 3].
     """
-    stage("looking at directions")
+    stage("estimating dimensions")
     used = np.unique(rows, axis=0)
     if len(used) < LEAST_POINTS:
         raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(used)}.")
-    part = flat_part(used)
-    points = part.enter(used) if part.axes.shape[1] < rows.shape[1] else used
+    subspace = signal_subspace(used)
+    points = subspace.enter(used) if subspace.axes.shape[1] < rows.shape[1] else used
     if points.shape[1] == 3:
         mesh = in_space(points)
     elif closed:
         raise ValueError(
-            "closed=True needs a surface that divides its space, so one in R³; this one bends in "
+            "closed=True needs a surface that divides its space, so one in R³; this one spans "
             f"{points.shape[1]} dimensions. Pass a larger opening to bridge gaps."
         )
     else:
         mesh = _tangential(points, bandwidth, opening, stage, n_jobs)
-    vertices = part.leave(mesh.vertices) if points is not used else mesh.vertices
+    vertices = subspace.leave(mesh.vertices) if points is not used else mesh.vertices
     assert mesh.summary is not None
-    carried = carrying.carry(rows, given, vertices, mesh.summary.cell)
+    values = vertex_attributes.interpolate(rows, given, vertices, mesh.summary.cell)
     return replace(
-        mesh, vertices=vertices, normals=None, attributes=carried, summary=replace(mesh.summary, n_points=len(rows))
+        mesh, vertices=vertices, normals=None, attributes=values, summary=replace(mesh.summary, n_points=len(rows))
     )
 
 
@@ -97,9 +97,9 @@ def _tangential(
     stage("choosing a bandwidth")
     width, remark = _width(points, bandwidth, n_jobs)
     bundle = PrincipalSubbundle(points, 2, width, n_jobs=n_jobs)
-    stage("carrying points to the ridge")
+    stage("projecting points to the ridge")
     sheet = _sheet(bundle, points)
-    if remark:  # not before it is known that there is a surface
+    if remark:  # only once there is a surface
         warnings.warn(remark, SubbundleWarning, stacklevel=5)
     apart = max(tuning.CELL_WINDOWS * width, tuning.CELL_SPACINGS * sheet.spacing)
     chosen = spread(sheet.points, apart, sheet.drift)
@@ -120,7 +120,7 @@ def _tangential(
 
 
 def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[float, str]:
-    """The bandwidth given, or that of least risk, and what is to be remarked about it."""
+    """The bandwidth given, or that of least risk, and a remark on it, or an empty string."""
     remark = ""
     if isinstance(bandwidth, str):
         if bandwidth != "auto":
@@ -141,7 +141,7 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
     width = bundle.bandwidth
-    ridge = ridge_project(bundle, _some(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
+    ridge = ridge_project(bundle, _subsample(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
     good = (ridge.status == Status.OK) & (ridge.density > tuning.SUPPORT)
     if good.sum() < 20:
         raise ValueError(
@@ -159,13 +159,13 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     return Sheet(points[inside], tangents[inside], drift[inside], noise, float(density**-0.5))
 
 
-def _some(points: FloatArray, share: float) -> FloatArray:
-    """About this ``share`` of ``points`` [N, r], chosen by nothing but their coordinates."""
-    return points if share >= 1.0 else points[hashes(points) < np.uint64(2**64 * share)]
+def _subsample(points: FloatArray, fraction: float) -> FloatArray:
+    """About this ``fraction`` of ``points`` [N, r], chosen by hashes of their coordinates."""
+    return points if fraction >= 1.0 else points[hashes(points) < np.uint64(2**64 * fraction)]
 
 
 def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
-    """Raise when typical neighbourhoods are those of a curve or a body."""
+    """Raise when typical neighbourhoods are those of a curve or a solid body."""
     first, second, third = np.median(eigenvalues[:, :3], axis=0)
     if second < tuning.SHEET_FLATNESS * first:
         shape = "a curve"
@@ -174,17 +174,17 @@ def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
     else:
         return
     raise ValueError(
-        f"points must lie around a surface; they look like {shape}: the largest variances of a typical neighbourhood "
+        f"points must lie around a surface; they resemble {shape}: the largest variances of a typical neighbourhood "
         f"are as 1 : {second / first:.2g} : {third / first:.2g} (a surface has 1 : 1 : 0) at bandwidth {width:.3g}. "
-        "Pass the points of a surface, or a bandwidth at which they look like one."
+        "Pass the points of a surface, or a bandwidth at which they resemble one."
     )
 
 
 _LEAST = 3
 
 
-def flat_part(points: FloatArray) -> Components:
-    """Coordinates of the smallest part of R^d, three at least, beyond which ``points`` [N, d] have only noise."""
+def signal_subspace(points: FloatArray) -> Components:
+    """The smallest subspace, of dimension three at least, normal to which ``points`` [N, d] have only noise."""
     found = components_above_noise(points, at_least=_LEAST)
     if found.axes.shape[1] == points.shape[1]:
         return all_components(points)
@@ -198,25 +198,25 @@ def flat_part(points: FloatArray) -> Components:
     shuffled = np.random.default_rng(0).permutation(len(points))
     close = np.quantile(np.sum((rest[some] - rest[near]) ** 2, axis=1), tuning.UNRELATED_QUANTILE)
     usual = np.quantile(np.sum((rest[some] - rest[shuffled[any_other]]) ** 2, axis=1), tuning.UNRELATED_QUANTILE)
-    # Rounding is noise as well.
+    # Rounding errors are noise as well.
     tiny = 1e-24 * float(np.sum(np.var(points, axis=0)))
     return found if close > tuning.UNRELATED * usual or usual < tiny else all_components(points)
 
 
-def carry_to_surface(observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int) -> FloatArray:
-    """``points`` [n, d] on the second-order ridge of ``observations`` [N, d]; those with none around stay as they are.
+def project_to_surface(observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int) -> FloatArray:
+    """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d]; unchanged where none are near.
 
-    For d > 3 directions in which the observations have nothing but noise are left out, as for the mesh.
+    For d > 3 directions in which the observations have only noise are left out, as for the mesh.
     """
     if points.shape[1] == 3:
         return WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS).points
     observations = np.unique(observations, axis=0)
-    part = flat_part(observations)
-    known, here = part.enter(observations), part.enter(points)
+    subspace = signal_subspace(observations)
+    known, here = subspace.enter(observations), subspace.enter(points)
     if known.shape[1] == 3:
         fit = WeightedCloud(known, n_jobs=n_jobs).fit(here, bandwidth, rounds=tuning.RIDGE_STEPS)
         moved, seen = fit.points, fit.mass > 0.0
     else:
         ridge = ridge_project(PrincipalSubbundle(known, 2, bandwidth, n_jobs=n_jobs), here)
         moved, seen = ridge.points, (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return np.where(seen[:, None], part.leave(moved), points)
+    return np.where(seen[:, None], subspace.leave(moved), points)

@@ -25,12 +25,12 @@ def check(attributes: Mapping[str, Any] | None, n_points: int) -> dict[str, NDAr
     return arrays
 
 
-def carry(
+def interpolate(
     points: FloatArray, attributes: Mapping[str, NDArray[Any]], vertices: FloatArray, width: float
 ) -> dict[str, NDArray[Any]]:
     """Attributes at ``vertices`` [n, 3]: Gaussian means, of the given ``width``, over the 8 nearest ``points``.
 
-    Whole numbers that are no colours (labels, classes) come from the nearest point; a mean of labels means nothing.
+    Whole numbers other than colours (labels, classes) are those of the nearest point.
     The type of every attribute is kept.
     """
     if not attributes:
@@ -40,11 +40,11 @@ def carry(
     far, near = far.reshape(len(vertices), count), near.reshape(len(vertices), count)
     weights = np.exp(-0.5 * (far**2 - far[:, :1] ** 2) / width**2)
     weights /= weights.sum(axis=1, keepdims=True)
-    carried: dict[str, NDArray[Any]] = {}
+    found: dict[str, NDArray[Any]] = {}
     for name, values in attributes.items():
         if values.dtype.kind == "f" or values.dtype == np.uint8:
             mean = np.einsum("nk,nk...->n...", weights, values[near].astype(np.float64))
-            carried[name] = np.rint(mean).astype(np.uint8) if values.dtype == np.uint8 else mean.astype(values.dtype)
+            found[name] = np.rint(mean).astype(np.uint8) if values.dtype == np.uint8 else mean.astype(values.dtype)
         else:
-            carried[name] = values[near[:, 0]]
-    return carried
+            found[name] = values[near[:, 0]]
+    return found

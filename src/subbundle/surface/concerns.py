@@ -1,4 +1,4 @@
-"""Warnings: when a mesh looks wrong for a scan, and what to try."""
+"""Warnings: when a mesh is implausible for a scan, and what to try."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from subbundle._types import IntArray
 from subbundle.surface import tuning
 from subbundle.surface.prepare import warn
-from subbundle.surface.project import Settled
+from subbundle.surface.project import Projected
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import face_normals
 
-# Fraction of the area of a closed surface that may lie where nothing was seen before a warning is due.
-_INVENTED = 0.3
-# Borders, connected components or handles from which on a mesh looks like crumbs and not like an object.
+# Fraction of the area of a closed surface without observations from which on a warning is issued.
+_EXTRAPOLATED = 0.3
+# Borders, connected components or handles from which on a mesh is fragmented.
 _MANY = 10
 
 
-def seeds_found(count: int, reliability: float) -> None:
-    """Raise when hardly any tangent plane was found."""
+def require_seeds(count: int, reliability: float) -> None:
+    """Raise when too few tangent planes were found."""
     if count < 20 or reliability < 0.05:
         raise ValueError(
             f"points must lie around a surface; only {count} places with a clear tangent plane were found. "
@@ -27,28 +27,28 @@ def seeds_found(count: int, reliability: float) -> None:
         )
 
 
-def cells_wider(wanted: float, cell: float) -> None:
-    """Warn when cells had to be made wider than they should be."""
+def warn_of_wider_cells(required: float, cell: float) -> None:
+    """Warn that cells are wider than the scan resolves."""
     warn(
-        f"the mesh is coarser than the scan: cells of {wanted:.3g} would need more memory than allowed, so they "
-        f"are {cell:.3g} wide. Reconstruct parts of the scan one by one, or pass a larger bandwidth."
+        f"the mesh is coarser than the scan: cells of {required:.3g} would need more memory than allowed, so they "
+        f"are {cell:.3g} wide. Reconstruct regions of the scan one by one, or pass a larger bandwidth."
     )
 
 
-def invented_area(settled: Settled, faces: IntArray, unseen: NDArray[np.bool_]) -> None:
-    """Warn when a good part of a closed surface lies where nothing was seen."""
-    seen = ((settled.support > tuning.SUPPORT) & ~unseen)[faces].any(axis=1)
-    area = np.linalg.norm(face_normals(settled.points, faces), axis=1)
-    invented = float(area[~seen].sum() / area.sum())
-    if invented > _INVENTED:
+def warn_of_extrapolation(projected: Projected, faces: IntArray, unseen: NDArray[np.bool_]) -> None:
+    """Warn when a large fraction of a closed surface has no observations."""
+    seen = ((projected.support > tuning.SUPPORT) & ~unseen)[faces].any(axis=1)
+    area = np.linalg.norm(face_normals(projected.points, faces), axis=1)
+    extrapolated = float(area[~seen].sum() / area.sum())
+    if extrapolated > _EXTRAPOLATED:
         warn(
-            f"{100.0 * invented:.0f} % of the area of the closed surface lies where there are no points: the cloud "
-            "looks like an open sheet, and what closes it is a guess. Leave closed=False, or pass a larger opening."
+            f"{100.0 * extrapolated:.0f} % of the area of the closed surface lies where there are no points: the cloud "
+            "resembles an open sheet, and its closure is extrapolated. Leave closed=False, or pass a larger opening."
         )
 
 
-def crumbled(mesh: Mesh, *, closed: bool) -> None:
-    """Warn when the mesh has more borders, components or handles than an object that was scanned."""
+def warn_of_fragments(mesh: Mesh, *, closed: bool) -> None:
+    """Warn when the mesh has more borders, components or handles than is plausible for a scanned object."""
     borders, components = mesh.n_border_loops, mesh.n_components
     handles = (2 * components - borders - mesh.euler_characteristic) // 2
     counts = ((borders, "borders"), (components, "connected components"), (handles, "handles"))
@@ -57,6 +57,6 @@ def crumbled(mesh: Mesh, *, closed: bool) -> None:
         found = " and ".join([", ".join(signs[:-1]), signs[-1]] if len(signs) > 1 else signs)
         other = "a larger opening or closed=True to bridge gaps, " if borders > _MANY and not closed else ""
         warn(
-            f"the mesh has {found}, which is much for a scanned object: the scan may be sparse, thin or in layers "
+            f"the mesh has {found}, which is unusual for a scanned object: the scan may be sparse, thin or in layers "
             f"there. Try {other}a larger bandwidth, or the scanner's normals."
         )

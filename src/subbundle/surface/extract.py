@@ -2,8 +2,8 @@
 
 In every cell the crossed edges fall into loops: two crossed edges of a face belong to one loop, and where all four
 edges of a face are crossed, those around its lowest corner do, and those around its highest. That rule depends on the
-face alone, so neighbouring cells agree and the polygons of the loops form a surface without gaps; it does not ask which
-side is positive, so it serves for surfaces that have no sides. Its dual has one vertex per loop and one quad per
+face alone, so neighbouring cells agree and the polygons of the loops form a surface without gaps; it is symmetric in
+the sign, so it applies to non-orientable surfaces. Its dual has one vertex per loop and one quad per
 crossed edge: half as many vertices as marching cubes, and no slivers. Cells with an unknown corner (NaN) have no
 vertex; that is where the mesh ends.
 """
@@ -23,7 +23,7 @@ def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
     """Vertices [n, 3], in cells, and quads [m, 4] of the zero set of ``field`` [X, Y, Z]; NaN is unknown.
 
     Quads are turned so that their normals point to where the field is positive. With a ``gauge`` [X, Y, Z, 3] the field
-    is positive on the side that the gauge points to, which may differ from place to place.
+    is positive on the side that the gauge points to, which may vary with position.
     """
     vertices, quads, _ = extract_with_cells(field, gauge)
     return vertices, quads
@@ -32,7 +32,7 @@ def extract(field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
 def extract_with_cells(
     field: NDArray[np.float32], gauge: NDArray[np.float32] | None = None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """`extract`, and of every vertex its cell and which of the loops there it is, [n, 4]: its name in the grid."""
+    """`extract`, and the cell of every vertex with the number of its loop there, [n, 4], which identify it."""
     sides = np.empty((0, 0, 0, 3), np.float32) if gauge is None else gauge
     loop_of, loops_of = tables()
     first = np.empty(field.shape, np.int32)

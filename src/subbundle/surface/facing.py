@@ -1,10 +1,10 @@
-"""Observations with normals, seen from one side at a time.
+"""Observations with normals, grouped by the direction of their normals.
 
-Two walls closer than a window cannot be told apart by where their points lie, but by where their normals point. So the
-observations are dealt out to clouds by direction: the fourteen unit vectors towards the faces and corners of a cube,
-each with the observations whose normals are on its side. A surface whose normal is n is looked for in the cloud of the
-direction nearest to n, at most 37 degrees away: all observations of its own sheet are there whose normals are off by
-less than 53 degrees, and of a sheet that faces the other way only those that are off by more.
+Two walls closer than a window cannot be separated by position, but by normals. So the observations are assigned to
+clouds by direction: the fourteen unit vectors towards the faces and corners of a cube, each with the observations whose
+normals are in its half-space. A surface of normal n is estimated from the cloud of the direction nearest to n, at most
+37 degrees away: it contains all observations of its own sheet whose normals are off by less than 53 degrees, and of a
+sheet of opposite orientation only those that are off by more.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface.local import QuadricFit, WeightedCloud
-from subbundle.surface.pyramid import Pyramid, dealt
+from subbundle.surface.pyramid import Pyramid, quadrics_by_level
 
 # Observations below which a direction has no cloud: they determine no quadric.
 _FEWEST = 20
 
 
 def cube_directions(*axes: int) -> FloatArray:
-    """Directions [k, 3] from the middle of a cube to its faces (1), edges (2) and corners (3)."""
+    """Directions [k, 3] from the centre of a cube to its faces (1), edges (2) and corners (3)."""
     cube = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
     chosen = cube[np.isin(np.abs(cube).sum(axis=1), axes)]
     unit: FloatArray = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
@@ -51,7 +51,7 @@ class Facing:
 
 
 class FacingPyramid:
-    """`Pyramid` of every cloud of a `Facing`: points are projected onto the sheet that faces as their normals do."""
+    """`Pyramid` of every cloud of a `Facing`: points are projected onto the sheet oriented as their normals are."""
 
     def __init__(self, facing: Facing, *, side: float, spacing: float, widest: float) -> None:
         self._facing = facing
@@ -71,4 +71,4 @@ class FacingPyramid:
     ) -> QuadricFit:  # fmt: skip
         """As `Pyramid.quadric`; where a side has no observations the gain is infinite."""
         side = self._facing.side_of(normals)
-        return dealt(self._levels, side, points, normals, widths, cuts, rounds=rounds, along=along)
+        return quadrics_by_level(self._levels, side, points, normals, widths, cuts, rounds=rounds, along=along)

@@ -4,13 +4,13 @@ The indicator of the inside jumps across the surface, so its gradient is the fie
 
     Δχ₀ = ∇·V,     V = Σ_i n_i A_i δ(x − x_i),
 
-with A_i the area that seed i stands for. V is spread over grid points, χ₀ solved by Fourier transform with a Gaussian
-of 1 or 1.5 cells, which costs one transform forth and one back. Errors in the areas and normals make χ₀ drift slowly
-from place to place, so that the surface is no longer at one level. `screening` adds the smoothest function that brings
-χ to zero at the seeds; what is far from all seeds follows, so χ has a sign everywhere and its zero set closes.
+with A_i the area of seed i. V is spread over grid points, χ₀ solved by Fourier transform with a Gaussian of 1 or 1.5
+cells, which costs one transform and its inverse. Errors in the areas and normals add a slowly varying function to χ₀,
+so that the surface is not a level set. `screening` adds the smoothest function that brings χ to zero at the seeds; it
+extends to all of the grid, so χ has a sign everywhere and its zero set closes.
 
-Areas alone weigh the normals: a weight for how sure a normal is would weaken the layer just where the data is poor, and
-let the zero set through.
+Normals are weighted by areas alone: weights by reliability would weaken V where the data is poor, and leave holes in
+the layer of normals there.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from subbundle.surface._grid_kernels import local_planes, splat_divergence
 from subbundle.surface.screening import screen
 from subbundle.surface.seeds import Seeds
 
-# Empty cells around the seeds: the transform is periodic, and its images must not be felt.
+# Empty cells around the seeds: the transform is periodic, and periodic images must have no influence.
 _MARGIN = 10
 # Grid points at most. One takes 28 bytes at the peak of the solution: 1.1 GB.
 MOST_CELLS = 40_000_000
-# Most cells that a seed may stand for: the disc within which it is evidence where seeds are sparse.
+# Largest area of a seed, in cells: the disc within which it is evidence where seeds are sparse.
 _LARGEST_AREA = np.pi * (tuning.SPARSE_MOST * tuning.SEEN_CELLS / tuning.SPARSE_REACH) ** 2 / tuning.NEIGHBOURS
-# Width of the band of a surface without sides, in cells at most: the planes are looked at around every seed.
+# Largest width of the band of a non-orientable surface, in cells: planes are evaluated around every seed.
 _WIDE = 8.0
 
 
@@ -55,8 +55,8 @@ def grid_around(points: FloatArray, cell: float) -> Grid:
     """A grid of the given ``cell`` around ``points`` [n, 3]; of a wider one where it would have too many points."""
     low, high = bounds(points)
     while True:
-        wanted = np.ceil((high - low) / cell).astype(int) + 2 * _MARGIN + 2
-        shape = tuple(int(fft.next_fast_len(int(n), real=True)) for n in wanted)
+        least = np.ceil((high - low) / cell).astype(int) + 2 * _MARGIN + 2
+        shape = tuple(int(fft.next_fast_len(int(n), real=True)) for n in least)
         if np.prod([float(n) for n in shape]) <= MOST_CELLS:
             return Grid(low - _MARGIN * cell, cell, (shape[0], shape[1], shape[2]))
         cell *= 1.1
@@ -67,22 +67,22 @@ def solve(
 ) -> NDArray[np.float32]:
     """χ [X, Y, Z], positive outside and zero at seeds ``points`` [n, 3] with outward ``normals`` [n, 3].
 
-    The distances ``apart`` [n] of the seeds to their eighth neighbours give the areas; found here unless given.
+    The distances ``apart`` [n] of the seeds to their eighth neighbours give the areas; computed unless given.
     """
     places, areas = grid.places(points), areas_of(points, grid.cell, apart)
     chi = _poisson(places, normals * areas[:, None], grid, smooth, n_jobs)
     screen(chi, places, areas, n_jobs)
-    _wall(chi)
+    _close_at_border(chi)
     return chi
 
 
 def solve_locally(
     seeds: Seeds, normals: FloatArray, grid: Grid, band: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and which side they count [X, Y, Z, 3].
+    """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and their positive side [X, Y, Z, 3].
 
-    For surfaces without sides. No inside is looked for, so small defects of the cloud are not outvoted by the whole as
-    they are in `solve`. Unknown (NaN) further than ``band`` cells from all seeds.
+    For non-orientable surfaces. There is no inside, so small defects of the cloud are not averaged out globally as they
+    are in `solve`. Unknown (NaN) further than ``band`` cells from all seeds.
     """
     field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
     local_planes(
@@ -91,8 +91,8 @@ def solve_locally(
     return field, gauge
 
 
-def _wall(chi: NDArray[np.float32]) -> None:
-    """Make the two outermost layers of grid points lie outside, so that the zero set closes before the grid ends."""
+def _close_at_border(chi: NDArray[np.float32]) -> None:
+    """Set the two outermost layers of grid points outside, so that the zero set closes inside of the grid."""
     top = float(np.abs(chi).max())
     for axis in range(3):
         ends = np.moveaxis(chi, axis, 0)
@@ -100,7 +100,7 @@ def _wall(chi: NDArray[np.float32]) -> None:
 
 
 def areas_of(points: FloatArray, cell: float, apart: FloatArray | None = None) -> FloatArray:
-    """The area [n] each seed stands for, in cells, from its distance ``apart`` [n] to its eighth neighbour."""
+    """The area [n] of each seed, in cells, from its distance ``apart`` [n] to its eighth neighbour."""
     if apart is None:
         # Beyond this reach an area is the largest, whatever lies there.
         reach = cell * np.sqrt(_LARGEST_AREA * tuning.NEIGHBOURS / np.pi)

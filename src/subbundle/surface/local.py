@@ -1,4 +1,4 @@
-"""A weighted cloud in R³ and the local quadrics that it has around given points."""
+"""A weighted cloud in R³, its local PCA and its local quadrics."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from subbundle.local.frames import tangents_from_normals
 from subbundle.local.model import fit_local
 from subbundle.local.standard_errors import PLANE_GAIN
 
-# Places over which medians are taken of what is typical of a scan: noise, spacing, differences of heights, normals that
-# agree; fewer where a bandwidth is searched for. With several times as many errors change by 0.3 %.
+# Points over which medians of noise, spacing, differences of heights and agreement of normals are taken; fewer where a
+# bandwidth is searched for. With several times as many errors change by 0.3 %.
 SAMPLE, FIRST_SAMPLE = 2000, 300
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFit:
-    """What the cloud looks like around points of R³, seen with a Gaussian window.
+    """Local PCA of the cloud around points of R³, in a Gaussian window.
 
     Attributes
     ----------
     points : [n, 3]
-        Where the points came to rest.
+        The projected points.
     normals : [n, 3]
         Unit e_3, its sign arbitrary; zero where no observation was in reach.
     eigenvalues : [n, 3]
@@ -33,7 +33,7 @@ class LocalFit:
     mass : [n]
         Σ w; zero where no observation was in reach.
     drift : [n]
-        |P (m − p)|: how far the local mean lies to the side.
+        |P (m − p)|: tangential offset of the local mean.
     second_form : [n, 3]
         II_11, II_12, II_22 in the frame of the eigenvectors.
     n_effective : [n]
@@ -56,14 +56,14 @@ class QuadricFit:
     Attributes
     ----------
     points, normals : [n, 3]
-        Where the points came to rest, and the unit normals of the quadrics there, on the side of the normals given.
+        The projected points, and the unit normals of the quadrics there, on the side of the normals given.
     mass : [n]
         Σ w.
     gain : [n]
-        8/5 of the variance with which noise in the observations comes into the height: (M⁻¹)_00 of the normal equations
-        on an evenly sampled plane. Infinite where there is no quadric: such a point stays where it was.
-    bend : [n]
-        II_11 + II_22, positive where the surface bends towards the normal; zero where the gain is infinite.
+        8/5 of the variance of the height for noise of variance 1: (M⁻¹)_00 of the normal equations on an evenly sampled
+        plane. Infinite where there is no quadric: such a point is not moved.
+    curvature : [n]
+        tr II = II_11 + II_22, positive where the surface curves towards the normal; zero where the gain is infinite.
     residual : [n]
         Σ w e² / Σ w of the residuals e; infinite where the gain is.
     frames, forms : [n, 3, 3], [n, 3]
@@ -74,25 +74,25 @@ class QuadricFit:
     normals: FloatArray
     mass: FloatArray
     gain: FloatArray
-    bend: FloatArray
+    curvature: FloatArray
     residual: FloatArray
     frames: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
     forms: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def take(self, rows: IntArray) -> QuadricFit:
         """The fits at ``rows``."""
-        return QuadricFit(*(getattr(self, part.name)[rows] for part in fields(self)))
+        return QuadricFit(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     @staticmethod
-    def gather(n: int, parts: list[tuple[IntArray, QuadricFit]], points: FloatArray, normals: FloatArray) -> QuadricFit:
-        """Fits of ``n`` rows from ``parts``, each with its rows; others stay as they are, undetermined."""
+    def gather(n: int, fits: list[tuple[IntArray, QuadricFit]], points: FloatArray, normals: FloatArray) -> QuadricFit:
+        """Fits of ``n`` rows from ``fits`` of some rows each; the remaining rows are undetermined, at ``points``."""
         whole = QuadricFit(
             points.copy(), normals.copy(), np.zeros(n), np.full(n, np.inf), np.zeros(n), np.full(n, np.inf),
             np.zeros((n, 3, 3)), np.zeros((n, 3)),
         )  # fmt: skip
-        for rows, fit in parts:
-            for part in fields(fit):
-                getattr(whole, part.name)[rows] = getattr(fit, part.name)
+        for rows, fit in fits:
+            for column in fields(fit):
+                getattr(whole, column.name)[rows] = getattr(fit, column.name)
         return whole
 
 
@@ -110,7 +110,7 @@ def excess(drift: FloatArray, bandwidth: float, noise: float) -> FloatArray:
 
 
 def stretches(along: FloatArray | None, n: int) -> FloatArray:
-    """How many times as wide as across windows are along t = ``along`` [n, 3]: |t|; 1 for None."""
+    """Aspect ratio [n] of windows elongated along t = ``along`` [n, 3]: |t|; 1 for None."""
     return np.ones(n) if along is None else np.linalg.norm(along, axis=1)
 
 
@@ -123,7 +123,7 @@ class WeightedCloud:
     weights : [N], optional
         How many observations each row stands for; 1 by default.
     lattice : (origin [3], side), optional
-        Blocks of a scene that is looked at piece by piece, see `cloud.lattice`.
+        Blocks of a scene that is processed by tiles, see `cloud.lattice`.
     """
 
     __slots__ = ("centre", "cloud", "n_jobs", "n_points", "size")
@@ -141,7 +141,7 @@ class WeightedCloud:
         return self.cloud.at(self.cloud.sample(count)) + self.centre
 
     def fit(self, points: FloatArray, bandwidth: float | FloatArray, *, rounds: int = 0, tol: float = 0.0) -> LocalFit:
-        """Look around ``points`` [n, 3] with one ``bandwidth`` or one each [n]; project them by ``rounds`` steps.
+        """Local PCA at ``points`` [n, 3] with one ``bandwidth`` or one each [n], projected by ``rounds`` steps.
 
         A step shorter than ``tol`` bandwidths is the last.
         """
@@ -179,6 +179,6 @@ class WeightedCloud:
         across = model.normals[:, :, 0]
         form = np.where(solved[:, None], np.einsum("npd,nd->np", model.forms, across), 0.0)
         gain = np.where(solved, model.height_gain / PLANE_GAIN, np.inf)
-        residual, bend = np.where(solved, model.residual, np.inf), form[:, 0] + form[:, 2]
+        residual, curvature = np.where(solved, model.residual, np.inf), form[:, 0] + form[:, 2]
         frames = np.concatenate([model.tangents, across[:, :, None]], axis=2)
-        return QuadricFit(model.points, across, model.mass, gain, bend, residual, frames, form)
+        return QuadricFit(model.points, across, model.mass, gain, curvature, residual, frames, form)

@@ -1,10 +1,10 @@
-"""What the scan did not see: small patches become membranes, large ones are opened.
+"""Regions without observations: small patches become membranes, large ones are opened.
 
-The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed that looks its way is
-within a window of it. An unseen patch of half-width w (the distance of its furthest vertex from all seeds) is bridged
-if w is at most the given one, and it is no balloon: Poisson's equation bulges over wide openings, so a patch may have
-at most the area of a half sphere with the same rim. What is bridged becomes a membrane, every vertex in the middle
-of its neighbours: nothing else can be known there.
+The zero set of a screened implicit function closes everywhere. A vertex is *seen* if a seed whose normal agrees with
+its own is within a window of it. An unseen patch of half-width w (the distance of its furthest vertex from all seeds)
+is bridged if w is at most the given one and it does not bulge: solutions of Poisson's equation bulge over wide
+openings, so a patch may have at most the area of a half sphere with the same rim. A bridged patch becomes a membrane,
+every vertex at the mean of its neighbours, for want of data.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from subbundle.surface import tuning
 from subbundle.surface.repair import dots
 from subbundle.surface.seeds import eighth_neighbour
 from subbundle.surface.widths import neighbour_average
-from subbundle.triangles.topology import border_edges, face_normals, parts_of
+from subbundle.triangles.topology import border_edges, component_labels, face_normals
 
-# Seeds that are asked at most whether one looks the way of a vertex.
-_MOST_ASKED = 64
+# Seeds at most among which one whose normal agrees with that of a vertex is searched for.
+_MOST_QUERIED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Openings:
     left: tuple[float, ...]
 
 
-class Sight:
-    """What ``seeds`` [m, 3] with outward ``normals`` [m, 3] see, up to a distance ``near``.
+class Coverage:
+    """The region within a distance ``near`` of ``seeds`` [m, 3] with outward ``normals`` [m, 3].
 
-    Where seeds are sparse, each is evidence for a wider disc: distances are scaled as that to the eighth neighbour of
-    the seed (``apart`` [m], if it is known already) grows beyond what it is on a full sheet. A vertex is seen if a
-    seed that looks its way is nearer than ``near``: where one wall of two was not scanned, the zero set closes along
-    the back of the other, near its seeds, which are no evidence for a surface that faces the other way.
+    Where seeds are sparse, each is evidence for a wider disc: distances are divided by the ratio of the distance to the
+    eighth neighbour of the seed (``apart`` [m], computed unless given) to that on a full sheet. A vertex is seen if a
+    seed whose normal agrees with its own is nearer than ``near``: where one wall of two was not scanned, the zero set
+    closes along the back of the other, near its seeds, which are no evidence for a surface of opposite orientation.
     """
 
     def __init__(self, seeds: FloatArray, normals: FloatArray, near: float, apart: FloatArray | None = None) -> None:
@@ -60,23 +60,23 @@ class Sight:
         seen = alike & (distance < near)
         rows, count = np.flatnonzero(~alike & (distance < near)), 8
         while rows.size:
-            asked = min(count, n_seeds)
-            far, found = self._bins.query(vertices[rows], asked)
+            queried = min(count, n_seeds)
+            far, found = self._bins.query(vertices[rows], queried)
             turned = np.einsum("nkd,nd->nk", self._normals[found], normals[rows]) > 0.0
             seen[rows] = (turned & (far * self._scales[found] < near)).any(axis=1)
-            if asked >= min(_MOST_ASKED, n_seeds):
+            if queried >= min(_MOST_QUERIED, n_seeds):
                 break
             rows, count = rows[~turned.any(axis=1) & (far[:, -1] < tuning.SPARSE_MOST * near)], 8 * count
         return distance, seen, scale
 
 
-def sort_out(
+def classify_patches(
     vertices: FloatArray, faces: IntArray, far: FloatArray, seen: NDArray[np.bool_], widest: float
 ) -> tuple[NDArray[np.bool_], Openings]:
-    """Which ``faces`` [m, 3] stay, and the half-widths of the unseen patches.
+    """Which ``faces`` [m, 3] are kept, and the half-widths of the unseen patches.
 
-    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] if one is evidence for them. Patches of
-    a half-width up to ``widest`` are bridged; all, balloons too, if it is infinite.
+    ``far`` [n] is the distance of the vertices from the seeds, ``seen`` [n] whether one is evidence for them. Patches
+    of a half-width up to ``widest`` are bridged; all, bulging ones too, if it is infinite.
     """
     shown = seen[faces].any(axis=1)
     keep, unseen = np.ones(len(faces), np.bool_), np.flatnonzero(~shown)
@@ -84,16 +84,16 @@ def sort_out(
     left: list[float] = []
     if unseen.size:
         area = 0.5 * np.linalg.norm(face_normals(vertices, faces), axis=1)
-        part = parts_of(faces[unseen], len(vertices))[faces[unseen][:, 0]]
-        order = np.argsort(part, kind="stable")
-        for rows in np.split(unseen[order], np.flatnonzero(np.diff(part[order])) + 1):
+        patch = component_labels(faces[unseen], len(vertices))[faces[unseen][:, 0]]
+        order = np.argsort(patch, kind="stable")
+        for rows in np.split(unseen[order], np.flatnonzero(np.diff(patch[order])) + 1):
             rim = border_edges(faces[rows])
             if len(rim) == 0:
-                keep[rows] = False  # a bubble that no seed knows of
+                keep[rows] = False  # a closed component without seeds
                 continue
             length = float(np.linalg.norm(vertices[rim[:, 0]] - vertices[rim[:, 1]], axis=1).sum())
             half, size = float(far[faces[rows]].max()), float(area[rows].sum())
-            # At most the half sphere over the rim.
+            # At most the area of the half sphere over the rim.
             flat = size <= length**2 / (2.0 * np.pi)
             flat = flat and size <= tuning.LARGEST_PATCH * area[shown].sum()
             keep[rows] = half <= widest and (flat or bool(np.isinf(widest)))
@@ -102,7 +102,7 @@ def sort_out(
 
 
 def membrane(vertices: FloatArray, faces: IntArray, fixed: NDArray[np.bool_]) -> FloatArray:
-    """``vertices`` [n, 3] with all that are not ``fixed`` [n] brought to the mean of their neighbours."""
+    """``vertices`` [n, 3] with all that are not ``fixed`` [n] moved to the mean of their neighbours."""
     free = np.flatnonzero(~fixed)
     if free.size == 0 or not fixed.any():
         return vertices

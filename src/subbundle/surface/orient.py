@@ -1,23 +1,23 @@
-"""Turning unsigned normals so that neighbours agree.
+"""Orientation of unsigned normals.
 
 Neighbours i, j of the 10-nearest-neighbour graph of the seeds, u the unit vector from one to the other, vote with
 
     s = n_i'·n_j,   n_i' = n_i − 2 (n_i·u) u          (the normal of j, if both lie on a circle)
     vote = sign(s) max(|s| − 0.3, 0)² exp(−((n_i·u)² + (n_j·u)²)/0.25) r_i r_j.
 
-Clusters start as single seeds. In every round each cluster joins the cluster with which the sum of all its votes is
-largest in absolute value, turned over where the sum is negative (Borůvka's algorithm with signs). Summing over whole
-borders is what makes it robust: one wrong normal is outvoted. At the end every seed
-follows the votes of its neighbours. Strong votes that still contradict are counted: on a Möbius band a whole seam.
+Clusters start as single seeds. In every round each cluster merges with the cluster with which the sum of all its votes
+is largest in absolute value, flipped where the sum is negative (Borůvka's algorithm with signs). Sums over whole
+borders are robust: one wrong normal is outvoted. At the end every seed takes the sign that the sum of its neighbours'
+votes indicates. Strong votes that still contradict are counted: on a Möbius band a whole seam.
 
-Each connected component is turned outward: by the seeds furthest in 26 directions, which lie on its hull. One that lies
-inside of another is the wall of a cavity and looks inward, one inside of that outward again: with areas A_i, the sum
-Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) over a component is 1 inside of it and 0 outside.
+Each connected component is oriented outward, by the seeds furthest in 26 directions, which lie on its hull. One inside
+of another is the wall of a cavity and oriented inward, one inside of that outward again: with areas A_i, the winding
+number Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) of a component is 1 inside of it and 0 outside.
 
-A badly registered pass of the scanner leaves a layer before the sheet that it belongs to. It has seeds of its own, and
-since sheets close up, they face the sheet behind across a narrow gap. But no scanner sees into a gap that is deeper
-than wide, where most seeds around face the other sheet: both are images of one surface. If one of them is a side of a
-wall, whose other side was seen as well, and the other bounds nothing, that is dropped; and so is the sparser one.
+A misregistered pass of the scanner leaves a layer in front of its sheet. It has seeds of its own, and since sheets
+close up, they face the sheet behind across a narrow gap. But no scanner measures in a gap that is deeper than wide,
+where most seeds around face the other sheet: both are images of one surface. If one of them is a side of a wall whose
+other side was measured as well, and the other bounds nothing, the latter is dropped; and so is the sparser one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from subbundle.surface.repair import dots
 from subbundle.surface.seeds import Seeds
 from subbundle.triangles.tuning import SAME_PLANE, SMALLEST_PART
 
-# Rounds in which seeds follow their neighbours at the end; two or three are enough.
+# Rounds of majority votes at the end; two or three are enough.
 _MOST_ROUNDS = 20
 
 
@@ -52,7 +52,7 @@ class Orientation:
     ----------
     signs : [n]
         1 or −1: multiply the normals by it.
-    parts : [n]
+    components : [n]
         Number of the connected component each seed belongs to.
     orientable : bool
         Whether the strong votes leave no seam.
@@ -61,7 +61,7 @@ class Orientation:
     """
 
     signs: FloatArray
-    parts: IntArray
+    components: IntArray
     orientable: bool
     seam: IntArray
 
@@ -70,14 +70,14 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     """Signs that make the normals of ``seeds`` agree; ``cell`` is their spacing."""
     pairs, votes = neighbour_votes(seeds, cell)
     signs, _ = merge_votes(len(seeds.points), pairs, votes)
-    signs = polished(signs, pairs, votes)
+    signs = majority_signs(signs, pairs, votes)
     joined = np.abs(votes) > 0.0
     graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
-    parts = connected_components(graph, directed=False)[1].astype(np.int64)
+    components = connected_components(graph, directed=False)[1].astype(np.int64)
     against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
     seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
-    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], parts, cell)
-    return Orientation(turned, parts, not _is_seam(seeds.points, seam, cell), seam)
+    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], components, cell)
+    return Orientation(turned, components, not _is_seam(seeds.points, seam, cell), seam)
 
 
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
@@ -135,8 +135,8 @@ def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray) 
 def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
     """New clusters [n] after joining the given ones, and the flip [n] of every seed.
 
-    The joins form a forest, since all follow the order of one list of strengths; signs are carried along its trees by
-    looking at the double cover: cluster c and its mirror image c + n. The image that hangs with the root counts.
+    The joins form a forest, since all follow the order of one list of strengths. Signs are those of its double cover,
+    with cluster c and its mirror image c + n: 1 where c is connected to the root, −1 where its image is.
     """
     n = len(cluster)
     even = relation > 0.0
@@ -151,13 +151,13 @@ def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatA
     return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
 
 
-def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
-    """Turn over seeds against which the sum of their neighbours' votes speaks, a few times."""
+def majority_signs(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
+    """``signs`` [n], flipped where the sum of the neighbours' votes contradicts them, until none does."""
     n = len(signs)
     for _ in range(_MOST_ROUNDS):
-        speak = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
-        speak += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
-        wrong = speak * signs < 0.0
+        total = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
+        total += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
+        wrong = total * signs < 0.0
         if not wrong.any():
             break
         signs = np.where(wrong, -signs, signs)
@@ -165,7 +165,7 @@ def polished(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArra
 
 
 def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
-    """|n_i·n_j| where the pair lies flat on both planes, else 0."""
+    """|n_i·n_j| where the pair is nearly in both tangent planes, else 0."""
     lean, lean_too, agreement = _angles(seeds, pairs)
     flat = np.maximum(np.abs(lean), np.abs(lean_too)) < tuning.VOTE_THRESHOLD
     strength: FloatArray = np.where(flat, np.abs(agreement), 0.0)
@@ -181,41 +181,41 @@ def _angles(seeds: Seeds, pairs: IntArray) -> tuple[FloatArray, FloatArray, Floa
 
 
 def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
-    """Whether contradicting pairs hang together over several cells."""
+    """Whether a connected set of contradicting pairs extends over several cells."""
     if len(seam) < 2 * tuning.SEAM_LENGTH:
         return False
     middle = points[seam].mean(axis=1)
     links = cKDTree(middle).query_pairs(tuning.SEAM_LINK * cell, output_type="ndarray")
     graph = coo_array((np.ones(len(links)), links.T), shape=(len(middle),) * 2)
-    part = connected_components(graph, directed=False)[1]
-    longest = max(float(np.ptp(middle[part == p], axis=0).max()) for p in range(part.max() + 1))
+    label = connected_components(graph, directed=False)[1]
+    longest = max(float(np.ptp(middle[label == c], axis=0).max()) for c in range(label.max() + 1))
     return longest > tuning.SEAM_LENGTH * cell
 
 
-def _outward(points: FloatArray, normals: FloatArray, parts: IntArray, cell: float) -> FloatArray:
-    """The sign [n] that turns each component outward, or inward if it lies inside of an odd number of others."""
+def _outward(points: FloatArray, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
+    """The sign [n] that orients each component outward, or inward if it lies inside of an odd number of others."""
     directions = cube_directions(1, 2, 3)
-    order = np.argsort(parts, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)
+    order = np.argsort(components, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
     hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
     sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
     large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
-    moments = cell**2 * sign[parts, None] * normals
-    return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[parts]
+    moments = cell**2 * sign[components, None] * normals
+    return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[components]
 
 
 def towards_cavity(
     hulls: list[FloatArray], points: FloatArray, moments: FloatArray, members: list[IntArray], large: list[int]
 ) -> FloatArray:
-    """−1 [p] for parts inside of an odd number of others, else 1; only ``large`` ones contain and are contained.
+    """−1 [p] for components inside of an odd number of others, else 1; only ``large`` ones contain and are contained.
 
-    ``hulls`` are places [26, 3] on the hull of every part. Its ``members`` are rows of ``points`` [n, 3] with
+    ``hulls`` are points [26, 3] on the hull of every component. Its ``members`` are rows of ``points`` [n, 3] with
     ``moments`` [n, 3], areas times outward normals.
     """
     turned = np.ones(len(members))
     for i, j in permutations(large, 2):
         places, other = hulls[i], members[j]
-        # Most of the hull of a part inside lies within the box of the other.
+        # Most of the hull of a component inside lies within the box of the other.
         if (np.median(np.abs(places - points[other].mean(axis=0)), axis=0) > np.ptp(points[other], axis=0)).any():
             continue
         away = points[other] - places[:, None]
@@ -228,18 +228,18 @@ def towards_cavity(
 def across_gap(
     bins: Bins, normals: FloatArray, rows: IntArray, gap: float, facing: float
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """The sheet across gaps before some ``rows`` [r] of the points in ``bins`` [n, 3] with ``normals`` [n, 3].
+    """The sheet across gaps in front of ``rows`` [r] of the points in ``bins`` [n, 3] with ``normals`` [n, 3].
 
     Returns the row of a point on it [r], and whether there is one [r]. Half a ``gap`` along the normal another sheet
-    within ``gap`` is nearer than the own one. It is one if the cosine of the normals is below ``facing``. A negative
-    gap is a wall behind the points.
+    within ``gap`` is nearer than the point's own; it is another if the cosine of the normals is below ``facing``. A
+    negative gap is a wall behind the points.
     """
     nearest: IntArray = bins.query(bins.points[rows] + 0.5 * gap * normals[rows])[1][:, 0]
     return nearest, dots(normals[rows], normals[nearest]) < facing
 
 
 def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, window: float) -> IntArray:
-    """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are of no layer."""
+    """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are in no layer."""
     bins = Bins(points, tuning.LAYER_GAP * window / 6.0)
     everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
     beyond, gap = across_gap(bins, normals, everyone, tuning.LAYER_GAP * window, -SAME_PLANE)
@@ -249,8 +249,8 @@ def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, wi
     both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
     around = bins.query(points[both], near)[1]
     same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > SAME_PLANE
-    asked, wall = np.unique(around), np.zeros(len(points), np.bool_)
-    wall[asked] = across_gap(bins, normals, asked, -tuning.LAYER_WALL * window, -SAME_PLANE)[1]
+    queried, wall = np.unique(around), np.zeros(len(points), np.bool_)
+    wall[queried] = across_gap(bins, normals, queried, -tuning.LAYER_WALL * window, -SAME_PLANE)[1]
     values = np.stack([np.log(mass), wall, gap])[:, around]
     means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
     (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)

@@ -1,22 +1,22 @@
-"""First look at a cloud: how noisy it is, how dense, and what bandwidth suits it.
+"""Pilot estimates of noise, density and bandwidth.
 
-A few hundred observations are projected to the ridge at growing bandwidths until the cloud looks like a surface around
-them: λ_3 well below λ_2. There, with λ_3 = σ² a²/(a² + σ²) for noise σ around a plane and kernel mass
-2π a² ρ / √(1 + σ²/a²) for density ρ,
+A few hundred observations are projected to the ridge at increasing bandwidths until λ_3 is well below λ_2, as around a
+surface. There, with λ_3 = σ² a²/(a² + σ²) for noise σ around a plane and kernel mass 2π a² ρ / √(1 + σ²/a²) for
+density ρ,
 
     σ² = λ_3 a² / (a² − λ_3),      ρ = Σw √(1 + σ²/a²) / (2π a²),      spacing ρ^(−1/2).
 
-On thin tubes λ_3 also holds what bends away, so σ is looked at once more in the residuals of robust quadrics; the
-lower value counts. The bandwidth must be wider than the noise, or neighbours are not neighbours on the surface, and
-wider than the spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
+On thin tubes λ_3 also contains curvature, so σ is estimated once more from the residuals of robust quadrics, and the
+lower value is taken. The bandwidth must exceed the noise, or neighbours are not neighbours on the surface, and the
+spacing, or there are none: a = max(1.8 σ, 1.5 spacing).
 
-Walls may be so thin that every window sees both of their sides as one sheet. Heights around the middle of two sheets at
-±p with noise σ have variance v = p² + σ² and kurtosis κ = 3 − 2 p⁴/v², so
+Walls may be so thin that every window covers both sides. Heights around the middle of two sheets at ±p with noise σ
+have variance v = p² + σ² and kurtosis κ = 3 − 2 p⁴/v², so
 
     p² = v √((3 − κ)/2),      σ² = v − p².
 
-They are two sheets, and not one with noise of another kind, if there are far fewer observations in the middle than at
-±p.
+They are taken for two sheets, rather than one with noise of another distribution, if the density of the heights at 0 is
+far below that at ±p.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from subbundle.surface.local import FIRST_SAMPLE, SAMPLE, LocalFit, WeightedClou
 
 # Bandwidth, as a fraction of the size of the cloud, at which the search for a surface ends.
 _WIDEST = 0.15
-# The weight that the six terms of a quadric take from Σ w in a Gaussian window, and the fraction of the variance that
-# the biweight leaves of Gaussian noise.
+# Degrees of freedom of the six terms of a quadric, as weight in Σ w of a Gaussian window; and the fraction of the
+# variance of Gaussian noise that is left under biweights.
 FREEDOM = 1.5
 _T = np.linspace(-tuning.CUT_NOISES, tuning.CUT_NOISES, 401)
 _W = np.exp(-0.5 * _T**2) * (1.0 - (_T / tuning.CUT_NOISES) ** 2) ** 2
@@ -44,7 +44,7 @@ _KEPT = float(np.sum(_W * _T**2) / np.sum(_W))
 class Pilot:
     """Noise σ, spacing of the observations on the surface, and the bandwidth that follows (all lengths).
 
-    ``both`` is the bandwidth at which two sides of a wall look like one sheet, where all windows see both.
+    ``both`` is the bandwidth of the middle of two-sided walls, where all windows cover both sides; else 0.
     """
 
     noise: float
@@ -55,12 +55,12 @@ class Pilot:
     def of_more_points(self, ratio: float, *, rescale: bool) -> Pilot:
         """The same for a cloud ``ratio`` times as dense; with ``rescale`` the bandwidth follows."""
         spacing = float(self.spacing / np.sqrt(ratio))
-        wanted = bandwidth_of(self.noise, spacing) if rescale else self.bandwidth
-        return replace(self, spacing=spacing, bandwidth=wanted)
+        bandwidth = bandwidth_of(self.noise, spacing) if rescale else self.bandwidth
+        return replace(self, spacing=spacing, bandwidth=bandwidth)
 
 
 def bandwidth_of(noise: float, spacing: float) -> float:
-    """The bandwidth that suits noise and spacing."""
+    """The bandwidth for given noise and spacing."""
     return max(tuning.BANDWIDTH_NOISES * noise, tuning.BANDWIDTH_SPACINGS * spacing)
 
 
@@ -71,7 +71,7 @@ def estimate_pilot(cloud: WeightedCloud) -> Pilot:
     near = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
     width = tuning.SECOND_LOOK * near.bandwidth
     wide = estimate(cloud.fit(sample, width, rounds=tuning.RIDGE_STEPS), width)
-    # More neighbours give better numbers, but what looks far noisier from further away is a second sheet.
+    # More neighbours give better estimates, but noise that is far larger in wider windows indicates a second sheet.
     doubtful = wide.noise > tuning.SECOND_SHEET * max(near.noise, near.spacing / tuning.SECOND_SHEET**2)
     return _with_quadrics(cloud, sample, near if doubtful else wide)
 
@@ -92,7 +92,7 @@ def _with_quadrics(cloud: WeightedCloud, sample: FloatArray, seen: Pilot) -> Pil
 
 
 def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
-    """``seen`` with the noise of each of two sheets, if it is that of both seen as one."""
+    """``seen`` with the noise of each of two sheets, if its noise is that of both together."""
     if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.NEIGHBOURS:
         return seen
     width = tuning.SECOND_LOOK * seen.bandwidth
@@ -123,9 +123,9 @@ def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
 
 
 def _first_width(cloud: WeightedCloud) -> float:
-    """The narrowest bandwidth at which the cloud looks flat.
+    """The narrowest bandwidth at which neighbourhoods are flat.
 
-    Near a second sheet λ_3/λ_2 falls and rises again without ever being small; then its lowest value counts.
+    Near a second sheet λ_3/λ_2 falls and rises again without being small; then the bandwidth of its minimum is taken.
     """
     sample = cloud.sample(FIRST_SAMPLE)
     width = 0.1 * cloud.size / np.sqrt(cloud.n_points)
@@ -141,11 +141,11 @@ def _first_width(cloud: WeightedCloud) -> float:
             return float(lowest_at)
         width *= tuning.BANDWIDTH_GROWTH
         if width > _WIDEST * cloud.size:
-            raise ValueError(_why_not(fit))
+            raise ValueError(_not_a_surface(fit))
 
 
 def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
-    """Noise and spacing seen with a given ``window``, which is ``factor`` times the bandwidth of the result."""
+    """Noise and spacing estimated with a given ``window``, which is ``factor`` times the bandwidth of the result."""
     fit = cloud.fit(cloud.sample(SAMPLE), window, rounds=tuning.RIDGE_STEPS)
     effective = np.median(fit.n_effective)
     if effective < 4.0:
@@ -154,7 +154,7 @@ def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
             "Pass a larger one, or 'auto'."
         )
     if not np.median(fit.eigenvalues[:, 2]) < tuning.NO_PLANE * np.median(fit.eigenvalues[:, 1]):
-        raise ValueError(f"{_why_not(fit)} The bandwidth was {window:.3g}.")
+        raise ValueError(f"{_not_a_surface(fit)} The bandwidth was {window:.3g}.")
     seen = estimate(fit, window)
     return Pilot(seen.noise, seen.spacing, window / factor)
 
@@ -162,20 +162,20 @@ def at_window(cloud: WeightedCloud, window: float, factor: float) -> Pilot:
 def estimate(fit: LocalFit, width: float) -> Pilot:
     """Noise, spacing and bandwidth from points projected to the ridge at one bandwidth ``width``."""
     seen = fit.mass > 0.0
-    third = np.clip(fit.eigenvalues[seen, 2] - _bending(fit)[seen], 0.0, 0.9 * width**2)
+    third = np.clip(fit.eigenvalues[seen, 2] - _curvature_variance(fit)[seen], 0.0, 0.9 * width**2)
     noise = float(np.sqrt(np.median(third * width**2 / (width**2 - third))))
     density = float(np.median(fit.mass[seen])) * np.sqrt(1.0 + (noise / width) ** 2) / (2.0 * np.pi * width**2)
     spacing = float(density**-0.5)
     return Pilot(noise, spacing, bandwidth_of(noise, spacing))
 
 
-def _bending(fit: LocalFit) -> FloatArray:
-    """Variance that a curved surface has across its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
+def _curvature_variance(fit: LocalFit) -> FloatArray:
+    """Variance of a curved surface normal to its tangent plane: ½ Σ_ij II_ij² λ_i λ_j for a Gaussian window."""
     first, second = fit.eigenvalues[:, 0], fit.eigenvalues[:, 1]
     form = fit.second_form**2
-    bending: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
-    # Lone outliers have no second form.
-    return np.nan_to_num(bending, nan=0.0)
+    variance: FloatArray = 0.5 * (form[:, 0] * first**2 + 2.0 * form[:, 1] * first * second + form[:, 2] * second**2)
+    # Isolated outliers have no second form.
+    return np.nan_to_num(variance, nan=0.0)
 
 
 def _flatness(fit: LocalFit) -> tuple[float, float]:
@@ -187,11 +187,11 @@ def _flatness(fit: LocalFit) -> tuple[float, float]:
     return float(np.median(effective)), float(third / second) if second > tuning.SHEET_FLATNESS * first else np.inf
 
 
-def _why_not(fit: LocalFit) -> str:
+def _not_a_surface(fit: LocalFit) -> str:
     first, second, third = np.median(fit.eigenvalues, axis=0) / max(float(np.median(fit.eigenvalues[:, 0])), 1e-300)
     shape = "a curve" if second < tuning.SHEET_FLATNESS else "a solid body, or noise as large as the object"
     return (
-        f"points must lie around a surface; they look like {shape}: the variances of a typical neighbourhood are as "
+        f"points must lie around a surface; they resemble {shape}: the variances of a typical neighbourhood are as "
         f"{first:.0f} : {second:.2g} : {third:.2g} (a surface has 1 : 1 : 0). Pass the points of a surface, or a "
-        "bandwidth at which they look like one."
+        "bandwidth at which they resemble one."
     )

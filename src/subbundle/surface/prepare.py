@@ -1,4 +1,4 @@
-"""What a scan is before any surface: distinct points, thinned out where dense, with noise, spacing and the window."""
+"""Preparation of a scan: distinct points, thinned out where dense, with noise, spacing and the window."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Prepared:
         Of the voxels; 0 if there are none.
     pilot : Pilot
     window, cell : float
-        Bandwidth for normals and topology, and the side of the grid cells that suits it.
+        Bandwidth for normals and topology, and the side of the grid cells that follows.
     facing : Facing or None
         The same points with their normals, where these were given.
     """
@@ -56,9 +56,9 @@ def prepare(
     rows: FloatArray, normals: FloatArray | None, bandwidth: float | str, jobs: int, *, share: float = 1.0,
     dense: int | None = None,
 ) -> Prepared:  # fmt: skip
-    """Look at ``rows`` [N, 3] with unit ``normals`` [N, 3] or None.
+    """Prepare ``rows`` [N, 3] with unit ``normals`` [N, 3] or None.
 
-    The rows may be a ``share`` of a cloud; more than ``dense`` of them, 400,000 by default, are thinned out.
+    The rows may be a fraction ``share`` of a cloud; more than ``dense`` of them, 400,000 by default, are thinned out.
     """
     hashes = poisson_disk.hashes(rows)
     kept = voxels.distinct(rows, hashes)
@@ -73,12 +73,12 @@ def prepare(
         if bandwidth != "auto":
             raise ValueError(f"bandwidth must be a positive number or 'auto'; got {bandwidth!r}.")
         seen = pilot.estimate_pilot(few)
-        # Pieces of a scene plant their own seeds, one side at a time.
+        # Tiles of a scene have seeds of their own, for one side at a time.
         seen = pilot.with_thin_walls(few, seen) if dense is None else seen
     else:
         if as_positive(bandwidth, "bandwidth") > few.size:
-            wanted = f"less than the size of the cloud, {few.size:.3g}"
-            raise ValueError(f"bandwidth must be {wanted}; got {bandwidth:.3g}. Pass bandwidth='auto'.")
+            bound = f"less than the size of the cloud, {few.size:.3g}"
+            raise ValueError(f"bandwidth must be {bound}; got {bandwidth:.3g}. Pass bandwidth='auto'.")
         seen = pilot.at_window(few, bandwidth, tuning.WINDOW_BANDWIDTHS)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = tuning.WINDOW_BANDWIDTHS * first.bandwidth
@@ -112,12 +112,12 @@ def check_normals(normals: Any, rows: FloatArray) -> FloatArray | None:
         return None
     near = cKDTree(rows).query(rows[some], k=min(tuning.NEIGHBOURS + 1, len(rows)))[1][:, 1:]
     agree = np.einsum("nd,nkd->nk", unit[some], unit[near])
-    # Across an edge normals are unrelated: the more a pair agrees or contradicts, the more it counts.
+    # Across an edge normals are unrelated, so pairs are weighted by the absolute value of the cosine.
     same = float(np.maximum(agree, 0.0).sum() / max(np.abs(agree).sum(), np.finfo(float).tiny))
     if same < tuning.SAME_SIDE:
         warn(
-            f"the normals were left out: only {100.0 * same:.0f} % of neighbours look to the "
-            "same side, so they do not say which side is outside. Pass normals that all point outward, or none."
+            f"the normals were left out: only {100.0 * same:.0f} % of neighbours point to the "
+            "same side, so they do not determine the outside. Pass normals that all point outward, or none."
         )
         return None
     return unit

@@ -6,8 +6,8 @@ changes is the height of a curved surface, for the mean of points spread over s�
 
     ½ (II_11 + II_22) s²/12,
 
-which is taken back from the fitted height, to four fifths: a thin sheet fills its voxels less than evenly. Voxels
-grow as the bandwidths do that are tried, rung by rung.
+of which four fifths are subtracted from the fitted height: a thin sheet does not fill its voxels evenly. The sides of
+the voxels form a geometric sequence, with the ratio of the grid of bandwidths.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCK = 5.0
 
 
 class Levels(Protocol):
-    """Observations, seen with windows of any bandwidth."""
+    """Observations at several resolutions, for windows of any bandwidth."""
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
@@ -37,25 +37,25 @@ class Levels(Protocol):
         """`WeightedCloud.quadric` at ``points`` [n, 3] with unit ``normals`` [n, 3]; one bandwidth and cut each [n]."""
 
 
-def dealt(
+def quadrics_by_level(
     levels: Sequence[Levels | WeightedCloud | None], which: IntArray, *views: FloatArray, rounds: int,
     along: FloatArray | None,
 ) -> QuadricFit:  # fmt: skip
-    """`Levels.quadric` of ``views``, each row by the one of ``levels`` that ``which`` [n] says; of None by nobody."""
-    parts = []
+    """`Levels.quadric` of ``views``, row i by ``levels[which[i]]``; undetermined where that is None."""
+    fits = []
     for number, level in enumerate(levels):
         rows = np.flatnonzero(which == number)
         if rows.size and level is not None:
-            part = None if along is None else along[rows]
-            parts.append((rows, level.quadric(*(view[rows] for view in views), rounds=rounds, along=part)))
-    return QuadricFit.gather(len(which), parts, *views[:2])
+            stretched = None if along is None else along[rows]
+            fits.append((rows, level.quadric(*(view[rows] for view in views), rounds=rounds, along=stretched)))
+    return QuadricFit.gather(len(which), fits, *views[:2])
 
 
 class Pyramid:
     """Levels of a cloud ``points`` [n, 3] with ``weights`` [n] or None, for windows up to ``widest``.
 
     ``finest`` is the cloud itself, ``side`` that of the voxels it consists of already (0 if of none). In a scene that
-    is looked at piece by piece voxels and blocks begin at its ``origin``.
+    is processed by tiles voxels and blocks begin at its ``origin``.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class Pyramid:
         widest: float, origin: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self._clouds, self._sides, self.n_jobs = [finest], [side], finest.n_jobs
-        wanted = max(tuning.CELL_SPACINGS * spacing, tuning.RUNG_RATIO * side)
-        while wanted < tuning.VOXEL_SIDE * widest:
-            means, counts = voxel_means(points, weights, wanted, origin)
-            # A piece of a scene has the same levels as all others.
+        level_side = max(tuning.CELL_SPACINGS * spacing, tuning.RUNG_RATIO * side)
+        while level_side < tuning.VOXEL_SIDE * widest:
+            means, counts = voxel_means(points, weights, level_side, origin)
+            # All tiles of a scene have the same levels.
             if origin is not None or tuning.RUNG_RATIO * len(means) < self._clouds[-1].n_points:
-                lattice = None if origin is None else (origin, BLOCK * wanted)
+                lattice = None if origin is None else (origin, BLOCK * level_side)
                 self._clouds.append(WeightedCloud(means, counts, n_jobs=finest.n_jobs, lattice=lattice))
-                self._sides.append(wanted)
-            wanted *= tuning.RUNG_RATIO
+                self._sides.append(level_side)
+            level_side *= tuning.RUNG_RATIO
 
     def quadric(
         self, points: FloatArray, normals: FloatArray, widths: FloatArray, cuts: FloatArray, *, rounds: int,
@@ -80,6 +80,6 @@ class Pyramid:
         """`WeightedCloud.quadric` at ``points`` [n, 3], each from the coarsest level fine enough for its ``widths``."""
         across = widths / np.sqrt(stretches(along, len(points)))
         level = np.searchsorted(np.array(self._sides[1:]) / tuning.VOXEL_SIDE, across, side="right")
-        fit = dealt(self._clouds, level, points, normals, widths, cuts, rounds=rounds, along=along)
-        off = tuning.VOXEL_SPREAD * fit.bend * np.array(self._sides)[level] ** 2 / 24.0
+        fit = quadrics_by_level(self._clouds, level, points, normals, widths, cuts, rounds=rounds, along=along)
+        off = tuning.VOXEL_SPREAD * fit.curvature * np.array(self._sides)[level] ** 2 / 24.0
         return replace(fit, points=fit.points - off[:, None] * fit.normals)

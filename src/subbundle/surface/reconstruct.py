@@ -2,12 +2,12 @@
 
     prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters; layers go                      `orient`
+    orient     signs by summed votes between clusters; layers dropped                 `orient`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
-    skin       dual marching cubes; openings, handles and tunnels; bent edges split   `skin`, `openings`, `tunnels`
-    project    vertices onto robust quadrics, bandwidths by place, blended            `project`, `widths`, `blend`
-               longer along crests; each side of thin walls onto its own          `sides`
-    trim       cut where the cloud ends; what does not belong is named                `trim`, `outliers`
+    skin       dual marching cubes; openings, handles and tunnels; curved edges split `skin`, `openings`, `tunnels`
+    project    vertices onto robust quadrics of local bandwidths, blended             `project`, `widths`, `blend`
+               longer along crests; each side of thin walls onto its own              `sides`
+    trim       cut where the cloud ends; outliers listed                              `trim`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
 as accurate as the local fits, and the grid leaves no trace but the pattern of the triangles.
@@ -28,21 +28,21 @@ from subbundle._types import FloatArray
 from subbundle._validation import as_flag, as_points, as_positive
 from subbundle.atlas.atlas import Atlas
 from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin, tuning
-from subbundle.surface import attributes as carrying
+from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
 from subbundle.surface.orient import Orientation, orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
-from subbundle.surface.seeds import Seeds, plant, plant_both, plant_facing
+from subbundle.surface.seeds import Seeds, find_seeds, find_seeds_facing, find_two_sided_seeds
 from subbundle.surface.sides import SidedPyramid
 from subbundle.surface.trim import trim
-from subbundle.surface.widths import ladder
+from subbundle.surface.widths import bandwidths
 from subbundle.triangles.mesh import Mesh, Summary
 
-# Cells so much wider than wanted are worth a warning.
+# Ratio of actual to required cells above which a warning is issued.
 _WIDENED = 1.25
-# Quantiles of the coordinates between which the object is, for certain.
+# Quantiles of the coordinates that the object is certain to extend over.
 _BULK = (0.01, 0.99)
 
 
@@ -59,9 +59,9 @@ def reconstruct(
 ) -> Mesh:
     """Make a triangle mesh of the surface that ``points`` [N, d] lie around, d ≥ 3, or of an atlas of charts.
 
-    No normals are needed, but they are used if given. The points may be noisy, unevenly dense and sprinkled with
-    outliers. Several objects become several connected components; those with less than 0.4 % of the area of the
-    largest one are dropped.
+    Normals are not required, but used if given. The points may be noisy, of varying density and contain outliers.
+    Several objects become several connected components; those with less than 0.4 % of the area of the largest one are
+    dropped.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def reconstruct(
         orientable cannot be closed and stays as it is; an open sheet gets a second side, with a warning.
     normals : array-like [N, 3], optional
         Normals of the points, all outward, as some scanners give them. Walls closer than a bandwidth that face
-        opposite ways are then told apart. For d = 3 only.
+        opposite ways are then separated. For d = 3 only.
     opening : float
-        Half the width, in bandwidths, up to which a patch that the scan did not see is bridged by a membrane; wider
-        ones stay open. What was bridged and what was left is in ``mesh.summary``.
+        Half the width, in bandwidths, up to which a patch without observations is bridged by a membrane; wider ones
+        stay open. ``mesh.summary`` lists both.
     attributes : mapping of str to array-like [N] or [N, c], optional
         Colours (uint8) and other values of the points, to be interpolated at the vertices.
     progress : callable, optional
@@ -90,14 +90,14 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces turned outward; ``mesh.summary`` reports how it came about, and which points are outliers;
-        ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes). Of a
-        surface without sides, like a Möbius band, neighbouring faces are turned alike but for a seam.
+        Manifold, its faces oriented outward; ``mesh.summary`` reports estimates and stages, and which points are
+        outliers; ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes).
+        On a non-orientable surface, like a Möbius band, orientations of neighbouring faces agree except across a seam.
 
     Notes
     -----
-    Memory: about 100 bytes per point, and at most 1.1 GB for the grid; where finer cells would need more, they are made
-    wider and the mesh coarser.
+    Memory: about 100 bytes per point, and at most 1.1 GB for the grid; where finer cells would need more, cells are
+    wider and the mesh is coarser.
 
     Examples
     --------
@@ -116,8 +116,8 @@ def reconstruct(
     rows = as_points(points, "points")
     rows = rows if rows.shape[1] > 3 else as_points(rows, "points", dim=3)
     if len(rows) < LEAST_POINTS:
-        raise ValueError(f"points must be at least {LEAST_POINTS} to tell a surface; got {len(rows)}.")
-    given = carrying.check(attributes, len(rows))
+        raise ValueError(f"points must be at least {LEAST_POINTS} to estimate a surface; got {len(rows)}.")
+    given = vertex_attributes.check(attributes, len(rows))
     closed = as_flag(closed, "closed")
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     clock = _Clock(progress)
@@ -128,7 +128,7 @@ def reconstruct(
         return _in_ambient_space(rows, given, clock, bandwidth=bandwidth, closed=closed, opening=opening, n_jobs=jobs)
 
     unit = None if normals is None else check_normals(normals, rows)
-    clock.stage("looking at noise and density")
+    clock.stage("estimating noise and density")
     scan = prepare(rows, unit, bandwidth, jobs)
     cloud = WeightedCloud(scan.points, scan.weights, n_jobs=jobs)
     clock.stage("seeds on the surface")
@@ -139,23 +139,23 @@ def reconstruct(
     half_width, closed = opening * scan.window, closed and turned.orientable
     if turned.orientable:
         widest = np.inf if closed else half_width
-        found = skin.around(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
+        found = skin.orientable_skin(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        found = skin.without_sides(seeds, turned, grid, half_width, clock.stage)
+        found = skin.non_orientable_skin(seeds, turned, grid, half_width, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
     levels = _levels(cloud, scan, found, across if turned.orientable else None, grid.cell)
-    settled = project.refine(levels, found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell)
-    clock.stage("borders and small parts")
+    projected = project.refine(levels, found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell)
+    clock.stage("borders and small components")
     if closed:
-        concerns.invented_area(settled, found.faces, found.unseen)
-    vertices, faces, error = trim(settled, found.faces, cloud, scan, tuning.SEEN_CELLS * grid.cell, closed=closed)
+        concerns.warn_of_extrapolation(projected, found.faces, found.unseen)
+    vertices, faces, error = trim(projected, found.faces, cloud, scan, tuning.SEEN_CELLS * grid.cell, closed=closed)
     side = repair.vertex_normals(vertices, faces, turned.orientable)
-    carried = carrying.carry(rows, given, vertices, grid.cell)
-    carried.setdefault("standard_error", error)
+    values = vertex_attributes.interpolate(rows, given, vertices, grid.cell)
+    values.setdefault("standard_error", error)
     away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
-    mesh = Mesh(vertices, faces, side, carried)
-    concerns.crumbled(mesh, closed=closed)
+    mesh = Mesh(vertices, faces, side, values)
+    concerns.warn_of_fragments(mesh, closed=closed)
     summary = Summary(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
         spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=turned.orientable,
@@ -167,34 +167,35 @@ def reconstruct(
 
 def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
     """Seeds of the scan, and the grid around them."""
-    # Where the grid is too large for cells as fine as they should be, seeds need be no finer; outliers do not count.
+    # Seeds need be no finer than the cells of the largest grid; extreme coordinates, of outliers, are left out.
     cell = implicit.grid_around(np.quantile(scan.points, _BULK, axis=0), scan.cell).cell
     if scan.facing is not None:
-        seeds = plant_facing(scan.facing, scan.window, cell)
+        seeds = find_seeds_facing(scan.facing, scan.window, cell)
     elif scan.pilot.both > 0.0:
-        seeds = plant_both(cloud, scan.points, scan.weights, scan.pilot, cell)
+        seeds = find_two_sided_seeds(cloud, scan.points, scan.weights, scan.pilot, cell)
     else:
-        seeds = plant(cloud, scan.points, scan.weights, scan.window, cell)
-    concerns.seeds_found(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
+        seeds = find_seeds(cloud, scan.points, scan.weights, scan.window, cell)
+    concerns.require_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     grid = implicit.grid_around(seeds.points, scan.cell)
     if grid.cell > _WIDENED * scan.cell:
-        concerns.cells_wider(scan.cell, grid.cell)
+        concerns.warn_of_wider_cells(scan.cell, grid.cell)
     return seeds, grid
 
 
 def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
-    """The orientation of the seeds: by votes, or as the scanner's normals look, outward on the whole."""
+    """The orientation of the seeds: by votes, or by the scanner's normals, outward on the whole."""
     turned = orient(seeds, cell)
     if scan.facing is None:
         return turned
-    # Most seeds know which side their connected component turned out to have.
+    # The sign of the scanner's normals is that of most seeds relative to the outward orientation.
     inward = float(np.mean(turned.signs)) < 0.0
     return replace(turned, signs=np.full(len(seeds.points), -1.0 if inward else 1.0), orientable=True)
 
 
 def _levels(cloud: WeightedCloud, scan: Prepared, found: skin.Skin, normals: FloatArray | None, cell: float) -> Levels:
-    """What the vertices of the skin are projected onto; ``normals`` [n, 3] outward, None if it has no sides."""
-    sizes: dict[str, Any] = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": float(ladder(scan.pilot)[-1])}
+    """The observations that vertices are projected onto; ``normals`` [n, 3] outward, None if not orientable."""
+    widest = float(bandwidths(scan.pilot)[-1])
+    sizes: dict[str, Any] = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": widest}
     if scan.facing is not None:
         return FacingPyramid(scan.facing, **sizes)
     levels = Pyramid(cloud, scan.points, scan.weights, **sizes)
@@ -210,13 +211,13 @@ def _of_atlas(
     if str(bandwidth) != "auto" or closed or attributes:
         raise ValueError(
             "bandwidth, closed and attributes go with points; an Atlas has its bandwidth, its charts end where the "
-            "cloud does, and it knows no attributes. Pass opening alone, or the points themselves."
+            "cloud does, and it has no attributes. Pass opening alone, or the points themselves."
         )
     return atlas.mesh(opening=tuning.OPENING_WIDTH * opening, n_jobs=n_jobs)
 
 
 def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock, **options: Any) -> Mesh:
-    """The mesh of ``rows`` [N, d], d > 3; what lies in a flat of three dimensions is a surface in R³."""
+    """The mesh of ``rows`` [N, d], d > 3; rows in an affine subspace of dimension three are a surface in R³."""
     wider = options | {"opening": tuning.OPENING_WIDTH * options["opening"]}
     in_space = partial(reconstruct, progress=clock.stage, **options)
     mesh = ambient.reconstruct_ambient(rows, given, clock.stage, in_space, **wider)
@@ -225,7 +226,7 @@ def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock,
 
 
 class _Clock:
-    """Reports to the caller what begins, and keeps the seconds of every stage."""
+    """Reports the beginning of every stage, and records its seconds."""
 
     def __init__(self, report: Callable[[str], None] | None) -> None:
         self._report = report

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.topology import (
     border_edges,
+    component_labels,
     edges_of,
     face_normals,
     loops_of,
     normal_sums,
-    parts_of,
     split_umbrellas,
 )
 from subbundle.triangles.tuning import SMALLEST_PART
@@ -21,9 +21,9 @@ _ROUNDS = 3
 
 
 def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[FloatArray, IntArray, IntArray]:
-    """Cut out faces at edges of more than two, part fans that touch in a point, and fill holes narrower than ``width``.
+    """Remove faces at edges of more than two, split fans that share a vertex only, fill holes narrower than ``width``.
 
-    Returns vertices, faces and for the first vertices the row each had before; the rest lie in the middle of filled
+    Returns vertices, faces and for the first vertices the row each had before; the rest are the centres of filled
     holes.
     """
     edges = edges_of(faces)
@@ -33,7 +33,7 @@ def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[
         faces = faces[~(edges.counts > 2)[edges.of_face].any(axis=1)]
         edges = edges_of(faces)
     vertices, faces, rows = split_umbrellas(vertices, faces, edges)
-    # Parting fans leaves every edge of one or two faces as it was, only with other names for its ends.
+    # Splitting fans only renumbers the ends of an edge of one or two faces.
     border = border_edges(faces, edges) if edges.counts.max(initial=0) <= 2 else None
     vertices, faces = fill_holes(vertices, faces, width, border)
     return vertices, faces, rows
@@ -42,7 +42,7 @@ def make_manifold(vertices: FloatArray, faces: IntArray, width: float) -> tuple[
 def fill_holes(
     vertices: FloatArray, faces: IntArray, width: float, border: IntArray | None = None
 ) -> tuple[FloatArray, IntArray]:
-    """Close border loops that fit into a ball of diameter ``width`` by a fan around their middle."""
+    """Close border loops that fit into a ball of diameter ``width`` by a fan around their centroid."""
     border = border_edges(faces) if border is None else border
     middles: list[FloatArray] = []
     fans: list[IntArray] = []
@@ -69,8 +69,7 @@ def dots(first: FloatArray, second: FloatArray) -> FloatArray:
 def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) -> FloatArray:
     """Unit normals [n, 3]: the means of the faces around, weighted by area; zero for a vertex of no face.
 
-    Unless the mesh is ``sided``, faces may be turned against each other. Then the normal is the axis they share, the
-    leading eigenvector of Σ n nᵀ.
+    Unless the mesh is ``sided``, orientations of faces may differ; the normal is the leading eigenvector of Σ n nᵀ.
     """
     normals = normal_sums(vertices, faces)
     if not sided:
@@ -84,22 +83,22 @@ def vertex_normals(vertices: FloatArray, faces: IntArray, sided: bool = True) ->
     return unit
 
 
-def keep_large_parts(vertices: FloatArray, faces: IntArray, supported: NDArray[np.bool_]) -> IntArray:
-    """The ``faces`` of parts with at least `SMALLEST_PART` of the area of the largest.
+def keep_large_components(vertices: FloatArray, faces: IntArray, supported: NDArray[np.bool_]) -> IntArray:
+    """The ``faces`` of connected components with at least `SMALLEST_PART` of the area of the largest.
 
-    Only faces with a ``supported`` [n] corner count: bubbles of the implicit function far from all data have none.
+    Only faces with a ``supported`` [n] corner count: components of the zero set far from all data have none.
     """
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
+    label = component_labels(faces, len(vertices))[faces[:, 0]]
     seen = supported[faces].any(axis=1)
     across = face_normals(vertices, faces)
     areas = 0.5 * np.sqrt(dots(across, across))
-    area = np.bincount(part, areas * seen).astype(np.float64)
-    kept: IntArray = faces[are_large(area)[part]]
+    area = np.bincount(label, areas * seen).astype(np.float64)
+    kept: IntArray = faces[are_large(area)[label]]
     return kept
 
 
 def are_large(area: FloatArray) -> NDArray[np.bool_]:
-    """Which connected components stay, by the ``area`` [p] of their faces that count."""
+    """Which connected components are kept, by the supported ``area`` [p] of their faces."""
     return np.asarray(area >= SMALLEST_PART * area.max())
 
 

@@ -4,9 +4,9 @@ Given χ₀ on a grid, seeds x_i and areas A_i (in cells), the function d with
 
     ∫ |∇d|² + α Σ_i A_i (χ₀ + d)²(x_i)    least
 
-is added to χ₀ (screening, as in screened Poisson reconstruction). d is smooth, so it lives on a grid twice as coarse;
+is added to χ₀ (screening, as in screened Poisson reconstruction). d is smooth and solved for on a grid twice as coarse;
 the normal equations −Δd + α Σ A_i δ_i δ_iᵀ d = −α Σ A_i χ₀(x_i) δ_i are solved by conjugate gradients,
-preconditioned by the same with the seeds spread evenly, which is diagonal in Fourier space: ten to fifteen rounds.
+preconditioned by the same with the seeds spread evenly, which is diagonal in Fourier space: ten to fifteen iterations.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from subbundle._types import FloatArray
 from subbundle.surface import tuning
 from subbundle.surface._grid_kernels import add_refined, interpolate, laplacian, spread
 
-# Residual, relative to the first, at which rounds end: the level is known to a hundredth of a cell; and a bound.
+# Residual, relative to the first, at which iterations end: the level is accurate to a hundredth of a cell; and a bound.
 _RESIDUAL, _MOST_ROUNDS = 1e-2, 40
 
 Field = NDArray[np.float32]
 
 
 def screen(chi: Field, places: FloatArray, areas: FloatArray, n_jobs: int) -> None:
-    """Add to ``chi`` [X, Y, Z] what brings it to zero at ``places`` [n, 3] (in cells) with the given ``areas`` [n]."""
+    """Add the correction d to ``chi`` [X, Y, Z], for seeds at ``places`` [n, 3] (in cells) with ``areas`` [n]."""
     values = np.empty(len(places))
     interpolate(chi, places, values)
     shape = tuple(int(fft.next_fast_len((n + 1) // 2 + 2, real=True)) for n in chi.shape)
@@ -66,9 +66,9 @@ def _conjugate_gradients(system: _System, right: Field, x: Field) -> Field:
     residual = right - system.apply(x)
     towards = system.precondition(residual)
     direction, square = towards.copy(), float(np.vdot(residual, towards))
-    wanted = _RESIDUAL**2 * square
+    target = _RESIDUAL**2 * square
     for _ in range(_MOST_ROUNDS):
-        if square <= wanted:
+        if square <= target:
             break
         image = system.apply(direction)
         step = np.float32(square / float(np.vdot(direction, image)))

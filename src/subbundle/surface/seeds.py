@@ -1,14 +1,14 @@
 """Seeds: points on the surface, about one per grid cell, each with a normal and a reliability.
 
 Means of the observations in voxels are projected to the second-order ridge. Where two sheets or an edge fall into one
-window, λ_3/λ_2 is large; those are tried again with narrower windows. The reliability
+window, λ_3/λ_2 is large; these are fitted again with narrower windows. The reliability
 
     r = clip(1 − λ_3/(0.6 λ_2), 0, 1)²
 
-weighs the normal of a seed.
+is the weight of the normal of a seed.
 
-Where windows see both sides of thin walls as one sheet, seeds are planted on either side of the middle: a Gaussian
-window of bandwidth a sees, with c = a²/(a² + σ²), the variance c² p² + c σ² of sheets at ±p with noise σ.
+Where windows cover both sides of thin walls, seeds are placed on either side of the middle: in a Gaussian window of
+bandwidth a, with c = a²/(a² + σ²), sheets at ±p with noise σ have the variance c² p² + c σ².
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Seeds:
     Attributes
     ----------
     points, normals : [n, 3]
-        Signs of the normals are arbitrary until `subbundle.surface.orient` has turned them.
+        Signs of the normals are arbitrary until `subbundle.surface.orient` has chosen them.
     reliability : [n]
         Between 0 and 1.
     mass : [n]
-        Kernel mass at the seeds' own bandwidths, as if all had the widest.
+        Kernel mass at the seeds' own bandwidths, scaled to the widest of them.
     """
 
     points: FloatArray
@@ -55,43 +55,47 @@ def eighth_neighbour(points: FloatArray, spacing: float) -> FloatArray:
     return Bins(points, spacing).query(points, min(tuning.NEIGHBOURS + 1, len(points)))[0][:, -1]
 
 
-def plant(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float) -> Seeds:
+def find_seeds(
+    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float
+) -> Seeds:
     """Seeds of ``cloud``, whose observations are ``points`` [n, 3], at the given ``bandwidth`` and grid ``cell``."""
-    return _of_a_sheet(sprout(cloud, points, weights, bandwidth, cell), cell)
+    return _without_outliers(seed_candidates(cloud, points, weights, bandwidth, cell), cell)
 
 
-def sprout(
+def seed_candidates(
     cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
-    """`plant` before seeds of outliers are dropped; cells begin at the ``origin``, or at the lowest point."""
-    return _one_per_cell(_grow(cloud, points, weights, bandwidth, cell, origin), tuning.SEED_CELLS * cell, origin)
+    """`find_seeds` before seeds of outliers are dropped; cells begin at the ``origin``, or at the lowest point."""
+    return _one_per_cell(_on_ridge(cloud, points, weights, bandwidth, cell, origin), tuning.SEED_CELLS * cell, origin)
 
 
-def plant_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
-    """Seeds of observations with normals, turned as these are; sheets that face different ways have their own."""
+def find_seeds_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
+    """Seeds of observations with normals, oriented as these are; sheets of opposite orientation have separate seeds."""
     found = []
     for side, (cloud, rows) in enumerate(zip(facing.clouds, facing.rows, strict=True)):
         if cloud is None:
             continue
         weights = None if facing.weights is None else facing.weights[rows]
-        seeds = _grow(cloud, facing.points[rows], weights, bandwidth, cell)
+        seeds = _on_ridge(cloud, facing.points[rows], weights, bandwidth, cell)
         if len(seeds.points) == 0:
             continue
-        # The normals of all observations here point to the side of one direction, and so does that of a seed.
+        # The normals of all observations here lie in the half-space of one direction, and so does that of a seed.
         inward = seeds.normals @ facing.directions[side] < 0.0
         turned = np.where(inward[:, None], -seeds.normals, seeds.normals)
         seeds = replace(seeds, normals=turned)
         found.append(
             _one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), tuning.SEED_CELLS * cell)
         )
-    fields = ("points", "normals", "reliability", "mass")
-    return _of_a_sheet(Seeds(*(np.concatenate([getattr(seeds, name) for seeds in found]) for name in fields)), cell)
+    columns = ([getattr(seeds, name) for seeds in found] for name in ("points", "normals", "reliability", "mass"))
+    return _without_outliers(Seeds(*map(np.concatenate, columns)), cell)
 
 
-def plant_both(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float) -> Seeds:
-    """Seeds on both sides of walls that windows of ``seen.both`` see as one; single ones where a sheet is alone."""
-    middle = plant(cloud, points, weights, seen.both, cell)
+def find_two_sided_seeds(
+    cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, seen: Pilot, cell: float
+) -> Seeds:
+    """Seeds on both sides of walls that windows of ``seen.both`` do not separate; one each on single sheets."""
+    middle = find_seeds(cloud, points, weights, seen.both, cell)
     variance = cloud.fit(middle.points, seen.both).eigenvalues[:, 2]
     shrink = seen.both**2 / (seen.both**2 + seen.noise**2)
     apart = np.sqrt(np.maximum(variance - shrink * seen.noise**2, 0.0)) / shrink
@@ -102,7 +106,7 @@ def plant_both(cloud: WeightedCloud, points: FloatArray, weights: FloatArray | N
     return Seeds(sides, middle.normals[rows], middle.reliability[rows], middle.mass[rows])
 
 
-def _grow(
+def _on_ridge(
     cloud: WeightedCloud, points: FloatArray, weights: FloatArray | None, bandwidth: float, cell: float,
     origin: FloatArray | None = None,
 ) -> Seeds:  # fmt: skip
@@ -133,15 +137,15 @@ def _flatness(fit: LocalFit) -> FloatArray:
     return np.asarray(np.where(known, ratio, np.inf))
 
 
-def _of_a_sheet(seeds: Seeds, cell: float) -> Seeds:
-    """Without seeds that stand for far fewer observations than those around them.
+def _without_outliers(seeds: Seeds, cell: float) -> Seeds:
+    """Without seeds whose mass is far below that of the seeds around them.
 
-    Seeds cover every sheet evenly, however dense it is, so the typical mass around a seed is that of the sheets there,
-    and outliers beside them have a small fraction of it. How small is seen in the scan: where outliers are a population
-    of their own, the fractions have two modes and a valley between. Where they have none, sparse sheets go over into
-    dense ones, and only what is nearly empty goes.
+    Seeds cover every sheet evenly, whatever its density, so the median mass around a seed is that of the sheets there,
+    and outliers near them have a small fraction of it. The threshold is estimated: where outliers are a separate
+    population, the fractions have two modes, and it is the minimum between them. Otherwise sparse sheets pass
+    continuously into dense ones, and only seeds of nearly no mass are dropped.
     """
-    # A fraction of the seeds, in no order of their places, stands for all of them.
+    # The median is taken over a subsample of the seeds, whose order is unrelated to position.
     some = seeds.take(np.arange(0, len(seeds.points), tuning.STRIDE))
     count = min(tuning.SURROUNDINGS, len(some.points))
     if count < 2:
@@ -156,9 +160,9 @@ def _of_a_sheet(seeds: Seeds, cell: float) -> Seeds:
 
 
 def valley(fraction: FloatArray) -> float:
-    """The valley of the distribution of log ``fraction`` [n] below its main mode; `tuning.SUPPORT` if it has none.
+    """The antimode of the distribution of log ``fraction`` [n] below its main mode; `tuning.SUPPORT` if it has none.
 
-    It is below what a sheet has at a straight border, a half. Modes are two where it is below half of the lower one.
+    It is below ½, the fraction at a straight border. There are two modes if its density is below half of the lower one.
     """
     steps = np.geomspace(tuning.SUPPORT, 0.5, 41)
     ordered = np.sort(fraction)
@@ -172,9 +176,9 @@ def valley(fraction: FloatArray) -> float:
 
 
 def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> FloatArray:
-    """Of the points that came into one cell, that with the most observations around it; noise scatters many there."""
+    """Of the points projected into one cell, the one of largest mass; noise leaves several in a cell."""
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
-    # Not the voxels in which one seed is kept: two that come to lie on either side of a border would both be.
+    # Offset from the voxels in which one seed is kept: of two points on either side of a border both would be kept.
     begin = None if origin is None else origin + 0.5 * tuning.SEED_CELLS * cell
     chosen: FloatArray = fit.points[
         seen[_best_per_voxel(fit.points[seen], fit.mass[seen], tuning.SEED_CELLS * cell, begin)]
@@ -183,7 +187,7 @@ def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> Fl
 
 
 def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:
-    """The most reliable seed of every voxel; among equals the one that comes first."""
+    """The most reliable seed of every voxel; the first among equals."""
     return seeds.take(_best_per_voxel(seeds.points, seeds.reliability, side, origin))
 
 

@@ -1,4 +1,4 @@
-"""The zero set of an implicit function as a mesh: openings sorted out, handles too thin to be believed cut."""
+"""The zero set of an implicit function as a mesh: wide openings removed, handles too thin to be resolved cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from subbundle.surface.orient import Orientation, without_layers
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
-from subbundle.triangles.clip import split_bent, split_quads
+from subbundle.triangles.clip import split_curved, split_quads
 from subbundle.triangles.handles import cut_short_loops
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
@@ -34,7 +34,7 @@ class Skin:
         Vertices of membranes, without nearby seeds.
     openings : Openings
     handles, places : [c], [c, 3]
-        Lengths and middles of the loops that were cut.
+        Lengths and centroids of the loops that were cut.
     """
 
     vertices: FloatArray
@@ -45,13 +45,13 @@ class Skin:
     places: FloatArray
 
 
-def around(
+def orientable_skin(
     seeds: Seeds, turned: Orientation, grid: implicit.Grid, scan: Prepared, half_width: float, *,
     n_jobs: int, stage: Callable[[str], None],
 ) -> Skin:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
     window = scan.window
-    big = np.flatnonzero(np.bincount(turned.parts)[turned.parts] >= tuning.NEIGHBOURS)
+    big = np.flatnonzero(np.bincount(turned.components)[turned.components] >= tuning.NEIGHBOURS)
     big = big if big.size else np.arange(len(seeds.points))
     outward = seeds.normals * turned.signs[:, None]
     big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
@@ -63,36 +63,36 @@ def around(
     vertices, faces = _triangles(field, None, grid, tuning.SEEN_CELLS * grid.cell)
     del field
     stage("openings and handles")
-    sight = openings.Sight(points, normals, tuning.SEEN_CELLS * grid.cell, apart)
-    far, seen, scale = sight.of(vertices, repair.vertex_normals(vertices, faces))
-    keep, found = openings.sort_out(vertices, faces, far, seen, half_width)
-    faces = repair.keep_large_parts(vertices, faces[keep], seen)
+    coverage = openings.Coverage(points, normals, tuning.SEEN_CELLS * grid.cell, apart)
+    far, seen, scale = coverage.of(vertices, repair.vertex_normals(vertices, faces))
+    keep, found = openings.classify_patches(vertices, faces, far, seen, half_width)
+    faces = repair.keep_large_components(vertices, faces[keep], seen)
     whole, faces, rows = repair.make_manifold(vertices, faces, tuning.SEEN_CELLS * grid.cell)
-    seen, scale = _with_new(sight, whole, faces, seen[rows], scale[rows])
+    seen, scale = _with_new(coverage, whole, faces, seen[rows], scale[rows])
     faces, old = repair.compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]
-    # A loop in a membrane has no observations, so it counts as the least known one.
+    # A loop in a membrane has no observations, so it takes the least scale.
     scale = np.where(seen, scale[old], scale.min())
     filled = Filled(scan.points, window)
     narrow, wide = np.pi * tuning.RESOLVED * window, np.pi * tuning.FILLED_WIDTH * window
     cut = cut_short_loops(vertices, faces, narrow, scale, filled, wide)
-    seen, _ = _with_new(sight, cut.vertices, cut.faces, seen, scale)
+    seen, _ = _with_new(coverage, cut.vertices, cut.faces, seen, scale)
     vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
-    faces, ends = split_bent(vertices, cut.faces, normals, seen, tuning.SPLIT_TURN)
+    faces, ends = split_curved(vertices, cut.faces, normals, seen, tuning.SPLIT_TURN)
     vertices, seen = np.concatenate([vertices, vertices[ends].mean(axis=1)]), np.append(seen, seen[ends].all(axis=1))
     return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
 
 
 def _with_new(
-    sight: openings.Sight, vertices: FloatArray, faces: IntArray, seen: NDArray[np.bool_], scale: FloatArray
+    coverage: openings.Coverage, vertices: FloatArray, faces: IntArray, seen: NDArray[np.bool_], scale: FloatArray
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """``seen`` and ``scale`` of the first vertices, with those of the ones that came after."""
+    """``seen`` and ``scale`` of the first vertices, followed by those of the new ones."""
     new = slice(len(seen), None)
-    _, too, at = sight.of(vertices[new], repair.vertex_normals(vertices, faces)[new])
+    _, too, at = coverage.of(vertices[new], repair.vertex_normals(vertices, faces)[new])
     return np.concatenate([seen, too]), np.concatenate([scale, at])
 
 
-def without_sides(
+def non_orientable_skin(
     seeds: Seeds, turned: Orientation, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
 ) -> Skin:
     """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""

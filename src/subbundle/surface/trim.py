@@ -6,9 +6,9 @@ At the straight border of a uniform cloud the local mean lies inward of a point 
 
 whatever the density, and by more beyond it. The mesh of the band reaches a little further than the cloud, so the
 region where the drift exceeds that value is cut off where it touches the border of the mesh: inside
-the cloud a steep change of density also makes the mean drift, and is no border. Further out a few stray observations
-have their mean anywhere; but at a straight border there is half the mass of the inside, and where there is much less
-than around, the mesh ends as well. Both are averaged over a window or so, as far as they are smooth.
+the cloud a steep change of density also makes the mean drift, and is no border. Further out the mean of a few isolated
+observations is arbitrary; but at a straight border there is half the mass of the inside, and where there is much less
+than around, the mesh ends as well. Both are averaged over about a window.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.surface import outliers, repair, tuning
 from subbundle.surface.local import WeightedCloud, excess
 from subbundle.surface.prepare import Prepared
-from subbundle.surface.project import Settled
+from subbundle.surface.project import Projected
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles import clip
 from subbundle.triangles.topology import border_edges
 
 
 def trim(
-    settled: Settled, faces: IntArray, cloud: WeightedCloud, scan: Prepared, defect: float, *, closed: bool
+    projected: Projected, faces: IntArray, cloud: WeightedCloud, scan: Prepared, defect: float, *, closed: bool
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Vertices, faces and standard errors of the mesh; where it is not ``closed``, cut where the ``cloud`` ends."""
-    vertices, error = settled.points, settled.error
-    supported = settled.support > tuning.SUPPORT
+    vertices, error = projected.points, projected.error
+    supported = projected.support > tuning.SUPPORT
     if not closed:
         beyond = excess_near_border(cloud, vertices, faces, scan.window, scan.pilot.noise)
         outside = clip.outer_region(faces, beyond)
         faces, edges, t = clip.cut(faces, outside)
         if len(faces) == 0:
-            raise ValueError("points must lie around a surface; what was found ends at once. Pass a wider bandwidth.")
+            raise ValueError("points must lie around a surface; no mesh is left within it. Pass a wider bandwidth.")
         start, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
         vertices = np.concatenate([vertices, start + t[:, None] * (end - start)])
         supported = np.concatenate([supported, supported[edges[:, 0]]])
         error = np.concatenate([error, error[edges].max(axis=1)])
-    faces = repair.keep_large_parts(vertices, faces, supported)
+    faces = repair.keep_large_components(vertices, faces, supported)
     widest = np.inf if closed else max(defect, tuning.RESOLVED * scan.window)
     vertices, faces, rows = repair.make_manifold(vertices, faces, widest)
     new = len(vertices) - len(rows)
     supported = np.concatenate([supported[rows], np.ones(new, np.bool_)])
     error = np.concatenate([error[rows], np.full(new, np.inf)])
-    faces = repair.keep_large_parts(vertices, faces, supported)
+    faces = repair.keep_large_components(vertices, faces, supported)
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
     faces, old = repair.compact(faces, len(vertices))
-    # Fits at a border are one-sided, and their noise makes it longer than it is: it is smoothed over a window.
+    # Fits at a border are one-sided, and their noise makes it jagged: it is smoothed over a window.
     return clip.without_hairpins(vertices[old], faces, 1.0 / tuning.CELL_WINDOWS), faces, error[old]
 
 
-# Edges from the border of the mesh within which the cloud may end: the mesh reaches beyond it by about two.
+# Edges from the border of the mesh within which the cloud may end: the mesh extends beyond it by about two.
 RINGS = 12
 
 
 def excess_near_border(
     cloud: WeightedCloud, vertices: FloatArray, faces: IntArray, bandwidth: float, noise: float
 ) -> FloatArray:
-    """`excess`, or that of what is sparse, [n] at ``vertices`` [n, 3] of a mesh; −1 `RINGS` edges from its border."""
+    """`excess`, or deficit of mass, [n] at ``vertices`` [n, 3] of a mesh; −1 beyond `RINGS` edges from its border."""
     beyond = np.full(len(vertices), -1.0)
     near = np.zeros(len(vertices), np.bool_)
     near[border_edges(faces).ravel()] = True
@@ -74,8 +74,8 @@ def excess_near_border(
         most[rows] = fit.mass
         for _ in range(tuning.AVERAGING_ROUNDS):
             np.maximum.at(most, faces.ravel(), np.repeat(most[faces].max(axis=1), 3))
-        share = fit.mass / np.maximum(most[rows], np.finfo(float).tiny)
-        beyond[rows] = np.maximum(beyond[rows], 1.0 - share / tuning.BORDER_MASS)
+        fraction = fit.mass / np.maximum(most[rows], np.finfo(float).tiny)
+        beyond[rows] = np.maximum(beyond[rows], 1.0 - fraction / tuning.BORDER_MASS)
         average = neighbour_average(faces, len(vertices))
         for _ in range(tuning.AVERAGING_ROUNDS):
             beyond = average @ beyond

@@ -1,16 +1,16 @@
-"""Tunnels that observations fill, and those whose walls they are.
+"""False tunnels, which observations fill, and true ones, whose walls were observed.
 
 A loop through a tunnel spans a disc outside of the object, and in a tunnel of radius r the walls are r away from its
-middle. If there are, within ½ r of it, half as many observations as around the rim, the tunnel is not empty, however
-wide it is: the surface was perforated where the scan is sparse or in layers. In a true tunnel only the noise of its
-walls is there.
+centre. If there are, within ½ r of it, half as many observations as around the rim, the tunnel is false, however wide
+it is: the surface was perforated where the scan is sparse or in layers. In a true tunnel there is only the noise of its
+walls.
 
 A loop around a strut spans a disc inside of the object, where a thin wall has observations nearby on both sides; it
-is left alone, so most normals at the loop have to point to the middle.
+is not cut: most normals at the loop have to point to its centre.
 
-A tunnel two windows wide is full of the noise of its walls, and the smooth surface around it almost closed. But around
-its axis are observations all along it, and beyond them none, for there is the inside of the object; closed, it would
-have a rod of observations in its midst. Around a hole in a sheet or in a thin wall the sheets go on.
+A tunnel two windows wide is full of the noise of its walls, and the smooth surface around it almost closed. But there
+are observations all along its axis, and none around them, in the inside of the object; closed, it would have a rod of
+observations in its interior. Around a hole in a sheet or in a thin wall the sheets continue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from subbundle.surface.repair import vertex_normals
 
 
 class Filled:
-    """Decides which loops span discs that ``observations`` [n, 3] fill, seen with a ``window``."""
+    """Decides which loops span discs that ``observations`` [n, 3] fill, for a given ``window``."""
 
     def __init__(self, observations: FloatArray, window: float) -> None:
         self._observations, self._window = observations, window
@@ -46,12 +46,12 @@ class Filled:
             if short[i]:
                 filled[i] = not self._tube(rim - middle, middle)
             else:
-                # Where the scan is so sparse that half as many as there are would be none, as far as needed.
+                # At least the distance to a neighbour, where half of a sparse neighbourhood would be empty.
                 far = self._tree.query(rim, k=[2])[0]
                 half = 0.5 * np.linalg.norm(rim - middle, axis=1)
                 radius = max(float(np.median(half)), float(np.median(far)))
                 inside, beside = self._near(middle[None], radius), self._near(rim, radius)
-                # Half way between a sheet and nothing.
+                # Half of the density of a sheet.
                 filled[i] = inside[0] >= 0.5 * np.median(beside)
         return filled
 
@@ -65,11 +65,11 @@ class Filled:
         height = away @ axis
         inside = np.abs(height) < tuning.TUBE_RADII[-1]
         aside, height = np.sqrt(np.maximum(np.sum(away**2, axis=1) - height**2, 0.0))[inside], height[inside]
-        parts = np.linspace(-tuning.TUBE_RADII[-1], tuning.TUBE_RADII[-1], 4)
+        sections = np.linspace(-tuning.TUBE_RADII[-1], tuning.TUBE_RADII[-1], 4)
         for radius in tuning.TUBE_RADII:
-            along = np.histogram(height[aside < radius], parts)[0]
+            along = np.histogram(height[aside < radius], sections)[0]
             around = np.sum(aside < np.sqrt(2.0) * radius) - along.sum()
-            # A sheet has as many around as inside, an even tube a third in each part, each of them a surface.
+            # A sheet has as many around as inside; a uniform tube a third in each section, enough for a surface.
             fewest = max(along.sum() / 6.0, tuning.NEIGHBOURS)
             if along.min() >= fewest and around < along.sum() / 4.0:
                 return True

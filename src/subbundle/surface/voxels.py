@@ -1,7 +1,7 @@
 """Voxel means: fewer points with the same moments, and seeds spread evenly over a cloud.
 
-Rows may come in any order without changing a bit of the result: the offsets inside a voxel are rounded to 2⁻³⁰ of its
-side and summed as whole numbers, which is exact in any order.
+The result does not depend on the order of the rows, to the bit: the offsets inside a voxel are rounded to 2⁻³⁰ of its
+side and summed as whole numbers, which is exact.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def voxel_means(
 def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
     """The rows of ``points`` [n, 3] without repetitions, or None where no row occurs twice.
 
-    A row that is given twice says no more about the surface than one given once.
+    Copies of a row add no information about the surface.
     """
     ordered = np.sort(hashes)
     if (ordered[1:] != ordered[:-1]).all():

@@ -1,37 +1,37 @@
-"""The bandwidth that suits the surroundings of every vertex of a mesh.
+"""The bandwidth of least estimated risk at every vertex of a mesh.
 
-At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height found with a_j, its
-variance is known.
+At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < …; e_j is the height estimated with a_j,
+of known variance.
 
-The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window shows it almost in
-full, with far less noise than the difference to the narrowest would. The risk of a_j is
+The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window contains almost all of
+it, with far less noise than the difference to the narrowest. The risk of a_j is
 
     R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = j − 1,
 
-⟨·⟩ an average over the mesh around the vertex. Halfway between two rungs the bias is interpolated linearly in a, as it
-grows at edges (where it grows faster the window is taken narrower than it might be), the variance as a power. Taking
-the bandwidth of least risk would follow the noise in R; instead log a is averaged with weights exp(−2 R_j/min R), and
-smoothed over the mesh. σ² is such that at two narrow windows, where there is hardly any bias, the typical difference is
-explained, and at most that of the pilot.
+⟨·⟩ an average over the mesh around the vertex. Halfway between two bandwidths the bias is interpolated linearly in a,
+as it grows at edges (where it grows faster the window is narrower than optimal), the variance as a power. The
+minimiser of R would follow the noise in R; instead log a is averaged with weights exp(−2 R_j/min R), and smoothed over
+the mesh. σ² explains the median difference of heights between two narrow windows, where there is hardly any bias, and
+is at most that of the pilot.
 
-With M the matrix of the normal equations, noise σ gives the height e found with bandwidth a the variance
+With M the matrix of the normal equations and noise σ, the height e estimated with bandwidth a has the variance
 
     Var e = ⅝ σ² (M⁻¹)_00,
 
-exact for a Gaussian window inside a uniform cloud, where it is σ² V(a)/ρ, V(a) = 5/(8π a²), and right in order at a
+exact for a Gaussian window inside a uniform cloud, where it is σ² V(a)/ρ, V(a) = 5/(8π a²), and of the right order at a
 border, where a one-sided fit is far less certain. Heights at two bandwidths a, b have the correlation
 
     C/√(V(a) V(b)),     C = (c² + c⁶/(a b)²)/(π (a b)²),     1/c² = 1/a² + 1/b².
 
-Windows are elongated where the surface bends in one direction only: along a crest, a groove, an edge or a tube one
+Windows are elongated where the surface is curved in one direction only: along a crest, a groove, an edge or a tube one
 width for both directions is too narrow along or too wide across. ⟨n nᵀ⟩ over a few edges around a vertex has as
-principal directions the normal, the direction in which normals turn most and that in which they turn least, with
-variances κ² ℓ² for curvatures κ over a distance ℓ. A quadric of width a misses about κ³ a⁴ of a shape that changes on
-the scale of its curvature: as much along as across if
+principal directions the normal and the directions in which normals vary most and least, with variances κ² ℓ² for
+curvatures κ over a distance ℓ. The bias of a quadric of width a is about κ³ a⁴ for a shape that changes on the scale of
+its curvature: equal along and across if
 
     a_along / a_across = (κ_across / κ_along)^(3/4) = ((variance + c)/(variance along + c))^(3/8),
 
-c the variance of a turn too small to matter.
+c the variance of a negligible rotation of the normals.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from subbundle.surface.pyramid import Levels
 from subbundle.surface.repair import dots
 from subbundle.triangles.topology import edges_of
 
-# Fraction of the largest risk below which a risk is rounding.
+# Fraction of the largest risk below which a risk is rounding error.
 _NO_RISK = 1e-12
 
 
@@ -62,15 +62,15 @@ class Widths(NamedTuple):
     noise: float
 
 
-def ladder(pilot: Pilot) -> FloatArray:
-    """The bandwidths that are tried, from the narrowest of the pilot on."""
+def bandwidths(pilot: Pilot) -> FloatArray:
+    """The grid of bandwidths, from the narrowest of the pilot on."""
     narrowest = max(tuning.BANDWIDTH_SPACINGS * pilot.spacing, tuning.NARROWEST_NOISES * pilot.noise)
-    rungs: FloatArray = narrowest * np.power(tuning.RUNG_RATIO, np.arange(tuning.RUNGS, dtype=np.float64))
-    return rungs
+    grid: FloatArray = narrowest * np.power(tuning.RUNG_RATIO, np.arange(tuning.RUNGS, dtype=np.float64))
+    return grid
 
 
 def cut(pilot: Pilot, widths: FloatArray) -> FloatArray:
-    """Heights [n] beyond which observations have no weight, with room for what is not quadratic."""
+    """Heights [n] beyond which observations have no weight, with an allowance for terms that are not quadratic."""
     return tuning.CUT_NOISES * np.hypot(pilot.noise, tuning.MODEL_ERROR * widths)
 
 
@@ -78,7 +78,7 @@ def neighbour_average(faces: IntArray, n: int) -> Any:
     """The sparse matrix [n, n] that averages a vertex with its neighbours."""
     low, high = edges_of(faces).ends.T
     own = np.arange(n)
-    # In this order the columns of every row rise.
+    # In this order the columns of every row ascend.
     pairs = np.concatenate([high, own, low]), np.concatenate([low, own, high])
     return _normalised(coo_array((np.ones(len(pairs[0])), pairs), shape=(n, n)).tocsr())
 
@@ -91,39 +91,39 @@ def choose(
 
     Windows are elongated ``along`` [n, 3], as in `elongation`. Vertices that are not ``usable`` [n] are left out.
     """
-    rungs = ladder(pilot)
+    grid = bandwidths(pilot)
     rows = np.arange(0, len(points), tuning.STRIDE)
     rows = rows[usable[rows]]
-    heights, gains = heights_at(cloud, points[rows], normals[rows], rungs, pilot, along[rows])
+    heights, gains = heights_at(cloud, points[rows], normals[rows], grid, pilot, along[rows])
     known = np.isfinite(gains).all(axis=0)
     rows, heights, gains = rows[known], heights[:, known], gains[:, known]
     if len(rows) == 0:
-        return Widths(np.full(len(points), rungs[1]), pilot.noise)
-    # Both estimates err upwards: where narrow features bend inside the narrowest windows, far.
+        return Widths(np.full(len(points), grid[1]), pilot.noise)
+    # Both estimates are biased upwards, strongly where features are narrower than the narrowest windows.
     noise_sq = min(noise_square(cloud, points[rows], normals[rows], pilot, along[rows]), pilot.noise**2)
-    # What is within three edges of the vertices that were tried.
+    # Vertices within three edges of those with fits.
     near = (average @ (average @ average[:, rows])).tocsr()
-    around, terms = _normalised(near[rows]), risk_terms(heights, gains, rungs, noise_sq)
+    around, terms = _normalised(near[rows]), risk_terms(heights, gains, grid, noise_sq)
     both = np.ascontiguousarray(np.concatenate(terms).T)
     for _ in range(tuning.RISK_ROUNDS):
         both = around @ both
-    rung = least_risk(both.T[: len(rungs)], both.T[len(rungs) :])
-    # From the vertices that were tried to all: those out of reach of any take what is typical.
+    index = least_risk(both.T[: len(grid)], both.T[len(grid) :])
+    # From the vertices with fits to all: those out of reach of any take the median.
     total = np.asarray(near.sum(axis=1)).ravel()
-    spread = np.where(total > 0.0, near @ rung / np.maximum(total, 1e-300), np.median(rung))
+    spread = np.where(total > 0.0, near @ index / np.maximum(total, 1e-300), np.median(index))
     for _ in range(_window_rounds()):
         spread = average @ spread
-    return Widths(width_of(rungs, spread), float(np.sqrt(noise_sq)))
+    return Widths(width_of(grid, spread), float(np.sqrt(noise_sq)))
 
 
 def heights_at(
-    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, rungs: FloatArray, pilot: Pilot,
+    cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, grid: FloatArray, pilot: Pilot,
     along: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-    """Heights over the points and their variances for noise 1, [rungs, n] each."""
-    shape, widths = (len(rungs), len(points)), np.repeat(rungs, len(points))
-    points, normals = np.tile(points, (len(rungs), 1)), np.tile(normals, (len(rungs), 1))
-    along = None if along is None else np.tile(along, (len(rungs), 1))
+    """Heights over the points and their variances for noise 1, [m, n] each, at the m bandwidths of ``grid``."""
+    shape, widths = (len(grid), len(points)), np.repeat(grid, len(points))
+    points, normals = np.tile(points, (len(grid), 1)), np.tile(normals, (len(grid), 1))
+    along = None if along is None else np.tile(along, (len(grid), 1))
     fit = cloud.quadric(points, normals, widths, cut(pilot, widths), rounds=tuning.QUADRIC_STEPS, along=along)
     return dots(fit.points - points, normals).reshape(shape), variance_of_height(fit.gain).reshape(shape)
 
@@ -132,57 +132,57 @@ def noise_square(
     cloud: Levels | WeightedCloud, points: FloatArray, normals: FloatArray, pilot: Pilot,
     along: FloatArray | None = None,
 ) -> float:  # fmt: skip
-    """σ² that explains by how much heights over some of ``points`` differ between the narrowest window and the next.
+    """σ² that explains the differences of heights over some of ``points`` between the narrowest window and a wider one.
 
-    That is half a rung wider: over a whole one a detailed surface differs by more than noise.
+    That is wider by half a step of the grid: over a whole step a detailed surface differs by more than noise.
     """
     few = slice(None, None, max(len(points) // SAMPLE, 1))
-    rungs = ladder(pilot)[0] * np.array([1.0, np.sqrt(tuning.RUNG_RATIO)])
-    part = None if along is None else along[few]
-    heights, gains = heights_at(cloud, points[few], normals[few], rungs, pilot, part)
+    grid = bandwidths(pilot)[0] * np.array([1.0, np.sqrt(tuning.RUNG_RATIO)])
+    stretched = None if along is None else along[few]
+    heights, gains = heights_at(cloud, points[few], normals[few], grid, pilot, stretched)
     known = np.isfinite(gains).all(axis=0)
     if not known.any():
         return pilot.noise**2
     heights, gains = heights[:, known], gains[:, known]
-    agree = height_correlation(float(rungs[1]), float(rungs[0]))
+    agree = height_correlation(float(grid[1]), float(grid[0]))
     squares = (heights[1] - heights[0]) ** 2 / variance_of_difference(gains[1], gains[0], agree)
     return float(np.median(squares)) / _MEDIAN
 
 
 def risk_terms(
-    heights: FloatArray, gains: FloatArray, rungs: FloatArray, noise_sq: float
+    heights: FloatArray, gains: FloatArray, grid: FloatArray, noise_sq: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Squared bias and variance [rungs, n] before they are averaged, from ``heights`` and ``gains`` [rungs, n]."""
-    before = np.maximum(np.arange(len(rungs)) - 1, 0)
-    agree = np.array([height_correlation(rungs[j], rungs[i]) for j, i in enumerate(before)])[:, None]
+    """Squared bias and variance [m, n] before they are averaged, from ``heights`` and ``gains`` [m, n]."""
+    before = np.maximum(np.arange(len(grid)) - 1, 0)
+    agree = np.array([height_correlation(grid[j], grid[i]) for j, i in enumerate(before)])[:, None]
     differ = variance_of_difference(gains, gains[before], agree)
-    seen = np.maximum(1.0 - (rungs[before] / rungs) ** 4, 0.5)[:, None]
-    # One wild height must not decide for all around it, and rounding must not where there is no noise.
+    seen = np.maximum(1.0 - (grid[before] / grid) ** 4, 0.5)[:, None]
+    # Clipped, so that one outlying height does not decide for all around it, nor rounding where there is no noise.
     squares = np.minimum((heights - heights[before]) ** 2, tuning.CUT_NOISES**2 * noise_sq) - noise_sq * differ
     return squares / seen**2, noise_sq * gains
 
 
 def least_risk(bias: FloatArray, spread: FloatArray) -> FloatArray:
-    """The rung [n], between whole numbers, from averaged squared ``bias`` and variance ``spread`` [rungs, n]."""
+    """The index [n] in the grid, fractional, from averaged squared ``bias`` and variance ``spread`` [m, n]."""
     bias = np.maximum(bias, 0.0)
     bias[0] = 0.0
-    # √ratio is so far on the way from 1 to the ratio; below the first two rungs the bias is taken to grow like a.
+    # √ratio as a fraction of the way from 1 to the ratio; between the first two bandwidths bias is taken to be linear.
     way = (np.sqrt(tuning.RUNG_RATIO) - 1.0) / (tuning.RUNG_RATIO - 1.0)
     off = np.sqrt(bias)
     off[0] = off[1] / tuning.RUNG_RATIO
     risk = np.empty((2 * len(bias) - 1, bias.shape[1]))
     risk[::2] = bias + spread
     risk[1::2] = ((1.0 - way) * off[:-1] + way * off[1:]) ** 2 + np.sqrt(spread[:-1] * spread[1:])
-    # A cloud without noise may have no risk at all: then all rungs are as good.
+    # A cloud without noise may have no risk at all: then all bandwidths have equal weights.
     least = np.maximum(risk.min(axis=0), _NO_RISK * risk.max(axis=0) + np.finfo(float).tiny)
     weights = _elementwise.exp(tuning.RISK_SHARPNESS * (1.0 - risk / least))
-    rung: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
-    return rung
+    index: FloatArray = 0.5 * (np.arange(len(risk))[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    return index
 
 
-def width_of(rungs: FloatArray, rung: FloatArray) -> FloatArray:
-    """The bandwidth [n] at a ``rung`` [n] between whole numbers."""
-    return np.asarray(rungs[0] * _elementwise.exp(np.log(tuning.RUNG_RATIO) * rung))
+def width_of(grid: FloatArray, index: FloatArray) -> FloatArray:
+    """The bandwidth [n] at a fractional ``index`` [n] in the grid."""
+    return np.asarray(grid[0] * _elementwise.exp(np.log(tuning.RUNG_RATIO) * index))
 
 
 def _window_rounds() -> int:
@@ -214,7 +214,7 @@ def variance_of_difference(first: FloatArray, second: FloatArray, correlation: f
 
 
 def height_correlation(a: float, b: float) -> float:
-    """Of the heights that windows of bandwidths a and b find in the same noise."""
+    """Correlation of the heights estimated at bandwidths a and b from the same noise."""
     c_sq = 1.0 / (a**-2 + b**-2)
     shared = (c_sq + c_sq**3 / (a * b) ** 2) / (np.pi * (a * b) ** 2)
     return float(shared * 8.0 * np.pi * a * b / 5.0)
@@ -229,7 +229,7 @@ def elongation(normals: FloatArray, average: Any) -> FloatArray:
     products = normals[:, i] * normals[:, j]
     for _ in range(_window_rounds()):
         products = average @ products
-    # In the tangent plane: a scatter (x, z; z, y) turns most at the angle φ with cos 2φ = (x − y)/2r, least across it.
+    # In the tangent plane a scatter (x, z; z, y) is largest at the angle φ with cos 2φ = (x − y)/2r, least across it.
     first, second = np.moveaxis(tangents_from_normals(normals), 2, 0)
     twice = np.where(i == j, 1.0, 2.0) * products
     x, y = (np.einsum("np,np->n", twice, t[:, i] * t[:, j]) for t in (first, second))

@@ -1,4 +1,4 @@
-"""Triangle meshes in R^d: their records, their topology, and triangulating points whose tangent planes are known."""
+"""Triangle meshes in R^d: their records, their topology, and triangulation of points with tangent planes."""
 
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.tangential_delaunay import triangulate

@@ -1,8 +1,7 @@
-"""Numba loops over the faces of a mesh: its edges numbered, its fans parted, the normals at its vertices.
+"""Numba loops over the faces of a mesh: its edges numbered, its fans split, the normals at its vertices.
 
-Union–find: which of n members have been joined, directly or through others; the lowest one stands for its component.
-
-``lower`` [n] begins as ``np.arange(n)``. It leads from every member to a lower one, and from the lowest to itself.
+Union–find over n members: ``lower`` [n] begins as ``np.arange(n)``. It points from every member to a lower one of its
+component, and from the lowest, which represents the component, to itself.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from subbundle._compiled import kernel
 def number_edges(faces, n, of_face, ends, counts):
     """Number the edges of ``faces`` [m, 3] with ``n`` vertices, by their lower end, then by the other; return how many.
 
-    Half-edges are sorted into the bins of their lower ends by counting; a bin has a handful, and is searched through.
-    Fills ``of_face`` [m, 3], and the rows of ``ends`` [3 m, 2] and ``counts`` [3 m] that there are edges.
+    Counting sort of half-edges by their lower ends, then insertion sort of the few in a bin. Fills ``of_face`` [m, 3],
+    and as many rows of ``ends`` [3 m, 2] and ``counts`` [3 m] as there are edges.
     """
     first = np.zeros(n + 1, np.int64)
     for f in range(faces.shape[0]):
@@ -52,13 +51,13 @@ def number_edges(faces, n, of_face, ends, counts):
 
 
 @kernel
-def part_fans(faces, n, of_face, counts, parted):
-    """Number the fans of ``faces`` [m, 3] with ``n`` vertices into ``parted`` [m, 3]; return the vertex of each.
+def split_fans(faces, n, of_face, counts, split):
+    """Number the fans of ``faces`` [m, 3] with ``n`` vertices into ``split`` [m, 3]; return the vertex of each.
 
     Corners that share a vertex and an edge of exactly two faces belong to one fan. Fans are numbered by their vertices,
-    those of one vertex by their first corners, so that a mesh without shared points comes back as it was.
+    those of one vertex by their first corners, so that a mesh of one fan per vertex is unchanged.
     """
-    corner, slots, out = faces.reshape(-1), of_face.reshape(-1), parted.reshape(-1)
+    corner, slots, out = faces.reshape(-1), of_face.reshape(-1), split.reshape(-1)
     lower, other = np.arange(corner.size), np.full(counts.size, -1, np.int64)
     for s in range(corner.size):
         if counts[slots[s]] != 2:
@@ -67,7 +66,7 @@ def part_fans(faces, n, of_face, counts, parted):
         if t < 0:
             other[slots[s]] = s
             continue
-        # The edges s and t have as ends the corners of these numbers and the next ones of their faces.
+        # The ends of edges s and t are the corners of these numbers and the next ones of their faces.
         s_next, t_next = s - 2 if s % 3 == 2 else s + 1, t - 2 if t % 3 == 2 else t + 1
         if corner[s] != corner[t]:
             t, t_next = t_next, t
@@ -123,7 +122,7 @@ def sum_normals(vertices, faces, out):
 
 @kernel
 def lowest(lower, i):
-    """The lowest member of the component of ``i``; the way there is halved."""
+    """The lowest member of the component of ``i``, with path halving."""
     while lower[i] != i:
         lower[i] = lower[lower[i]]
         i = lower[i]
@@ -132,7 +131,7 @@ def lowest(lower, i):
 
 @kernel
 def join(lower, i, j):
-    """Make the components of ``i`` and ``j`` one; return whether they were two."""
+    """Merge the components of ``i`` and ``j``; return whether they were different."""
     a, b = lowest(lower, i), lowest(lower, j)
     lower[max(a, b)] = min(a, b)
     return a != b

@@ -1,10 +1,10 @@
-"""Numba loops for finding short loops that separate nothing.
+"""Numba loops that find short non-separating loops.
 
 On a closed surface let C be a spanning forest of the faces (over the edges they share) and T one of the vertices over
 edges that C does not cross. Of an edge x in neither, the faces on both sides are joined by a path in C; together they
 are a closed curve of faces. Those curves, 2 per handle, form a basis of cohomology mod 2: a loop of edges bounds a
-region exactly if it crosses each of them an even number of times. Every x gets a random 64-bit word, and an edge the
-exclusive or of the words of the curves that cross it: its *mark*. A loop whose marks do not cancel separates nothing.
+region exactly if it crosses each of them an even number of times. Every x has a random 64-bit word, and an edge the
+exclusive or of the words of the curves that cross it: its *mark*. A loop whose marks do not cancel is non-separating.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def leftover(ends, crossed, n, words, left):
 
 @kernel
 def mark_edges(order, before, through, pairs, left, marks):
-    """Fill ``marks`` [e]: of edges in neither forest their own word, of those in the forest of faces what lies beyond.
+    """Fill ``marks`` [e]: of edges in neither forest their own word, of those in that of faces the word of the subtree.
 
     Parameters
     ----------
     order : [m]
-        Faces, every one after its parent ``before`` [m] (−1 for roots), which it meets in the edge ``through`` [m].
+        Faces, each after its parent ``before`` [m] (−1 for roots), with which it shares the edge ``through`` [m].
     pairs : [e, 2]
         The two faces of every edge.
     left : [e]
@@ -55,8 +55,8 @@ def mark_edges(order, before, through, pairs, left, marks):
 def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, marks, members):
     """For every root the shortest loop through it whose marks do not cancel, if it is at most ``longest``.
 
-    ``first`` [n + 1], ``other``, ``length``, ``mark`` are the edges of the graph, row by row. The way from the root to
-    the loop and back is taken off. Writes lengths (infinite if there is none) and marks [r] of the loops, and their
+    ``first`` [n + 1], ``other``, ``length``, ``mark`` are the edges of the graph, row by row. The path from the root to
+    the loop and back is removed. Writes lengths (infinite if there is none) and marks [r] of the loops, and their
     vertices one after another into the growing ``members``, which is returned; loop r begins at ``starts[r]``.
     """
     n = first.shape[0] - 1
@@ -98,7 +98,7 @@ def shortest_loops(first, other, length, mark, roots, longest, starts, lengths, 
         starts[r] = count
         lengths[r], marks[r] = np.inf, best_mark
         if best_u >= 0:
-            meet = _meet(back, best_u, best_v)
+            meet = _common_ancestor(back, best_u, best_v)
             lengths[r] = best - 2.0 * far[meet]
             while members.shape[0] < count + 2 * n_touched:
                 members = _grown(members, count)
@@ -137,7 +137,7 @@ def _grown(values, count):
 
 @kernel
 def _sift_up(keys, nodes, place, key, node):
-    """Put (``key``, ``node``) at ``place``, the first free one, and move it to where it belongs."""
+    """Insert (``key``, ``node``) at ``place``, the first free one, and restore the order of the heap."""
     while place > 0:
         above = (place - 1) // 2
         if keys[above] < key or (keys[above] == key and nodes[above] <= node):
@@ -149,7 +149,7 @@ def _sift_up(keys, nodes, place, key, node):
 
 @kernel
 def _sift_down(keys, nodes, count):
-    """Replace the least pair by the last one, at ``count``, and move that to where it belongs."""
+    """Replace the least pair by the last one, at ``count``, and restore the order of the heap."""
     key, node, place = keys[count], nodes[count], 0
     while 2 * place + 1 < count:
         below = 2 * place + 1
@@ -165,8 +165,8 @@ def _sift_down(keys, nodes, count):
 
 
 @kernel
-def _meet(back, u, v):
-    """Where the ways back from u and v come together."""
+def _common_ancestor(back, u, v):
+    """The lowest common ancestor of u and v."""
     depth_u, depth_v = 0, 0
     i = u
     while back[i] >= 0:

@@ -1,8 +1,8 @@
-"""Triangles put together one by one, each only where there is room for it.
+"""Triangles added one by one, without overlap.
 
-Around every vertex v the triangles it has so far occupy sectors of directions in its tangent plane. A triangle fits
-when at each of its corners its sector is free, and when its edges cross none that is there already. What is put
-together so has at most two triangles at an edge, and lies flat around every vertex.
+Around every vertex v its triangles so far occupy sectors of directions in its tangent plane. A triangle is added if at
+each of its corners its sector is free, and its edges cross no existing one. The result has at most two triangles at an
+edge, and projects injectively to the tangent plane around every vertex.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_SECTORS = 24
 
 @kernel
 def place_all(points, tangents, triangles, careful, begins, widths, ends, counts, placed):
-    """Place ``triangles`` [m, 3] in their order and mark in ``placed`` [m] those that fitted.
+    """Add ``triangles`` [m, 3] in their order and mark in ``placed`` [m] those without overlap.
 
     Sectors: directions ``begins`` and ``widths`` [n, MOST_SECTORS], the vertices ``ends`` [n, MOST_SECTORS, 2] at both
-    sides, and how many there are, ``counts`` [n]. Crossings are looked for where ``careful`` [m].
+    sides, and their number ``counts`` [n]. Crossings are checked where ``careful`` [m].
     """
     for m in range(len(triangles)):
         a, b, c = triangles[m, 0], triangles[m, 1], triangles[m, 2]
@@ -30,7 +30,7 @@ def place_all(points, tangents, triangles, careful, begins, widths, ends, counts
 
 @kernel
 def place(points, tangents, a, b, c, careful, begins, widths, ends, counts):
-    """Place the triangle a, b, c if there is room for it, and say whether there was."""
+    """Add the triangle a, b, c if it does not overlap others; return whether it was added."""
     begin, width = np.empty(3), np.empty(3)
     from_, to = np.empty(3, np.int64), np.empty(3, np.int64)
     for corner in range(3):
@@ -78,7 +78,7 @@ def _direction(points, tangents, v, p):
 
 @kernel
 def _crosses(points, tangents, a, c, ends, counts):
-    """Whether the edge a, c crosses an edge of a neighbour of a or c, seen in the plane of a."""
+    """Whether the edge a, c crosses an edge of a neighbour of a or c, projected to the plane of a."""
     for side in range(2):
         v = a if side == 0 else c
         for s in range(counts[v]):

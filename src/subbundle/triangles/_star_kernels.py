@@ -1,11 +1,11 @@
-"""Cells of a Voronoi diagram cut by the tangent planes of its own points.
+"""Restrictions of the cells of a Voronoi diagram to the tangent planes of its points.
 
 The cell of x_i on its tangent plane, in coordinates y ∈ R² with x = x_i + T_i y, is
 
     V_i = {y : y·τ_j ≤ |x_j − x_i|²/2 for all j},    τ_j = T_iᵀ (x_j − x_i),
 
-the ambient Voronoi diagram of all points cut by the plane. Its corners are the triangles of the star of x_i, and
-their distance from x_i is the circumradius.
+the intersection of the ambient Voronoi diagram with the plane. Its corners correspond to the triangles of the star of
+x_i, and their distances from x_i are the circumradii.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
     """Stars of the rows ``first`` to ``stop`` of ``points`` [n, d] with ``tangents`` [n, d, 2].
 
     ``neighbours`` holds those of row i, nearest first, from ``starts[i]`` to ``starts[i + 1]``. Writes the pairs that
-    span a triangle with i to ``corners`` [n, MOST_CORNERS, 2], circumradii to ``radii``, how many to ``counts`` [n],
-    and to ``reach`` [n] the distance within which all neighbours must have been given.
+    span a triangle with i to ``corners`` [n, MOST_CORNERS, 2], circumradii to ``radii``, their number to ``counts``
+    [n], and to ``reach`` [n] the distance within which all neighbours must be given.
     """
     dim = points.shape[1]
     x, y, label = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS), np.empty(MOST_CORNERS, np.int64)
@@ -47,7 +47,7 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
                 square += step * step
             if square > 4.0 * widest:
                 break
-            # The direction to a neighbour leans, on an arc, by half the angle between the planes: cos² is (1 + cos)/2.
+            # On an arc, the chord to a neighbour is inclined by half the angle between the planes: cos² is (1 + cos)/2.
             if u * u + v * v < 0.5 * (1.0 + SAME_PLANE) * square or not _alike(tangents, i, j):
                 continue
             size = _clip(x, y, label, size, u, v, 0.5 * square, j, x_new, y_new, label_new)
@@ -68,7 +68,7 @@ def star_rows(points, tangents, starts, neighbours, radius, first, stop, corners
 
 @kernel
 def _alike(tangents, i, j):
-    """Whether the planes at i and j are much the same."""
+    """Whether |det T_iᵀ T_j| is at least `SAME_PLANE`."""
     a = b = c = d = 0.0
     for axis in range(tangents.shape[1]):
         a += tangents[i, axis, 0] * tangents[j, axis, 0]
@@ -80,7 +80,7 @@ def _alike(tangents, i, j):
 
 @kernel
 def _clip(x, y, label, size, u, v, bound, name, x_new, y_new, label_new):
-    """Keep the part of the polygon where u x + v y ≤ ``bound``; edge c runs from corner c on and bears ``label[c]``."""
+    """Clip the polygon by u x + v y ≤ ``bound``; edge c runs from corner c on and has the label ``label[c]``."""
     kept = 0
     for c in range(size):
         follower = c + 1 if c + 1 < size else 0

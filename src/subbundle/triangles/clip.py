@@ -1,4 +1,4 @@
-"""Cutting meshes: along the zero set of a function on the vertices, at middles of edges, quads into triangles."""
+"""Cutting meshes: along the zero set of a function on the vertices, at midpoints of edges, quads into triangles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import Edges, border_edges, edges_of, parts_of
+from subbundle.triangles.topology import Edges, border_edges, component_labels, edges_of
 from subbundle.triangles.tuning import EQUAL_BEND, SNAP
 
 
@@ -23,19 +23,19 @@ def outer_region(faces: IntArray, outside: FloatArray) -> FloatArray:
     pairs = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     pairs = pairs[positive[pairs].all(axis=1)]
     triangles = np.concatenate([within, np.column_stack([pairs, pairs[:, 1]])])
-    part = parts_of(triangles, n) if len(triangles) else np.arange(n)
+    label = component_labels(triangles, n) if len(triangles) else np.arange(n)
     touching = np.zeros(n, dtype=bool)
     touching[border_edges(faces).ravel()] = True
-    open_part = np.zeros(int(part.max()) + 1, dtype=bool)
-    open_part[part[touching & positive]] = True
-    return np.where(positive & ~open_part[part], -1e-12, outside)
+    touches = np.zeros(int(label.max()) + 1, dtype=bool)
+    touches[label[touching & positive]] = True
+    return np.where(positive & ~touches[label], -1e-12, outside)
 
 
 def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Cut ``faces`` [m, 3] along outside = 0 and keep the part where it is negative.
+    """Cut ``faces`` [m, 3] along outside = 0 and keep the side where it is negative.
 
-    Returns faces, and for the new vertices, numbered from n on, the edge [c, 2] each lies on and its place t [c]
-    along it, from the first end. A cut near a kept vertex goes through it: no slivers.
+    Returns faces, and for the new vertices, numbered from n on, the edge [c, 2] of each and its parameter t [c] along
+    it, from the first end. A cut near a kept vertex is moved to it, to avoid slivers.
     """
     n = len(outside)
     out = outside > 0.0
@@ -44,7 +44,7 @@ def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, Float
     mixed = faces[(count == 1) | (count == 2)]
     if len(mixed) == 0:
         return kept, np.empty((0, 2), np.int64), np.empty(0)
-    # Turn every cut face so that the corner that stands alone comes first.
+    # Rotate the corners of every cut face so that the one alone on its side comes first.
     alone = np.where((out[mixed].sum(axis=1) == 1)[:, None], out[mixed], ~out[mixed])
     turn = (np.argmax(alone, axis=1)[:, None] + np.arange(3)) % 3
     a, b, c = np.take_along_axis(mixed, turn, axis=1).T
@@ -67,9 +67,9 @@ def cut(faces: IntArray, outside: FloatArray) -> tuple[IntArray, IntArray, Float
 
 
 def smoothed(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
-    """Vertices [n, 3] with the jags taken out of the border: every vertex of it averaged with its two neighbours.
+    """Vertices [n, 3] with a smoothed border: every vertex of it averaged with its two neighbours.
 
-    A round has the variance ½ e² along edges e, and as many are made as ``reach`` edges need.
+    A round has the variance ½ e² along edges e; their number gives a standard deviation of ``reach`` edges.
     """
     rows, ends = np.unique(border_edges(faces), return_inverse=True)
     average = _rim_average(ends.reshape(-1, 2), len(rows))
@@ -82,12 +82,11 @@ def smoothed(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
 
 
 def without_hairpins(vertices: FloatArray, faces: IntArray, reach: float) -> FloatArray:
-    """`smoothed`, and again around the vertices where the border still turns by more than a right angle.
+    """`smoothed`, and further around the vertices where the border still turns by more than a right angle.
 
-    Averaging draws a tongue, out and back over many vertices, together into edges far shorter than the others, and
-    where these reverse there is a cusp whatever their length. More rounds over as many edges as the smoothing reaches
-    spread them out along the border; it ends with the cusps, or after as many rounds as draw a tongue of that reach
-    straight.
+    Averaging shrinks a tongue of many vertices to edges far shorter than the others, with a cusp where these reverse.
+    More rounds, over as many edges as the smoothing reaches, distribute them along the border; they end when there is
+    no cusp, or after as many rounds as straighten a tongue of that reach.
     """
     vertices = smoothed(vertices, faces, reach)
     rows, ends = np.unique(border_edges(faces), return_inverse=True)
@@ -110,7 +109,7 @@ def without_hairpins(vertices: FloatArray, faces: IntArray, reach: float) -> Flo
 
 
 def _rim_average(ends: IntArray, n: int) -> Callable[[FloatArray], FloatArray]:
-    """The map that replaces each of ``n`` vertices, joined by the edges ``ends`` [e, 2], by half of itself and half the
+    """The map that replaces each of ``n`` vertices, joined by the edges ``ends`` [e, 2], by the mean of itself and the
     mean of its neighbours."""
     first, second = ends.T
     count = np.bincount(ends.ravel(), minlength=n)[:, None]
@@ -125,9 +124,9 @@ def _rim_average(ends: IntArray, n: int) -> Callable[[FloatArray], FloatArray]:
 def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """Split the ``chosen`` [e] of the ``edges`` of ``faces`` [m, 3] on ``n`` vertices.
 
-    A face with two edges to split gets its third split as well, and becomes four; one with a single edge becomes two.
-    Returns the new faces, turned as the old ones, and the ends [k, 2] of the edges in whose middles the new vertices
-    ``n``, ``n + 1``, … belong.
+    Where two edges of a face are split the third is split as well, and the face becomes four; with one edge it becomes
+    two. Returns the new faces, oriented as the old ones, and the ends [k, 2] of the edges whose midpoints are the new
+    vertices ``n``, ``n + 1``, ….
     """
     chosen = chosen.copy()
     while True:
@@ -138,7 +137,7 @@ def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]
         chosen[edges.of_face[two].ravel()] = True
     middle = np.cumsum(chosen) - 1 + n
     whole, half, four = faces[count == 0], np.flatnonzero(count == 1), np.flatnonzero(count == 3)
-    # The edge to be split comes first: from corner a to b, its middle m, the corner across c.
+    # The edge to be split comes first: from corner a to b, with midpoint m and opposite corner c.
     turn = (np.argmax(chosen[edges.of_face[half]], axis=1)[:, None] + np.arange(3)) % 3
     a, b, c = np.take_along_axis(faces[half], turn, axis=1).T
     m = middle[np.take_along_axis(edges.of_face[half], turn[:, :1], axis=1)[:, 0]]
@@ -148,28 +147,28 @@ def split_edges(faces: IntArray, n: int, edges: Edges, chosen: NDArray[np.bool_]
     return np.concatenate([whole, *(np.column_stack(piece) for piece in pieces)]), edges.ends[chosen]
 
 
-def split_bent(
+def split_curved(
     vertices: FloatArray, faces: IntArray, normals: FloatArray, free: NDArray[np.bool_], turn: float
 ) -> tuple[IntArray, IntArray]:
-    """`split_edges` between ``free`` [n] vertices along which the ``normals`` [n, 3] turn by more than ``turn``.
+    """`split_edges` between ``free`` [n] vertices along which the ``normals`` [n, 3] rotate by more than ``turn``.
 
-    The chord of an edge e cuts a bend by |e·Δn|/8, and those of its halves by a quarter of that.
+    The chord error of an edge e is |e·Δn|/8, and that of its halves a quarter of it.
     """
     edges = edges_of(faces)
     start, end = edges.ends.T
     along = vertices[end] - vertices[start]
     turned = np.abs(np.sum(along * (normals[end] - normals[start]), axis=1))
-    bent = turned > turn * np.linalg.norm(along, axis=1)
-    return split_edges(faces, len(vertices), edges, bent & free[start] & free[end])
+    curved = turned > turn * np.linalg.norm(along, axis=1)
+    return split_edges(faces, len(vertices), edges, curved & free[start] & free[end])
 
 
 def split_quads(vertices: FloatArray, quads: IntArray) -> IntArray:
-    """Triangles [2m, 3]: every quad cut so that its two triangles bend least; of equals, along the shorter diagonal."""
+    """Triangles [2m, 3]: every quad split by the diagonal of least dihedral angle; of equals, by the shorter one."""
     a, b, c, d = (vertices[quads[:, i]] for i in range(4))
-    bend_ac = _cosine(a, b, c, a, c, d)
-    bend_bd = _cosine(a, b, d, b, c, d)
+    cosine_ac = _cosine(a, b, c, a, c, d)
+    cosine_bd = _cosine(a, b, d, b, c, d)
     shorter = np.linalg.norm(a - c, axis=1) <= np.linalg.norm(b - d, axis=1)
-    by_ac = np.where(np.abs(bend_ac - bend_bd) < EQUAL_BEND, shorter, bend_ac > bend_bd)[:, None]
+    by_ac = np.where(np.abs(cosine_ac - cosine_bd) < EQUAL_BEND, shorter, cosine_ac > cosine_bd)[:, None]
     first = np.where(by_ac, quads[:, [0, 1, 2]], quads[:, [0, 1, 3]])
     second = np.where(by_ac, quads[:, [0, 2, 3]], quads[:, [1, 2, 3]])
     return np.stack([first, second], axis=1).reshape(-1, 3)

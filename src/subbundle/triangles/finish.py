@@ -1,7 +1,7 @@
-"""The last steps to a mesh: fans parted, small components dropped, faces turned alike, vertices numbered anew.
+"""The last steps to a mesh: fans split, small components dropped, faces oriented, vertices renumbered.
 
-Faces are turned alike if neighbours run through their common edge in opposite directions. Seen on the double cover,
-every face twice, once turned over: if a face and its mirror image are connected, their component has only one side.
+Faces are oriented consistently if neighbours traverse their common edge in opposite directions. The double cover has
+every face twice, once reversed: a component in which a face is connected to its mirror image is not orientable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import face_areas, parts_of, split_umbrellas
+from subbundle.triangles.topology import component_labels, face_areas, split_umbrellas
 from subbundle.triangles.tuning import SMALLEST_PART
 
 
@@ -26,9 +26,9 @@ class Finished:
     ----------
     vertices, faces : [n, d], [m, 3]
     rows : [n]
-        Which of the points given each vertex is.
+        Row of each vertex among the points given.
     orientable : bool
-        Whether all faces could be turned alike.
+        Whether all faces could be oriented consistently.
     """
 
     vertices: FloatArray
@@ -38,43 +38,43 @@ class Finished:
 
 
 def finish(points: FloatArray, faces: IntArray) -> Finished:
-    """A mesh of ``faces`` [m, 3] with corners among ``points`` [n, d]; in R³ it is turned outward."""
+    """A mesh of ``faces`` [m, 3] with corners among ``points`` [n, d]; in R³ it is oriented outward."""
     vertices, faces, rows = split_umbrellas(points, faces)
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
-    area = np.bincount(part, face_areas(vertices, faces))
-    faces = faces[area[part] >= SMALLEST_PART * area.max()]
-    faces, orientable = turn_alike(faces)
+    label = component_labels(faces, len(vertices))[faces[:, 0]]
+    area = np.bincount(label, face_areas(vertices, faces))
+    faces = faces[area[label] >= SMALLEST_PART * area.max()]
+    faces, orientable = orient_consistently(faces)
     used, place = np.unique(faces, return_inverse=True)
     vertices, faces = np.ascontiguousarray(vertices[used]), place.reshape(-1, 3).astype(np.int64)
     if orientable and points.shape[1] == 3:
-        faces = turn_outward(vertices, faces)
+        faces = orient_outward(vertices, faces)
     return Finished(vertices, faces, rows[used], orientable)
 
 
-def turn_alike(faces: IntArray) -> tuple[IntArray, bool]:
-    """``faces`` [m, 3] of a manifold, turned alike, and whether that was possible everywhere.
+def orient_consistently(faces: IntArray) -> tuple[IntArray, bool]:
+    """``faces`` [m, 3] of a manifold, oriented consistently, and whether that was possible everywhere.
 
-    Parts without sides are turned along a tree, and keep a seam.
+    Components that are not orientable are oriented along a tree, and have a seam.
     """
     m = len(faces)
     pairs, opposed = _neighbours(faces)
     graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(m, m))
-    count, part = connected_components(graph, directed=False)
-    cover = _cover(pairs, opposed, m)
+    count, label = connected_components(graph, directed=False)
+    cover = _double_cover(pairs, opposed, m)
     first = np.full(count, m)
-    np.minimum.at(first, part, np.arange(m))
+    np.minimum.at(first, label, np.arange(m))
     one_sided = np.zeros(count, np.bool_)
-    one_sided[part] = cover[:m] == cover[m:]
-    upright = cover[:m] == cover[first[part]]
+    one_sided[label] = cover[:m] == cover[m:]
+    upright = cover[:m] == cover[first[label]]
     if one_sided.any():
         tree = _trees(graph.tocsr(), first[one_sided], pairs, m)
-        cover = _cover(pairs[tree], opposed[tree], m)
-        upright = np.where(one_sided[part], cover[:m] == cover[first[part]], upright)
+        cover = _double_cover(pairs[tree], opposed[tree], m)
+        upright = np.where(one_sided[label], cover[:m] == cover[first[label]], upright)
     return np.where(upright[:, None], faces, faces[:, ::-1]), not one_sided.any()
 
 
 def _neighbours(faces: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Pairs [p, 2] of faces with a common edge, and whether they run through it in opposite directions."""
+    """Pairs [p, 2] of faces with a common edge, and whether they traverse it in opposite directions."""
     directed = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     forward = directed[:, 0] < directed[:, 1]
     low, high = directed.min(axis=1), directed.max(axis=1)
@@ -84,8 +84,8 @@ def _neighbours(faces: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     return np.column_stack([one // 3, other // 3]), forward[one] != forward[other]
 
 
-def _cover(pairs: IntArray, opposed: NDArray[np.bool_], m: int) -> IntArray:
-    """Part of every face [m] and of its mirror image [m] on the double cover."""
+def _double_cover(pairs: IntArray, opposed: NDArray[np.bool_], m: int) -> IntArray:
+    """Connected component of every face [m] and of its mirror image [m] in the double cover."""
     one, other = pairs.T
     rows = np.concatenate([one, one + m])
     columns = np.concatenate([np.where(opposed, other, other + m), np.where(opposed, other + m, other)])
@@ -104,12 +104,12 @@ def _trees(graph: object, roots: IntArray, pairs: IntArray, m: int) -> NDArray[n
     return np.isin(np.sort(pairs, axis=1) @ np.array([m, 1]), names)
 
 
-def turn_outward(vertices: FloatArray, faces: IntArray) -> IntArray:
-    """``faces`` in R³, turned alike, with every part's volume about its own middle made positive."""
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
+def orient_outward(vertices: FloatArray, faces: IntArray) -> IntArray:
+    """``faces`` in R³, oriented consistently, with positive volume of every component about its own centroid."""
+    label = component_labels(faces, len(vertices))[faces[:, 0]]
     corners = vertices[faces]
-    size = np.bincount(part)
-    middle = np.column_stack([np.bincount(part, corners.mean(axis=1)[:, i]) for i in range(3)])
-    corners = corners - (middle / np.maximum(size, 1)[:, None])[part][:, None, :]
-    volume = np.bincount(part, np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
-    return np.where((volume[part] < 0.0)[:, None], faces[:, ::-1], faces)
+    size = np.bincount(label)
+    middle = np.column_stack([np.bincount(label, corners.mean(axis=1)[:, i]) for i in range(3)])
+    corners = corners - (middle / np.maximum(size, 1)[:, None])[label][:, None, :]
+    volume = np.bincount(label, np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
+    return np.where((volume[label] < 0.0)[:, None], faces[:, ::-1], faces)

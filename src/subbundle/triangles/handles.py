@@ -1,11 +1,11 @@
-"""Cutting handles that are too thin to be believed.
+"""Cutting handles that are too thin to be resolved.
 
-A handle has loops that separate nothing: around it, and through the tunnel that it makes. The mesh is cut along such a
-loop if it is short, and both sides are capped: the handle is gone, or the tunnel closed, whichever loop is the shorter.
+A handle has non-separating loops: around it, and through its tunnel. The mesh is cut along such a loop if it is short,
+and both sides are capped: this removes the handle, or closes the tunnel, whichever loop is the shorter.
 
-Every loop that separates nothing crosses an edge with a mark (`_loop_kernels`), and a loop no longer than L lies in a
-ball of radius L/2 around each of its vertices. So looking around the ends of the marked edges finds them all. Of the
-loops found those are cut at once that share no vertex and whose marks are independent: together they separate nothing.
+Every non-separating loop has an edge with a mark (`_loop_kernels`), and a loop no longer than L lies in a ball of
+radius L/2 around each of its vertices. So a search around the ends of the marked edges finds them all. Loops that share
+no vertex and whose marks are independent are cut in one round: together they are non-separating.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._loop_kernels import leftover, mark_edges, shortest_loops
-from subbundle.triangles.topology import Edges, border_edges, edges_of, loops_of, parts_of
+from subbundle.triangles.topology import Edges, border_edges, component_labels, edges_of, loops_of
 
-# Rounds of finding and cutting: a loop that crosses another has to wait for the next.
+# Rounds of finding and cutting: of loops that cross, one is cut in a later round.
 _ROUNDS = 12
 
 
@@ -37,7 +37,7 @@ class Cut:
     lengths : [c]
         Of the loops that were cut.
     middles : [c, 3]
-        Their middles.
+        Their centroids.
     """
 
     vertices: FloatArray
@@ -46,7 +46,7 @@ class Cut:
     middles: FloatArray
 
 
-Doubt = Callable[[FloatArray, IntArray, list[IntArray], NDArray[np.bool_]], NDArray[np.bool_]]
+Reject = Callable[[FloatArray, IntArray, list[IntArray], NDArray[np.bool_]], NDArray[np.bool_]]
 
 
 def cut_short_loops(
@@ -54,14 +54,14 @@ def cut_short_loops(
     faces: IntArray,
     longest: float,
     scale: FloatArray,
-    doubt: Doubt | None = None,
+    reject: Reject | None = None,
     furthest: float = 0.0,
 ) -> Cut:
-    """Cut and cap all loops of edges not longer than ``longest`` that separate nothing, of a manifold mesh.
+    """Cut and cap all non-separating loops of edges not longer than ``longest`` of a manifold mesh.
 
-    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the mesh is known less finely. Of loops
-    up to ``furthest`` those are cut of which ``doubt(vertices, faces, loops, short)`` is true, asked for the shortest
-    that goes the same way; ``short`` says which are not longer than ``longest``.
+    Lengths are multiplied by the ``scale`` [n] at the vertices: below 1 where the resolution is lower. Of loops up to
+    ``furthest`` those are cut for which ``reject(vertices, faces, loops, short)`` is true, evaluated for the shortest
+    of the same homology class; ``short`` marks those not longer than ``longest``.
     """
     lengths: list[float] = []
     middles: list[FloatArray] = []
@@ -69,15 +69,15 @@ def cut_short_loops(
         found, marks, loops = short_loops(vertices, faces, max(longest, furthest), scale)
         _, shortest, ways = np.unique(marks, return_index=True, return_inverse=True)
         short = found[shortest] <= longest
-        if doubt is not None and short.size:
-            short = doubt(vertices, faces, [loops[i] for i in shortest], short)
+        if reject is not None and short.size:
+            short = reject(vertices, faces, [loops[i] for i in shortest], short)
         rows = np.flatnonzero(short[ways])
         chosen = _independent(found[rows], marks[rows], [loops[i] for i in rows], len(vertices))
         if not chosen:
             break
         before = len(lengths)
         for length, loop in chosen:
-            # A loop may meet a border on one of its sides; then the other is taken off.
+            # A loop may meet a border on one of its sides; then it is cut on the other.
             opened = _cut(vertices, faces, loop) or _cut(vertices, faces, loop[::-1])
             if opened is not None:
                 lengths.append(length)
@@ -92,9 +92,9 @@ def cut_short_loops(
 def short_loops(
     vertices: FloatArray, faces: IntArray, longest: float, scale: FloatArray
 ) -> tuple[FloatArray, np.ndarray, list[IntArray]]:
-    """Lengths [c], marks [c] and vertices of loops up to ``longest`` that separate nothing, the shortest first."""
+    """Lengths [c], marks [c] and vertices of non-separating loops up to ``longest``, the shortest first."""
     edges = edges_of(faces)
-    closed, n = _plugged(faces, len(vertices), edges)
+    closed, n = _capped(faces, len(vertices), edges)
     edges = edges if n == len(vertices) else edges_of(closed)
     if (edges.counts != 2).any():
         raise ValueError(f"faces must form a manifold; {int((edges.counts > 2).sum())} edges have more than two.")
@@ -126,14 +126,14 @@ def short_loops(
 
 
 def _all_spheres(faces: IntArray, n: int, edges: Edges) -> bool:
-    """Whether all connected components of a closed mesh are spheres: of no other kind is V − E + F as large as 2."""
+    """Whether all connected components of a closed mesh are spheres: of no other surface is V − E + F as large as 2."""
     used = np.zeros(n, np.bool_)
     used[faces.ravel()] = True
-    pieces = len(np.unique(parts_of(faces, n)[used]))
-    return bool(int(used.sum()) - len(edges.ends) + len(faces) == 2 * pieces)
+    count = len(np.unique(component_labels(faces, n)[used]))
+    return bool(int(used.sum()) - len(edges.ends) + len(faces) == 2 * count)
 
 
-def _plugged(faces: IntArray, n: int, edges: Edges) -> tuple[IntArray, int]:
+def _capped(faces: IntArray, n: int, edges: Edges) -> tuple[IntArray, int]:
     """Faces with every border closed by a fan around a vertex of its own, and the number of vertices."""
     border = border_edges(faces, edges)
     fans = []
@@ -160,8 +160,8 @@ def _marks(faces: IntArray, n: int, edges: Edges) -> np.ndarray[tuple[int], np.d
     # Two faces may share more than one edge; the forest crosses one of them.
     keys = pairs[:, 0] * m + pairs[:, 1]
     by_key = np.argsort(keys, kind="stable")
-    wanted = np.minimum(child, before[child]) * m + np.maximum(child, before[child])
-    through[child] = by_key[np.searchsorted(keys[by_key], wanted)]
+    key = np.minimum(child, before[child]) * m + np.maximum(child, before[child])
+    through[child] = by_key[np.searchsorted(keys[by_key], key)]
     crossed = np.zeros(e, np.bool_)
     crossed[through[child]] = True
     words = np.random.default_rng(0).integers(1, 2**64, e, dtype=np.uint64)
@@ -175,18 +175,18 @@ def _independent(
     lengths: FloatArray, marks: np.ndarray[tuple[int], np.dtype[np.uint64]], loops: list[IntArray], n: int
 ) -> list[tuple[float, IntArray]]:
     """Of the loops, the shortest first, those that share no vertex and whose marks are independent mod 2."""
-    busy = np.zeros(n, np.bool_)
+    taken = np.zeros(n, np.bool_)
     basis: dict[int, int] = {}
     chosen = []
     for length, mark, loop in zip(lengths, marks.tolist(), loops, strict=True):
-        if busy[loop].any() or len(loop) < 3 or len(np.unique(loop)) != len(loop):
+        if taken[loop].any() or len(loop) < 3 or len(np.unique(loop)) != len(loop):
             continue
         rest = mark
         while rest and rest.bit_length() in basis:
             rest ^= basis[rest.bit_length()]
         if rest:
             basis[rest.bit_length()] = rest
-            busy[loop] = True
+            taken[loop] = True
             chosen.append((float(length), loop))
     return chosen
 
@@ -203,7 +203,7 @@ def _cut(vertices: FloatArray, faces: IntArray, loop: IntArray) -> tuple[FloatAr
     k, corners = len(loop), loop.tolist()
     moved: list[tuple[int, int, int]] = []
     for i, v in enumerate(corners):
-        # Faces on the left of the loop at v: from the edge to the next vertex, turning, to the edge from the last one.
+        # Faces on the left of the loop at v, by rotation from the edge to the next vertex to that from the last one.
         towards = corners[(i + 1) % k]
         while towards != corners[i - 1]:
             side = half.get((v, towards))

@@ -1,4 +1,4 @@
-"""`Mesh`: a triangle mesh and what can be said about it."""
+"""`Mesh`: a triangle mesh and its properties."""
 
 from __future__ import annotations
 
@@ -15,22 +15,30 @@ from numpy.typing import NDArray
 from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray
 from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
-from subbundle.triangles.finish import turn_alike
-from subbundle.triangles.topology import Edges, border_edges, edges_of, face_areas, loops_of, parts_of, vertex_frames
+from subbundle.triangles.finish import orient_consistently
+from subbundle.triangles.topology import (
+    Edges,
+    border_edges,
+    component_labels,
+    edges_of,
+    face_areas,
+    loops_of,
+    vertex_frames,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How a mesh came about.
+    """Estimates and stages of a reconstruction.
 
     Attributes
     ----------
     n_points, n_used : int
         Observations given, and those left after equal ones were merged and a dense cloud was thinned out.
     n_seeds : int
-        Places from which the surface was grown: in R³ before the mesh, in R^d and for an atlas its vertices.
+        Points of the ridge from which the surface was made; in R^d and for an atlas its vertices.
     noise : float
-        Estimated standard deviation of the observations across the surface.
+        Estimated standard deviation of the observations normal to the surface.
     spacing : float
         Typical distance of neighbouring observations on the surface.
     bandwidth : float
@@ -38,17 +46,17 @@ class Summary:
     cell : float
         Side of the grid cells, the typical length of an edge; in R^d and for an atlas the least distance of vertices.
     orientable : bool
-        False where normals contradict along a whole seam, as on a Möbius band.
+        False where normals contradict each other along a whole seam, as on a Möbius band.
     seconds : dict of str to float
         Time taken by every stage.
     outliers : [o] of int
         Rows of the points given that do not belong to the surface.
     bridged, left_open : tuple of float
-        Half-widths of the patches that the scan did not see: of those bridged by membranes, and of those left open.
+        Half-widths of the patches without observations: of those bridged by membranes, and of those left open.
     handles_cut : tuple of float
-        Lengths of the loops along which handles or tunnels too thin to be believed were cut.
+        Lengths of the loops along which handles or tunnels too thin to be resolved were cut.
     handles_at : [c, 3]
-        The middles of those loops.
+        The centroids of those loops.
     used_normals : bool
         Whether normals were given with the points, and agreed well enough to be used.
     """
@@ -70,7 +78,7 @@ class Summary:
     handles_at: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def report(self) -> list[str]:
-        """What was left out, bridged and cut, in lines of words; none where there was nothing."""
+        """Lines of text on what was left out, bridged and cut; empty where there was nothing."""
         lines = []
         if len(self.outliers):
             lines.append(f"outliers: {len(self.outliers)} of {self.n_points} points lie off the surface")
@@ -93,7 +101,7 @@ class Summary:
         return lines
 
     def _where(self) -> str:
-        """Places of the first handles that were cut."""
+        """Positions of the first handles that were cut."""
         places = ["(" + ", ".join(f"{x:.3g}" for x in place) + ")" for place in self.handles_at[:3]]
         more = ", …" if len(self.handles_at) > 3 else ""
         return f", at {', '.join(places)}{more}" if places else ""
@@ -109,12 +117,12 @@ class Mesh:
     faces : [m, 3] of int
         Corners as rows of ``vertices``; in R³ counter-clockwise seen from outside.
     normals : [n, 3] or None
-        Unit normals at the vertices, on the side of the faces; None for d > 3, where a surface has a whole space of
-        normals. `tangents` is there for every d.
+        Unit normals at the vertices, oriented as the faces; None for d > 3, where normal spaces have dimension d − 2.
+        `tangents` is defined for every d.
     attributes : dict of str to [n, …]
-        What the scan carried, at the vertices.
+        Attributes of the scan, at the vertices.
     summary : Summary or None
-        How the mesh came about, when `subbundle.reconstruct` made it.
+        Estimates and stages of `subbundle.reconstruct`.
     """
 
     vertices: FloatArray
@@ -138,7 +146,7 @@ class Mesh:
 
     @property
     def tangents(self) -> FloatArray:
-        """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, turned as the faces around them."""
+        """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, oriented as the faces around them."""
         return vertex_frames(self.vertices, self.faces)
 
     @property
@@ -148,7 +156,7 @@ class Mesh:
 
     @property
     def volume(self) -> float:
-        """Signed volume inside: positive when the faces of a closed mesh look outward. In R³ only."""
+        """Signed volume inside: positive when a closed mesh is oriented outward. In R³ only."""
         if self.ambient_dim != 3:
             raise ValueError(f"a surface has an inside in R³ only; this one lies in R^{self.ambient_dim}. Use area.")
         corners = self.vertices[self.faces] - self.vertices.mean(axis=0)
@@ -162,7 +170,7 @@ class Mesh:
 
     @property
     def n_border_loops(self) -> int:
-        """Number of closed curves that the border consists of."""
+        """Number of closed curves of the border."""
         return len(loops_of(self._border))
 
     @property
@@ -174,7 +182,7 @@ class Mesh:
     def n_components(self) -> int:
         """Number of connected components."""
         used = np.unique(self.faces)
-        return len(np.unique(parts_of(self.faces, len(self.vertices))[used]))
+        return len(np.unique(component_labels(self.faces, len(self.vertices))[used]))
 
     @property
     def is_closed(self) -> bool:
@@ -183,15 +191,15 @@ class Mesh:
 
     @property
     def is_oriented(self) -> bool:
-        """Whether neighbouring faces run through their common edge in opposite directions, everywhere."""
+        """Whether neighbouring faces traverse their common edge in opposite directions, everywhere."""
         directed = self.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
         keys = directed @ np.array([len(self.vertices), 1])
         return len(np.unique(keys)) == len(keys)
 
     @property
     def is_orientable(self) -> bool:
-        """Whether faces could be turned so that neighbours agree everywhere: not so for a Möbius band."""
-        return turn_alike(self.faces)[1]
+        """Whether faces can be oriented consistently: not so for a Möbius band."""
+        return orient_consistently(self.faces)[1]
 
     @property
     def n_nonmanifold_edges(self) -> int:
@@ -207,7 +215,7 @@ class Mesh:
         return write_mesh(path, self.vertices, self.faces, normals=self.normals, attributes=self.attributes)
 
     def report(self) -> list[str]:
-        """What is to be known about the mesh, in lines of words."""
+        """Lines of text that describe the mesh."""
         border = "closed" if self.is_closed else f"{self.border_length:.4g} in {_count(self.n_border_loops, 'border')}"
         lines = [
             f"mesh{'' if self.ambient_dim == 3 else f' in R^{self.ambient_dim}'}: {len(self.vertices)} vertices, "
@@ -225,9 +233,9 @@ class Mesh:
             lines += made.report()
         if not (self.is_orientable if self.summary is None else self.summary.orientable):
             lines.append("not orientable: no choice of sides agrees everywhere")
-        carried = sorted(set(self.attributes) - {"standard_error"})
-        if carried:
-            lines.append(f"carried from the scan: {', '.join(carried)}")
+        given = sorted(set(self.attributes) - {"standard_error"})
+        if given:
+            lines.append(f"attributes of the scan: {', '.join(given)}")
         return lines
 
     def __repr__(self) -> str:

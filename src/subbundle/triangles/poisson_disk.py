@@ -1,4 +1,4 @@
-"""Points spread evenly: some of many, none nearer than a given distance to another, and none left out further away."""
+"""Poisson-disk samples: points at least a given distance apart, with all others nearer than that to one of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FACTOR = 0x9E3779B97F4A7C15
 
 
 def spread(points: FloatArray, apart: float, rank: FloatArray | None = None) -> IntArray:
-    """Rows of ``points`` [n, d], in rising order, at least ``apart`` from each other; all others are nearer to one.
+    """Rows of ``points`` [n, d], ascending, at least ``apart`` from each other; all others are nearer to one.
 
-    Taken one by one by falling ``rank`` [n] (where to be tight, at borders, comes first), those of equal rank in an
-    order that depends on nothing but their coordinates.
+    Greedy, by descending ``rank`` [n] (borders first), those of equal rank in an order that depends only on their
+    coordinates.
     """
     n = len(points)
     order = np.lexsort((hashes(points), np.zeros(n) if rank is None else -rank))
@@ -31,7 +31,7 @@ def spread(points: FloatArray, apart: float, rank: FloatArray | None = None) -> 
 
 
 def hashes(points: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """A number for every row of ``points`` [n, d] that depends on nothing but its bits."""
+    """A number for every row of ``points`` [n, d] that depends on its bits only."""
     bits = np.ascontiguousarray(points + 0.0).view(np.uint64)  # + 0 turns −0 into 0
     mixed = np.zeros(len(points), np.uint64)
     for column in bits.T:
@@ -42,7 +42,7 @@ def hashes(points: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 @kernel
 def _thin(starts, neighbours, kept):  # type: ignore[no-untyped-def]
-    """Strike out of ``kept`` [n] the neighbours of every row that is still in it when its turn comes."""
+    """Remove from ``kept`` [n], row by row, the neighbours of every row that is still in it."""
     for i in range(len(kept)):
         if kept[i]:
             for slot in range(starts[i], starts[i + 1]):

@@ -1,9 +1,9 @@
 """`simplify_mesh`: fewer triangles by collapsing edges where that costs least, with the topology kept.
 
-Quadric error metrics of Garland and Heckbert, as the package fast-simplification has them. It does not look at the
-topology: where a thin spine collapses, a bubble of a few triangles stays behind, hanging on an edge of four. Fans of
-faces are parted there and the bubbles dropped. Then components, borders and Euler characteristic are compared with
-those before.
+Quadric error metrics of Garland and Heckbert, as implemented in the package fast-simplification, which does not
+preserve topology: where a thin spine collapses, a component of a few triangles remains, attached at an edge of four
+faces. Fans of faces are split there and such components dropped. Then components, borders and Euler characteristic are
+compared with those before.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import parts_of, split_umbrellas
+from subbundle.triangles.topology import component_labels, split_umbrellas
 from subbundle.triangles.tuning import HASTE, MORE_FACES
 
 
 def check_simplifier() -> None:
-    """Raise when the package that simplifies is not there."""
+    """Raise when the package fast-simplification is not installed."""
     if find_spec("fast_simplification") is None:
         raise ImportError(
             'fewer faces need fast-simplification, which is not installed. Write: pip install "subbundle[simplify]"'
@@ -31,42 +31,42 @@ def check_simplifier() -> None:
 
 
 def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
-    """``mesh`` in R³ with at most ``n_faces`` triangles, or as few above that as keep its topology.
+    """``mesh`` in R³ with at most ``n_faces`` triangles, or as few more as preserve its topology.
 
     Attributes come from the nearest vertex of ``mesh``; normals are those of the new triangles.
     """
-    wanted = as_integer(n_faces, "n_faces", low=4)
+    target = as_integer(n_faces, "n_faces", low=4)
     if mesh.ambient_dim != 3:
         raise ValueError(f"meshes are simplified in R³ only; this one lies in R^{mesh.ambient_dim}.")
     check_simplifier()
     topology = _topology(mesh)
-    while wanted < len(mesh.faces):
-        for haste in HASTE:
-            vertices, faces = _collapsed(mesh, wanted, haste)
-            if len(faces) > wanted or _topology(Mesh(vertices, faces)) != topology:
+    while target < len(mesh.faces):
+        for aggressiveness in HASTE:
+            vertices, faces = _collapsed(mesh, target, aggressiveness)
+            if len(faces) > target or _topology(Mesh(vertices, faces)) != topology:
                 continue
             nearest = cKDTree(mesh.vertices).query(vertices)[1]
             kept = {name: values[nearest] for name, values in mesh.attributes.items()}
             normals = None if mesh.normals is None else _normals(vertices, faces, mesh.normals[nearest])
             return replace(mesh, vertices=vertices, faces=faces, normals=normals, attributes=kept)
-        wanted = int(MORE_FACES * wanted) + 1
+        target = int(MORE_FACES * target) + 1
     return mesh
 
 
-def _collapsed(mesh: Mesh, n_faces: int, haste: float) -> tuple[FloatArray, IntArray]:
-    """Vertices and faces after collapsing edges, without the bubbles that this leaves."""
-    # The thresholds are those of a mesh of size 1.
+def _collapsed(mesh: Mesh, n_faces: int, aggressiveness: float) -> tuple[FloatArray, IntArray]:
+    """Vertices and faces after collapsing edges, without the small components that this leaves."""
+    # The thresholds are relative to a mesh of size 1.
     middle, size = mesh.vertices.mean(axis=0), float(np.ptp(mesh.vertices, axis=0).max())
     found = import_module("fast_simplification").simplify(
         np.ascontiguousarray((mesh.vertices - middle) / size), np.ascontiguousarray(mesh.faces, dtype=np.int32),
-        target_count=n_faces, agg=haste,
+        target_count=n_faces, agg=aggressiveness,
     )  # fmt: skip
     faces = np.asarray(found[1]).astype(np.int64)
     faces = faces[(faces != faces[:, [1, 2, 0]]).all(axis=1)]
     vertices, faces, _ = split_umbrellas(size * np.asarray(found[0], dtype=np.float64) + middle, faces)
-    part = parts_of(faces, len(vertices))[faces[:, 0]]
-    largest = np.argsort(-np.bincount(part), kind="stable")[: mesh.n_components]
-    used, faces = np.unique(faces[np.isin(part, largest)], return_inverse=True)
+    label = component_labels(faces, len(vertices))[faces[:, 0]]
+    largest = np.argsort(-np.bincount(label), kind="stable")[: mesh.n_components]
+    used, faces = np.unique(faces[np.isin(label, largest)], return_inverse=True)
     return vertices[used], faces.reshape(-1, 3).astype(np.int64)
 
 
@@ -78,7 +78,7 @@ def _topology(mesh: Mesh) -> tuple[int, int, int, int, bool]:
 
 
 def _normals(vertices: FloatArray, faces: IntArray, former: FloatArray) -> FloatArray:
-    """Means of the normals of the faces by area; where these cancel, as they were."""
+    """Means of the normals of the faces by area; the ``former`` ones where these cancel."""
     corners = vertices[faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     each, spread = faces.ravel(), np.repeat(across, 3, axis=0)

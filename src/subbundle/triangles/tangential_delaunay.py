@@ -2,14 +2,14 @@
 
 Every point proposes the triangles of its star in the Delaunay triangulation on its own tangent plane (Boissonnat and
 Ghosh, Manifold reconstruction using tangential Delaunay complexes, 2014). Triangles on which the stars of all three
-corners agree come first. Stars disagree where four points lie nearly on a circle: their triangles are placed where
-there is room.
+corners agree come first. Stars disagree where four points lie nearly on a circle: their triangles are added where they
+do not overlap others.
 
-The holes that are left are loops of edges with one triangle. At a vertex, a loop passes from one fan of triangles to
-the next through the free sector between them, so it is known how it goes on even where several meet in one vertex.
-Loops that fit into the opening allowed are closed by cutting off ears, the best shaped first, where they find room.
-Where planes disagree so much that there is none, a loop that does not touch itself is closed all the same: as long as
-no edge is used twice over, the mesh stays a manifold, if a crumpled one there.
+Holes are loops of edges with one triangle. At a vertex, a loop continues from one fan of triangles to the next across
+the free sector between them, so that loops are defined even where several meet in one vertex. Loops narrower than the
+opening are filled by ear clipping, the best shaped ears first, where they do not overlap. Where planes disagree too
+much for that, a loop without repeated vertices is filled all the same: as long as no edge has more than two triangles
+the mesh is a manifold, though not flat there.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from subbundle.triangles._star_kernels import MOST_CORNERS, star_rows
 def triangulate(points: FloatArray, tangents: FloatArray, opening: float, n_jobs: int | None = None) -> IntArray:
     """Faces [m, 3] of a surface through ``points`` [n, d] with ``tangents`` [n, d, 2] orthonormal.
 
-    The points must be spread evenly, closer than the surface bends. Gaps narrower than ``opening`` are bridged; wider
-    ones stay open, and so do borders. Sheets further apart than half of it are never joined. Faces are not turned
-    alike; see `finish`.
+    The points must be spread evenly, closer than the radius of curvature. Gaps narrower than ``opening`` are bridged;
+    wider ones stay open, and so do borders. Sheets further apart than half of it are never joined. Faces are not
+    oriented; see `finish`.
     """
     found = candidates(points, tangents, 0.5 * opening, resolve_jobs(n_jobs))
     return stitch(points, tangents, found, opening)
 
 
-# Neighbours given at first; cells that may have more are made again with as many as they can have.
+# Neighbours at first; cells that may have more are computed again with all.
 _FEW = 32
 
 
@@ -49,11 +49,11 @@ class Candidates:
     Attributes
     ----------
     triangles : [m, 3]
-        Corners in rising order, each triangle once.
+        Corners ascending, each triangle once.
     votes : [m]
-        How many of its corners propose it: 1, 2 or 3.
+        Number of its corners that propose it: 1, 2 or 3.
     radii : [m]
-        Circumradius, as its first proposer sees it.
+        Circumradius in the plane of the first of these.
     """
 
     triangles: IntArray
@@ -73,9 +73,9 @@ def candidates(points: FloatArray, tangents: FloatArray, radius: float, n_jobs: 
     if again.size:
         around = tree.query_ball_point(points[again], 2.0 * radius)
         lists = [_nearest_first(points, row, np.array(found)) for row, found in zip(again, around, strict=True)]
-        settled = ~np.isin(triples[:, 0], again)
+        unchanged = ~np.isin(triples[:, 0], again)
         more, wider, _ = _stars(points, tangents, lists, again, radius, n_jobs)
-        triples, radii = np.concatenate([triples[settled], more]), np.concatenate([radii[settled], wider])
+        triples, radii = np.concatenate([triples[unchanged], more]), np.concatenate([radii[unchanged], wider])
     names = np.sort(triples, axis=1)
     triangles, first, votes = np.unique(names, axis=0, return_index=True, return_counts=True)
     return Candidates(triangles, votes, radii[first])
@@ -89,7 +89,7 @@ def _stars(
     lengths[rows] = [len(found) for found in lists]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     neighbours = np.concatenate([*lists, np.empty(0, np.int64)]).astype(np.int64)
-    # The row itself is among its neighbours, and no neighbour.
+    # The lists contain the row itself.
     owner = np.repeat(np.arange(len(points)), lengths)
     kept = neighbours != owner
     starts = np.concatenate([[0], np.cumsum(kept)])[starts]
@@ -114,7 +114,7 @@ def _nearest_first(points: FloatArray, row: int, found: IntArray) -> IntArray:
     return ordered
 
 
-# Corners of the loops that are looked at: longer ones are borders.
+# Most corners of the loops that may be filled: longer ones are borders.
 _LONGEST_LOOP = 200
 
 
@@ -128,7 +128,7 @@ class Sectors:
         self.ends, self.counts = np.zeros((n, MOST_SECTORS, 2), np.int64), np.zeros(n, np.int64)
 
     def place_all(self, triangles: IntArray, careful: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which of ``triangles`` [m, 3] found room, taken in their order."""
+        """Add ``triangles`` [m, 3] in their order; which were added [m]."""
         placed = np.zeros(len(triangles), np.bool_)
         place_all(
             self.points, self.tangents, triangles, careful, self.begins, self.widths, self.ends, self.counts, placed
@@ -136,7 +136,7 @@ class Sectors:
         return placed
 
     def place(self, a: int, b: int, c: int, last: bool = False) -> bool:
-        """Place one triangle if it fits, be it the ``last`` of a loop or not, and say whether it did."""
+        """Add one triangle if it does not overlap, whether the ``last`` of a loop or not; return whether it was."""
         return bool(place(self.points, self.tangents, a, b, c, True, self.begins, self.widths, self.ends, self.counts))
 
     def holes(self) -> list[list[int]]:
@@ -160,7 +160,7 @@ class Sectors:
         return holes
 
     def _passages(self) -> dict[tuple[int, int], tuple[int, float]]:
-        """For a vertex and the border edge on which it is reached, that on which the loop goes on, and the angle."""
+        """For a vertex and a border edge that ends there, the next border edge of the loop, and the free angle."""
         across: dict[tuple[int, int], tuple[int, float]] = {}
         for v in np.flatnonzero(self.counts > 0).tolist():
             size = int(self.counts[v])
@@ -198,14 +198,14 @@ def _narrow(sectors: Sectors, width: float) -> list[list[int]]:
 
 
 class _Forced:
-    """Ears of loops, wherever they lie, unless their new edge is there already."""
+    """Ears of loops, overlapping or not, unless their new edge exists already."""
 
     def __init__(self, sectors: Sectors) -> None:
         self._sectors = sectors
         self._new: set[tuple[int, int]] = set()
 
     def place(self, a: int, b: int, c: int, last: bool) -> bool:
-        """Place the ear b with the new edge a, c, which for the ``last`` triangle of a loop is there."""
+        """Add the ear b with the new edge a, c, which for the ``last`` triangle of a loop exists."""
         known = (min(a, c), max(a, c)) in self._new or c in self._sectors.ends[a, : self._sectors.counts[a]]
         if known and not last:
             return False
@@ -221,7 +221,7 @@ def _extent(corners: FloatArray) -> float:
 def _fill(
     loop: list[int], points: FloatArray, place: Callable[[int, int, int, bool], bool]
 ) -> list[tuple[int, int, int]]:
-    """Triangles inside ``loop``, as many as ``place`` takes."""
+    """Triangles inside ``loop``, as many as ``place`` adds."""
     triangles: list[tuple[int, int, int]] = []
     loop = list(loop)
     while len(loop) >= 3:
@@ -241,7 +241,7 @@ def _fill(
 
 
 def _shapes(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
-    """How well shaped the triangles are: area over the sum of squared sides, the best an equilateral one."""
+    """Shape quality of triangles: area over the sum of squared sides, largest for an equilateral one."""
     sides = [b - a, c - b, a - c]
     squares = [np.sum(side**2, axis=1) for side in sides]
     area = np.sqrt(np.maximum(squares[0] * squares[2] - np.sum(sides[0] * sides[2], axis=1) ** 2, 0.0))

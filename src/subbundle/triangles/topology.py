@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles._edge_kernels import join_faces, number_edges, part_fans, sum_normals
+from subbundle.triangles._edge_kernels import join_faces, number_edges, split_fans, sum_normals
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Edges:
     ends : [e, 2]
         Vertices, the lower first.
     counts : [e]
-        How many faces meet in each edge.
+        Number of faces at each edge.
     of_face : [m, 3]
         The edges of every face: from corner 0 to 1, 1 to 2, 2 to 0.
     """
@@ -44,21 +44,21 @@ def edges_of(faces: IntArray) -> Edges:
 
 
 def border_edges(faces: IntArray, edges: Edges | None = None) -> IntArray:
-    """Edges [b, 2] that belong to one face only, directed as in that face; ``edges`` if they are known already."""
+    """Edges [b, 2] that belong to one face only, directed as in that face; ``edges`` are computed unless given."""
     edges = edges_of(faces) if edges is None else edges
     face, side = np.nonzero(edges.counts[edges.of_face] == 1)
     return np.column_stack([faces[face, side], faces[face, (side + 1) % 3]])
 
 
-def parts_of(faces: IntArray, n: int) -> IntArray:
-    """The number of the connected component of each of ``n`` vertices; parts are numbered by their first vertex."""
+def component_labels(faces: IntArray, n: int) -> IntArray:
+    """The number of the connected component of each of ``n`` vertices, in the order of their first vertices."""
     labels: IntArray = np.empty(n, np.int64)
     join_faces(np.ascontiguousarray(faces, dtype=np.int64), labels)
     return labels
 
 
 def loops_of(border: IntArray) -> list[IntArray]:
-    """Rows of ``border`` [b, 2] that hang together, one array per loop."""
+    """Rows of the connected components of ``border`` [b, 2], one array per loop."""
     if len(border) == 0:
         return []
     names, place = np.unique(border, return_inverse=True)
@@ -72,15 +72,15 @@ def loops_of(border: IntArray) -> list[IntArray]:
 def split_umbrellas(
     vertices: FloatArray, faces: IntArray, edges: Edges | None = None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Give every fan of faces its own vertex, so that no two fans touch in a point only.
+    """Give every fan of faces its own vertex, so that no two fans share only a vertex.
 
     Corners of faces that share a vertex and an edge of exactly two faces belong to one fan. Returns vertices, faces
-    and the old row [n] of every vertex. ``edges`` are those of the faces, if they are known already.
+    and the old row [n] of every vertex. ``edges`` are those of the faces, computed unless given.
     """
     edges = edges_of(faces) if edges is None else edges
-    parted = np.empty((len(faces), 3), np.int64)
-    old = part_fans(np.ascontiguousarray(faces, dtype=np.int64), len(vertices), edges.of_face, edges.counts, parted)
-    return vertices[old], parted, old
+    split = np.empty((len(faces), 3), np.int64)
+    old = split_fans(np.ascontiguousarray(faces, dtype=np.int64), len(vertices), edges.of_face, edges.counts, split)
+    return vertices[old], split, old
 
 
 def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
@@ -92,20 +92,20 @@ def face_areas(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 
 def face_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Normals [m, 3] of the faces, as long as twice their area."""
+    """Normals [m, 3] of the faces, of length twice their area."""
     a, b, c = (vertices[corner] for corner in faces.T)
     return np.asarray(np.cross(b - a, c - a), dtype=np.float64)
 
 
 def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Sums [n, 3] over the ``faces`` around every vertex of their normals, as long as twice the areas; for d = 3."""
+    """Sums [n, 3] over the ``faces`` around every vertex of their normals, of length twice the areas; for d = 3."""
     sums = np.zeros((len(vertices), 3))
     sum_normals(np.ascontiguousarray(vertices, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int64), sums)
     return sums
 
 
 def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Orthonormal bases [m, d, 2] of the planes of ``faces``, turned as their corners run."""
+    """Orthonormal bases [m, d, 2] of the planes of ``faces``, oriented by the order of their corners."""
     p, q = _sides(vertices, faces)
     first = p / np.maximum(np.linalg.norm(p, axis=1, keepdims=True), 1e-300)
     second = q - np.sum(first * q, axis=1, keepdims=True) * first
@@ -114,10 +114,10 @@ def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 
 def vertex_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, turned as the faces around them.
+    """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, oriented as the faces around them.
 
     The projectors of the faces around, weighted by area, are averaged; the plane of the two leading eigenvectors is
-    found by two rounds of subspace iteration from the plane of one of the faces, whose turn it keeps.
+    found by two rounds of subspace iteration from the plane of one of the faces, whose orientation it keeps.
     """
     frames, areas = face_frames(vertices, faces), face_areas(vertices, faces)
     corners, owner = faces.ravel(), np.repeat(np.arange(len(faces)), 3)
@@ -133,7 +133,7 @@ def vertex_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 
 def _orthonormal(frames: FloatArray) -> FloatArray:
-    """Columns of ``frames`` [n, d, 2] by Gram and Schmidt; zero where there is nothing."""
+    """Columns of ``frames`` [n, d, 2], orthonormalised by Gram–Schmidt; zero where they vanish."""
     first = frames[:, :, 0] / np.maximum(np.linalg.norm(frames[:, :, 0], axis=1, keepdims=True), 1e-300)
     second = frames[:, :, 1] - np.sum(first * frames[:, :, 1], axis=1, keepdims=True) * first
     second /= np.maximum(np.linalg.norm(second, axis=1, keepdims=True), 1e-300)
