@@ -117,7 +117,7 @@ def cap():
     points = np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
     fits = {}
     for metric in ("rigid", "stress"):
-        with pytest.warns(SubbundleWarning, match="cannot be laid flat"):
+        with pytest.warns(SubbundleWarning, match="cannot be flattened"):
             fits[metric] = AtlasEmbedding(2, metric=metric).fit(points)
     return points, np.arccos(np.clip(points @ points.T, -1.0, 1.0)), fits
 
@@ -231,7 +231,7 @@ def band(n, half_turns, seed=0):
 @pytest.mark.parametrize("half_turns", [0, 1])
 def test_closed_bands_are_cut_open(half_turns):
     points, _ = band(400, half_turns)
-    with pytest.warns(SubbundleWarning, match="closes up on itself .* was cut open"):
+    with pytest.warns(SubbundleWarning, match="the shape is closed .* was cut open"):
         found = AtlasEmbedding(2).fit(points)
     assert found.alignment_residual_ < 0.02
     # Neighbours keep their distance but for those across the cut, which is one line of a tenth of the length.
@@ -374,7 +374,7 @@ def test_a_given_bandwidth_is_the_scale_of_the_averages(sheet):
     # Rows within √6 bandwidths, of 1200 on an area of 6π.
     assert 0.6 < found.n_denoising_neighbors_ / (1200 * 6.0 * 0.12**2 * np.pi / (6.0 * np.pi)) < 1.1
     assert rigid_error(found.embedding_, sheet.coordinates) < 1.2 * np.sqrt(2.0) * 0.025
-    with pytest.warns(SubbundleWarning, match="cannot be laid flat"):
+    with pytest.warns(SubbundleWarning, match="cannot be flattened"):
         raw = AtlasEmbedding(2, bandwidth=None).fit(sheet.points)
     assert raw.n_denoising_neighbors_ == 0
 
