@@ -120,7 +120,7 @@ def test_copies_are_counted(write, capsys):
     [
         (["--drop", "age"], "--drop must name columns of the table; got 'age'. It has: x, y, z, kind."),
         (["--label", "age"], "--label must name columns of the table"),
-        (["--standardize", "--save", "m.npz"], "--standardize cannot go with --save or --model"),
+        (["--standardize", "--save", "m.npz"], "--standardize cannot be combined with --save or --model"),
     ],
 )
 def test_what_is_refused(write, capsys, options, message):
