@@ -191,4 +191,4 @@ def test_import_statements_are_found_as_the_parser_finds_them():
     # The front names all modules, for type checkers only; the keeper of the code makes none.
     others = {PACKAGE / "__init__.py", PACKAGE / "_machine_code.py"}
     for path in set(PACKAGE.rglob("*.py")) - others:
-        assert {place for place in imported(path) if place.is_file()} - others <= set(_sources._seen(path)[1]), path
+        assert {place for place in imported(path) if place.is_file()} - others <= set(_sources._read(path)[1]), path
