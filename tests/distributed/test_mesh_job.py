@@ -62,10 +62,10 @@ def test_a_job_that_failed_goes_on_where_it_was(hills, tmp_path, monkeypatch):
 def test_a_large_scene_is_looked_at_around_a_few_places(tmp_path, monkeypatch):
     points = hilly(20_000, 0.005, 0)
     known = mesh_scale.scale_of(points)
-    for name, value in (("_LOOKED", 8000), ("SCENE_PLACES", 8)):
+    for name, value in (("_MOST_POINTS", 8000), ("SCENE_PLACES", 8)):
         monkeypatch.setattr(mesh_scale, name, value)
     found = [
-        mesh_scale.look_at(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
+        mesh_scale.plan_scale(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
         for size in (3000, 9000)
     ]
     assert found[0] == found[1]

@@ -12,7 +12,7 @@ from subbundle.distributed.mesh_places import Territory, cells_of, inside, names
 from subbundle.distributed.mesh_scale import BLOCK, scale_of
 from subbundle.distributed.mesh_seeds import seeds_of
 from subbundle.distributed.mesh_sides import Nodes, Winding
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, orient_clusters
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import weld, write_welded
@@ -28,7 +28,7 @@ def pieces_of(points, boxes, scale):
     near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
     seeds = [seeds_of(rows, tile, scale) for rows, tile in zip(near, tiles, strict=True)]
     found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
-    members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
+    members, signs = [part[0] for part in found], orient_clusters([part[1] for part in found])
     return [
         piece_of(rows, around(seeds, tile, seed_margin(scale), scale), members, signs, tile, scale)
         for rows, tile in zip(near, tiles, strict=True)
