@@ -119,7 +119,7 @@ def test_a_report_stands_beside_the_cloud():
         (np.zeros((0, 3)), "points must hold at least one point; it is empty"),
         (np.full((5, 3), np.nan), "points must hold at least one finite point; all 5 rows have NaN or infinity"),
         (np.zeros(5), r"points must be a 2-D array of points, shape \(n_points, dim\); got shape \(5,\)"),
-        ({}, "view needs something to look at; got an empty dict"),
+        ({}, "view needs at least one object; got an empty dict"),
         (sb.AtlasEmbedding(2), "AtlasEmbedding must be fitted before it is viewed"),
         (sb.GeodesicDistance(2), "GeodesicDistance must be fitted before it is viewed"),
         (sb.Mesh(TORUS, np.zeros((0, 3), int)), "Mesh must have at least one face; it has none"),

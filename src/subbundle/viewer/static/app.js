@@ -234,7 +234,7 @@ export class App {
     this.drawRings();
   }
 
-  /** Step `step` along walk `number`: inverse_transform of a coordinate that moves while the others rest. */
+  /** Step `step` along path `number`: inverse_transform along one coordinate, the others fixed. */
   walkTo(number, step, picture) {
     const walk = this.data.walks[number];
     this.walked = {};
