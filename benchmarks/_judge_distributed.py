@@ -1,5 +1,5 @@
-"""What the numbers of ``distributed/tuning.py`` are judged by: small scenes with a known truth, meshed and denoised in
-tiles, with the sizes from which on a scene is only sampled made small."""
+"""Errors for the tuned constants of distributed/: small scenes with a truth, meshed and denoised in tiles, with the
+sizes above which a scene is only sampled made small."""
 
 from __future__ import annotations
 
