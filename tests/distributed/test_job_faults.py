@@ -1,4 +1,4 @@
-"""What goes wrong in a job, with real workers: it ends right, or says what failed and why, and can be resumed."""
+"""What goes wrong in a job, with real workers: it is correct, or reports what failed and why, and can be resumed."""
 
 import os
 import signal
@@ -153,7 +153,7 @@ def test_a_damaged_file_is_named(client, tmp_path):
 
 
 def clouds():
-    """Clouds that tiles could go wrong on: with nothing between two parts, and with 90 % of the points in one clump."""
+    """Clouds that fill tiles unevenly: two distant components, and 90 % of the points in one cluster."""
     halves = sphere()
     halves[450:] += [1000.0, 0.0, 0.0]
     clump = sphere()

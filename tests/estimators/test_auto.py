@@ -1,4 +1,4 @@
-"""Every estimator chooses what it is not given, and shows what it chose."""
+"""Estimators choose parameters that are not given, and show the choices."""
 
 from types import SimpleNamespace
 
@@ -22,7 +22,7 @@ def test_the_chart_shows_what_it_chose(points):
     assert 0.05 < model.bandwidth_ < 0.6
     assert model.radius_ == model.chart_.radius
     along = sb.PrincipalSubmanifold(2, bandwidth=model.bandwidth_, base_point="learned").fit(points)
-    # The middle of the S, along it, is where its two arcs join: at (0, 1, 0), give or take some spacings of 0.16.
+    # The centre of the S is where its two arcs join: (0, 1, 0), up to some spacings of 0.16.
     assert np.linalg.norm(along.base_point_ - [0.0, 1.0, 0.0]) < 0.8
 
 
@@ -43,7 +43,7 @@ def test_on_a_known_manifold():
     assert resolved_rank("auto", "n_components", rows, sb.spaces.Sphere(2)) == 1
 
 
-def test_doubt_is_said_and_words_are_checked(points):
+def test_uncertain_ranks_are_reported_and_strings_checked(points):
     noise = np.random.default_rng(0).standard_normal((300, 3))
     with pytest.warns(sb.SubbundleWarning, match="rank='auto' took 2, but only 0% of the places agree"):
         assert resolved_rank("auto", "rank", noise) == 2
