@@ -162,16 +162,16 @@ def planned(source: Source, folder: Path, dims: tuple[int, ...], doing: str, **o
 
 
 def chosen_once(
-    plan: TilePlan, name: str, asked: list[Any], make: Callable[[], Any], progress: Progress | None, what: str
+    plan: TilePlan, name: str, options: list[Any], make: Callable[[], Any], progress: Progress | None, what: str
 ) -> Any:
     """The result of ``make()``, numbers, strings and lists; kept for a resumed job with the same options."""
     kept = Path(plan.folder) / f"{name}.json"
-    asked = [plan.made_of, *asked]
-    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
+    options = [plan.made_of, *options]
+    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == options:
         return found["chosen"]
     if progress is not None:
         progress.stage(f"{what} of {plan.n_points} points")
-    text = json.dumps({"asked": asked, "chosen": make()})
+    text = json.dumps({"asked": options, "chosen": make()})
     with atomic_path(kept) as temporary:
         temporary.write_text(text)
     return json.loads(text)["chosen"]

@@ -54,7 +54,7 @@ def _parts(path: Path) -> list[Any]:
     """The meshes and clouds with at least one vertex in a file, as trimesh gives them."""
     import trimesh
 
-    # What trimesh notes about a damaged file is for those who ask for its log; the reason is in the error.
+    # The log of trimesh about a damaged file is silenced; the reason is in the error.
     logging.getLogger("trimesh").addHandler(_SILENT)
     others: Any = _NoOtherFiles()
     announced = _announced_vertices(path) if path.suffix.lower() == ".ply" else None
