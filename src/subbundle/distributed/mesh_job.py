@@ -67,11 +67,11 @@ class TiledMesh:
 
 
 def as_opening(opening: float) -> float:
-    """``opening``, if the halo of tiles covers it."""
+    """``opening``, if it is not too large for the halos of tiles."""
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     if opening > _WIDEST_OPENING:
         raise ValueError(
-            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, the width of their halos; got "
+            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, whose halos grow with it; got "
             f"{opening:g}. Use subbundle.reconstruct to bridge wider gaps."
         )
     return opening
