@@ -1,1 +1,1 @@
-"""Measurements of what the library claims: accuracy, speed, growth, start-up. Run: ``python -m benchmarks``."""
+"""Measurements of accuracy, speed, growth and start-up. Run: ``python -m benchmarks``."""

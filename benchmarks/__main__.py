@@ -2,7 +2,7 @@
 
 ``python -m benchmarks fuzz --minutes 30 --seed 1`` runs the fuzzer for longer, or with other cases;
 ``python -m benchmarks scale_out --points 100000000`` a larger scene, and so does ``mesh_tiles``;
-``python -m benchmarks sensitivity surface`` varies the tuned numbers of that folder.
+``python -m benchmarks sensitivity surface`` varies the tuned constants of that folder.
 """
 
 from __future__ import annotations

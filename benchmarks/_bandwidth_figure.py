@@ -1,4 +1,4 @@
-"""A picture of the automatic bandwidth beside other rules: every cloud a dot."""
+"""A figure of the automatic bandwidth compared with other rules: every cloud a dot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Noisy clouds with exact geodesic distances between their first points.
 
-Noise along the surface moves a point to another one, and no method can know from where. The points whose distances are
-compared have their noise across the surface only, so that the truth is that of the points nearest to them.
+Noise along the surface is not identifiable. The points whose distances are compared have noise across the surface only,
+so that their true distances are those of their projections.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packages that only the benchmarks need, with a message that says how to get them."""
+"""Packages that only the benchmarks need, with a message how to install them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clouds of known dimension that the choice of the rank met last."""
+"""Clouds of known dimension, a second test set for the choice of the rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd arguments: clouds, rows and numbers as users, files and other programs really hand them over, and worse."""
+"""Odd arguments: clouds, rows and numbers as users, files and other programs pass them, and worse."""
 
 from __future__ import annotations
 

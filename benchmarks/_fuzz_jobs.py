@@ -1,4 +1,4 @@
-"""Odd calls of `subbundle.distributed`, in this process: jobs on arrays and files, and what is left behind."""
+"""Odd calls of `subbundle.distributed`, in this process: jobs on arrays and files, and the files they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an odd call may end, and the rows of the table that counts the endings."""
+"""Outcomes of an odd call, and the rows of the table that counts them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is called: every public function and estimator, with arguments from `_fuzz_inputs`.
+"""The functions called: every public function and estimator, with arguments from `_fuzz_inputs`.
 
-Each subject draws its arguments from a generator and makes one or a few calls; what it returns does not matter. A
+Each subject draws its arguments from a generator and makes one or a few calls; their results are not used. A
 subject that needs a bundle or a fitted estimator makes one first, from a cloud that is odd only sometimes.
 """
 

@@ -1,4 +1,4 @@
-"""Cases in a process of their own, which can be ended when one of them does not end by itself."""
+"""Cases in a separate process, which is ended when one of them does not end by itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Clouds along horizontal curves of the Heisenberg group, and clouds of surfaces that could be taken for them.
 
 A curve is horizontal where dz = c (x dy − y dx)/2. Horizontal curves reach every point of space, so that a cloud of
-many has no surface through it; but short pieces of them from one place lie close to a plane.
+many has no surface through it; but short segments of them from one point lie close to a plane.
 """
 
 from __future__ import annotations

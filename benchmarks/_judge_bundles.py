@@ -1,4 +1,4 @@
-"""Figures for the tuned numbers of bundles/: densities, borders and ridges of small clouds with a truth."""
+"""Errors for the tuned constants of bundles/: densities, borders and ridges of small clouds with a truth."""
 
 from __future__ import annotations
 

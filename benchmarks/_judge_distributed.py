@@ -1,5 +1,5 @@
-"""What the numbers of ``distributed/tuning.py`` are judged by: small scenes with a known truth, meshed and denoised in
-tiles, with the sizes from which on a scene is only sampled made small."""
+"""Errors for the tuned constants of distributed/: small scenes with a truth, meshed and denoised in tiles, with the
+sizes above which a scene is only sampled made small."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def figures() -> dict[str, float]:
             # Faces turned inward make the volume negative; a height field has none.
             inward = scene in ("slab", "torus") and mesh.volume < 0.0
             found[f"{scene}, topology"] = 1.0 + wrong + inward
-        with mock.patch.object(mesh_scale, "_LOOKED", 4000):
+        with mock.patch.object(mesh_scale, "_MOST_POINTS", 4000):
             scene = sb.distributed.plan_tiles(_hills(12_000, 0.005, 0), folder / "look")
-            found["noise around places"] = abs(mesh_scale.look_at(scene).noise / 0.005 - 1.0) + 0.05
+            found["noise around places"] = abs(mesh_scale.plan_scale(scene).noise / 0.005 - 1.0) + 0.05
         return found | _denoised(folder)

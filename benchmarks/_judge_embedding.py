@@ -1,4 +1,4 @@
-"""Errors of small tables with a truth, for `benchmarks.sensitivity`: every stage of the embedding takes part."""
+"""Errors of small tables with a truth, for `benchmarks.sensitivity`, with every stage of the embedding."""
 
 from __future__ import annotations
 

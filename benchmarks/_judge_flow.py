@@ -1,4 +1,4 @@
-"""Figures for the tuned numbers of flow/: ends of geodesics against closed forms, borders, and costly bundles."""
+"""Errors for the tuned constants of flow/: ends of geodesics against closed forms, borders, and costly bundles."""
 
 from __future__ import annotations
 

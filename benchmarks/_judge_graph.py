@@ -1,4 +1,4 @@
-"""Figures for the tuned numbers of graph/: path lengths and components of small tables with a truth."""
+"""Errors for the tuned constants of graph/: path lengths and components of small tables with a truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures for the tuned numbers of local/: offsets, noise and coverage of fits to small clouds with a truth."""
+"""Errors for the tuned constants of local/: offsets, noise and coverage of fits to small clouds with a truth."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What varying the tuned numbers of `surface` and `triangles` is judged by: small scans with a truth in closed form.
+"""Errors for the tuned constants of `surface` and `triangles`: small scans with a truth in closed form.
 
-They are those of `_made_scans` with a fifth of the points and the noise √5 times as large, so that windows, spacing and
-noise are to each other as there; and others with borders, holes, given normals, no sides, or more than three
-dimensions. The error of a scan is the mean distance from mesh to truth plus that from truth to mesh, in noise levels.
-Defects are what its Euler characteristic, components and borders are off by, all together, and 1.
+They are those of `_made_scans` with a fifth of the points and the noise √5 times as large, so that the ratios of
+windows, spacing and noise are the same; and others with borders, holes, given normals, not orientable, or in more than
+three dimensions. The error of a scan is the mean distance from mesh to truth plus that from truth to mesh, in noise
+levels. Defects are 1 plus the absolute errors of Euler characteristic, components and borders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the figures were measured on: processor, cores, memory, versions, source. No host name, no paths."""
+"""Processor, cores, memory, versions and source of the measurements. No host name, no paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Scans made for what real ones are hard for, with the truth as a fine mesh: size about 1, noise 0.005.
+"""Synthetic scans of difficult cases, with the truth as a fine mesh: size about 1, noise 0.005.
 
-Thin walls, narrow tunnels, a thin tube, a thread, layers that disagree, noise and density that vary, clumps of
-outliers, scan lines. The window that is meant is that of `reconstruct` at this noise and density, 1.1 times 1.8 noise
+Thin walls, narrow tunnels, a thin tube, a thread, inconsistent layers, noise and density that vary, clusters of
+outliers, scan lines. Sizes are relative to the window of `reconstruct` at this noise and density, 1.1 times 1.8 noise
 levels.
 """
 

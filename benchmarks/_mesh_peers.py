@@ -1,4 +1,4 @@
-"""The other ways to a mesh, at their best: settings are chosen with the truth, which no user has."""
+"""Other meshing methods, with settings chosen by the truth."""
 
 from __future__ import annotations
 

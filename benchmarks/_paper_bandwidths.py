@@ -1,4 +1,4 @@
-"""The paper's own bandwidths beside ours, and the errors at both with the truth known."""
+"""The paper's bandwidths compared with ours, and the errors at both by the truth."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Images of bumpy balls that turn about two axes under a moving light: few parameters, many columns.
+"""Images of bumpy balls that rotate about two axes under a moving light: few parameters, many columns.
 
 The ball is star-shaped, |p| = r(p/|p|) with r = 1 + Σ h_i exp(s_i (u·c_i − 1)); along the ray through each pixel its
-first crossing is found on a grid of depths, between two of them linearly. Brightness is that of a matt surface with a
-little light from everywhere.
+first crossing is found on a grid of depths, with linear interpolation. Shading is Lambertian with some ambient light.
 """
 
 from __future__ import annotations

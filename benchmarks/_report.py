@@ -1,4 +1,4 @@
-"""Results as records, as Markdown and as files: every figure beside its bar, with reached or not reached."""
+"""Results as records, as Markdown and as files: every figure with its bar, reached or not reached."""
 
 from __future__ import annotations
 

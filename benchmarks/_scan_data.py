@@ -1,7 +1,7 @@
-"""Scans with a truth: real and simulated ones where they are found, and how a mesh is judged against them.
+"""Scans with a truth, real and simulated, and the errors of a mesh against them.
 
 The folder named by the environment variable SUBBUNDLE_BENCH_DATA may hold ``scan-<name>.npz`` with an array ``scan``
-[n, 3], perhaps ``normals`` [n, 3], and as the truth either points ``truth`` [m, 3] of a more precise scanner or a mesh
+[n, 3], possibly ``normals`` [n, 3], and as truth either points ``truth`` [m, 3] of a more precise scanner or a mesh
 ``vertices``, ``faces``; and ``.obj`` meshes of heads, from which noisy clouds are drawn.
 """
 

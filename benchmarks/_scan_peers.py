@@ -1,6 +1,6 @@
-"""What Open3D and PyMeshLab make of a scan without normals; of a few settings the truth chooses the best.
+"""Meshes of a scan without normals by Open3D and PyMeshLab, at the best of a few settings by the truth.
 
-At depth 8 the cells are about as wide as points are apart; 30 neighbours are what is usual for noisy clouds. With our
+At depth 8 the cells are about as wide as the spacing; 30 neighbours are usual for noisy clouds. With our
 normals: those of the nearest vertices of our mesh.
 """
 

@@ -1,7 +1,7 @@
 """The surface of the head experiment: a noisy cloud of size 1 whose true distance function is known.
 
 A mesh is used when one is found: the file named by the environment variable SUBBUNDLE_BENCH_MESH, or a bust in
-``shared/data`` beside the checkout. Otherwise the library's own bumpy sphere, scaled to size 1, takes its place.
+``shared/data`` beside the checkout. Otherwise it is the library's bumpy sphere, scaled to size 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tables for `benchmarks.tables`: real ones, renderings, thin curved shapes in many dimensions, noisy clouds.
+"""Tables for `benchmarks.tables`: real ones, renderings, sparse curved shapes in many dimensions, noisy clouds.
 
-Every table has rows [n, d], the dimension k to ask for, and a measure of coordinates [n, k] against what is known.
+Every table has rows [n, d], the dimension k to embed in, and a measure of coordinates [n, k] against the truth.
 """
 
 from __future__ import annotations

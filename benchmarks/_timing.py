@@ -1,8 +1,8 @@
-"""Timing by turns: the candidates run one after the other, round by round, so that a busy machine slows all alike.
+"""Alternating timing: the candidates run one after the other, round by round, so that a busy machine slows all alike.
 
-A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too. Beside
-the clock on the wall, the processor time of all threads is kept: it is what counts for candidates that run in one
-thread, because other programs hardly lengthen it.
+A ratio is taken inside each round, and the median over the rounds is reported. Absolute times are medians too. Besides
+wall-clock time the processor time of all threads is recorded, by which candidates in one thread are compared, because
+other programs hardly affect it.
 """
 
 from __future__ import annotations

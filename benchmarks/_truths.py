@@ -1,7 +1,7 @@
-"""Shapes with everything known: nearest points, tangent spaces, and geodesics in closed form or by their own equations.
+"""Shapes with known projections, tangent spaces, and geodesics in closed form or by their own equations.
 
-None of it uses the library. A shape draws points evenly by volume (a patch by its parameters), finds the nearest point
-of itself to any point close by, and follows its geodesics.
+None of it uses the library. A shape samples points uniformly by volume (a patch by its parameters), projects nearby
+points to itself, and integrates its geodesics.
 """
 
 from __future__ import annotations

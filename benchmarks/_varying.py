@@ -1,4 +1,4 @@
-"""Clouds whose density varies 10 : 1, some with their noise or curvature varying as well, and the truth about them."""
+"""Clouds whose density varies 10 : 1, some with varying noise or curvature, and their ground truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances on clouds of which they are known: single pairs, large matrices, a neighbour graph and the heat method."""
+"""Distances on clouds with known distances: single pairs, large matrices, a neighbour graph and the heat method."""
 
 from __future__ import annotations
 

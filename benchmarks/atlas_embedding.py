@@ -1,7 +1,7 @@
 """Coordinates for whole manifolds: the atlas against Isomap, LTSA, UMAP and principal components before Isomap.
 
-Errors are root-mean-square distances from the true coordinates after a rigid motion; the floor is what the noise along
-the shape alone makes. Isomap is run at six neighbour counts on the first seed; the counts that were best there by the
+Errors are root-mean-square distances from the true coordinates after a rigid motion; the floor is the effect of the
+noise along the shape. Isomap is run at six neighbour counts on the first seed; the counts that were best there by the
 truth, raw and with a free scale, are run on the others. LTSA and UMAP have no scale: they get a free affine map.
 Distances on curved shapes are compared with the best of the same six neighbour graphs. Set ATLAS_BENCHMARK_LARGE=1 for
 the runs of 100000 and 1000000 points.

@@ -1,7 +1,7 @@
-"""The automatic bandwidth against the best one found with the truth known, and against three other rules.
+"""The automatic bandwidth against the best one by the truth, and against three other rules.
 
-`SUBBUNDLE_BENCH_BANDWIDTH=full` runs all combinations. Rows are kept in ``results/bandwidth-rows.json`` as they come,
-with the source they were measured on: a run that is cut short goes on from there.
+`SUBBUNDLE_BENCH_BANDWIDTH=full` runs all combinations. Rows are kept in ``results/bandwidth-rows.json`` when they are
+computed, with a fingerprint of the source: an interrupted run continues from there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The field in 50 and 100 dimensions, every observation a neighbour, against BLAS forming the weighted covariance once.
 
-BLAS gets the matrix Z with rows √w_n (x_n − m) ready made and computes ZᵀZ, of which NumPy asks one triangle (syrk).
-The field has to find the distances, weights and mean, form Z, multiply, decompose, and pass over all rows again.
+BLAS is given the matrix Z with rows √w_n (x_n − m) and computes ZᵀZ, of which NumPy uses one triangle (syrk).
+The field computes distances, weights and mean, forms Z, multiplies, decomposes, and passes over all rows again.
 """
 
 from __future__ import annotations

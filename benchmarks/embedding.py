@@ -1,4 +1,4 @@
-"""One chart of the S-surface in R^100 beside scikit-learn's and UMAP's embeddings."""
+"""One chart of the S-surface in R^100 compared with scikit-learn's and UMAP's embeddings."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The field in R³ against two yardsticks: its own first pass, and XLA with the neighbour lists for free.
+"""The field in R³ against two references: its own first pass, and XLA with the neighbour lists for free.
 
-The first yardstick is the least that any method must do: find the neighbours, weigh them, form the second moment. The
-second is what a JAX user would write, in the two ways there are: automatic differentiation through the eigensolver (the
-paper's), and our closed form. XLA gets what it cannot compute itself, the exact list of neighbours of every query: with
-the Gaussian, as such a user would choose it, and for comparison with our default, the compact kernel.
+The first reference is required of any method: neighbours, weights, second moment. The second is an implementation in
+JAX, in two variants: automatic differentiation through the eigensolver (the paper's), and our closed form. XLA is given
+the exact list of neighbours of every query, which it cannot compute itself: with the Gaussian, the usual choice, and
+for comparison with our default, the compact kernel.
 """
 
 from __future__ import annotations

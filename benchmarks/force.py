@@ -2,9 +2,9 @@
 
 H = ½ |Pη|² is computed here in plain NumPy: every observation, the full Gaussian without any cutoff, LAPACK's eigh. Its
 gradient comes from central differences D(h) = (H(p + hv) − H(p − hv)) / 2h, h = a/10, a/20, …, a/320, extrapolated
-twice (Romberg). Large steps suffer from truncation, small ones from rounding, and where the turn lies depends on how
-small the force is beside H/a; so the extrapolation that changed least from its last stage is taken, and that change is
-reported as the error of the differences.
+twice (Romberg). Large steps suffer from truncation, small ones from rounding, and the best step depends on the ratio of
+the force to H/a; so the extrapolation that changed least from its last stage is taken, and that change is reported as
+the error of the differences.
 """
 
 from __future__ import annotations

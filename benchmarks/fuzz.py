@@ -1,4 +1,4 @@
-"""Odd calls and damaged files: what is handed over is wrong, and nothing but a result or a sentence may come back."""
+"""Odd calls and damaged files: wrong input must end in a result or a message."""
 
 from __future__ import annotations
 

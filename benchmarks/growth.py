@@ -1,6 +1,6 @@
-"""Cost, memory and building time as the cloud grows a thousandfold while each query keeps about 500 neighbours.
+"""Cost, memory and building time as the cloud grows a thousandfold, at about 500 neighbours of each query.
 
-Clouds are uniform on the unit sphere S², so that N π (reach)² / 4π observations lie in reach; the bandwidth follows N.
+Clouds are uniform on the unit sphere S², so that N π R² / 4π observations lie within R; the bandwidth follows from N.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well each integrator keeps H on the noisy sphere, at equal steps.
+"""Drift of H for each integrator on the noisy sphere, at equal steps.
 
 The paper compares Euler and semi-implicit Euler. Neither is symplectic here, because H is not separable.
 """

@@ -1,11 +1,11 @@
 """Algorithm 1 on a head of 100000 points, as in the paper: ours against the paper's recipe.
 
-The recipe would take hours for all 2500 geodesics. It is timed on a few of them for a few steps and scaled up; a few
-run to the end, for their accuracy. Ours runs in full.
+The recipe would take hours for all 2500 geodesics. It is timed on a few of them for a few steps and extrapolated; a few
+are integrated in full, for their accuracy. Ours runs in full.
 
-The base point is a gently curved place, found the same way each time: of every 200th observation, the one with the
-flattest surroundings at three bandwidths (least λ₃ / Σλ). Ours carries it onto the ridge. The paper takes the
-kernel-weighted mean around the observation; the recipe runs from there, and once more from our base point.
+The base point is at low curvature: of every 200th observation, the one with the least λ₃ / Σλ at three bandwidths. Ours
+projects it onto the ridge. The paper takes the kernel-weighted mean around the observation; the recipe starts from
+there, and once more from our base point.
 """
 
 from __future__ import annotations

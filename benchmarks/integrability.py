@@ -1,4 +1,4 @@
-"""Telling clouds along horizontal curves of the Heisenberg group from surfaces, sheets and fragments."""
+"""Classification of clouds along horizontal curves of the Heisenberg group against surfaces, sheets and fragments."""
 
 from __future__ import annotations
 

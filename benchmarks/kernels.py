@@ -1,4 +1,4 @@
-"""The compact kernel beside the Gaussian, each at its own best bandwidth: ridge, tangents and geodesics.
+"""The compact kernel compared with the Gaussian, each at its own best bandwidth: ridge, tangents and geodesics.
 
 Bandwidths are on a grid; the least error is that of the parabola through the best three in log–log coordinates.
 """

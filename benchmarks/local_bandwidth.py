@@ -1,4 +1,4 @@
-"""A bandwidth for every place against the best single one, on clouds whose density varies 10 : 1."""
+"""A bandwidth a(p) against the best constant one, on clouds whose density varies 10 : 1."""
 
 from __future__ import annotations
 

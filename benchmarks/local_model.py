@@ -1,8 +1,8 @@
-"""The local model: do its standard errors cover the truth, how accurate is each option, and what does it cost?
+"""The local model: coverage of its standard errors, accuracy and cost of each option.
 
 Coverage: the fraction of points whose true offset is at most 1.96 standard errors long, for a nominal 95 %, at
 bandwidths from half to twice the best one, with the noise estimated or known. The best bandwidth of a cloud is the one
-with the least root mean square offset, which only the truth tells.
+with the least root mean square offset from the truth.
 """
 
 from __future__ import annotations

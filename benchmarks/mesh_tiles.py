@@ -1,5 +1,5 @@
-"""Scenes meshed tile by tile: cost a point and memory beside one machine with all points, accuracy, and whether the
-tiles leave a trace; what was measured, and what follows for larger scenes by a model that is written down.
+"""Scenes meshed tile by tile: cost per point and memory compared with all points in memory, accuracy, and whether the
+mesh depends on the tiles; measurements, and extrapolations to larger scenes by a stated model.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 By default clouds of 20000 points of every surface, of 100000 of the first, thin sheets, and ours alone on a million.
 The environment variable SUBBUNDLE_BENCH_MESHING=full adds 100000 points of the others, more settings of the peers and
-ten million points; =small only tries whether it runs. What is known so far is written after every cloud.
+ten million points; =small only checks that it runs. Results are written after every cloud.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Distances along noisy clouds whose geodesics are known exactly, beside a neighbour graph and the heat method."""
+"""Distances along noisy clouds with known geodesics, compared with a neighbour graph and the heat method."""
 
 from __future__ import annotations
 

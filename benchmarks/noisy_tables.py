@@ -1,10 +1,10 @@
-"""Thin noisy tables: sheets of 500 to 5000 rows with noise of a fortieth to a twentieth of their radius of curvature.
+"""Sparse noisy tables: sheets of 500 to 5000 rows with noise of a fortieth to a twentieth of their radius of curvature.
 
 Swiss rolls and S-surfaces in R³, several draws of each, at the defaults: root mean square error of the coordinates
-after a rigid motion. Whether rows are replaced by local fits decides over these tables, so that the worst draw
-counts as much as the middle one. Beside it Isomap with its neighbour count chosen by the truth (first draw, up to 3000
-rows), and √2 σ: noise along the sheet moves a row along the sheet, and no method can know it. Isomap is run once and
-kept in results/noisy_tables-peers.json.
+after a rigid motion. The error depends on whether rows are replaced by local fits, so both the median and the worst
+draw are reported. They are compared with Isomap with its neighbour count chosen by the truth (first draw, up to 3000
+rows), and with √2 σ: noise along the sheet is not identifiable. Isomap is run once and kept in
+results/noisy_tables-peers.json.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 At every step of every geodesic the kernel is evaluated at all N observations; the frame F comes from `eigh` of the
 weighted covariance; ∂H/∂p comes from automatic differentiation of H = ½ |Fᵀη|² through the eigensolver, while
-∂H/∂η = F Fᵀη is at hand; and the Hamiltonian equations are integrated by Euler's method with the step Δ of Algorithm 1.
+∂H/∂η = F Fᵀη is known; and the Hamiltonian equations are integrated by Euler's method with the step Δ of Algorithm 1.
 float64, jitted, vmapped over the geodesics, the loop over the steps compiled (`lax.scan`).
 """
 

@@ -1,4 +1,4 @@
-"""The paper's learned distance in R^50 over twenty clouds."""
+"""The paper's estimated distance in R^50 over twenty clouds."""
 
 from __future__ import annotations
 

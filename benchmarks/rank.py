@@ -1,4 +1,4 @@
-"""The dimension of clouds, 1 to 6 in up to 100 dimensions, chosen from the data; beside scikit-dimension."""
+"""The dimension of clouds, 1 to 6 in up to 100 dimensions, chosen from the data; compared with scikit-dimension."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Denoising by projection onto the ridge, and the blend of an atlas.
 
-Accuracy against the bandwidth, plain and corrected for curvature, with the kernel whole and cut; the noise estimate;
-the time for all points of a cloud of 100000; and how far the blend of charts jumps where one of them ends.
+Accuracy against the bandwidth, plain and corrected for curvature, with the kernel whole and truncated; the noise
+estimate; the time for all points of a cloud of 100000; and the jump of the blend of charts where one of them ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Charts there and back: how exactly, and how fast."""
+"""Charts and their inverses: accuracy and time."""
 
 from __future__ import annotations
 

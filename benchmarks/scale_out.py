@@ -1,5 +1,5 @@
-"""Clouds and tables larger than memory: cost a point beside one machine with all of them, memory of all processes,
-rows a second; what was measured, and what follows for 10⁹ and 10¹⁰ by a model that is written down.
+"""Clouds and tables larger than memory: cost per point compared with all of them in memory, memory of all processes,
+rows per second; measurements, and extrapolations to 10⁹ and 10¹⁰ by a stated model.
 
 ``python -m benchmarks scale_out --points 100000000`` measures a larger scene (default: 3·10⁶) and a table of as many
 rows (default: 10⁶).

@@ -1,9 +1,9 @@
-"""Scans with a truth: real and simulated ones, heads, and scans made for what is hard, beside Open3D and PyMeshLab.
+"""Scans with a truth: real, simulated, heads, and synthetic ones of difficult cases, with Open3D and PyMeshLab.
 
-Scans and meshes are looked for in the folder named by SUBBUNDLE_BENCH_DATA (see `_scan_data`); without it only the made
+Scans and meshes are read from the folder named by SUBBUNDLE_BENCH_DATA (see `_scan_data`); without it only synthetic
 ones are measured. SUBBUNDLE_BENCH_SCANS=heads adds clouds of 100000 points of every mesh there, whole and cut open;
-SUBBUNDLE_BENCH_SCANS=made leaves the folder out. Rows are kept in ``results/scans-rows.json`` as they come, so that a
-run that was ended goes on; peers are run once and kept in ``results/scans-peers.json``.
+SUBBUNDLE_BENCH_SCANS=made leaves the folder out. Rows are kept in ``results/scans-rows.json`` when they are computed,
+and an interrupted run continues; peers are run once and kept in ``results/scans-peers.json``.
 """
 
 from __future__ import annotations

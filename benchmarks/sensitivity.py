@@ -1,10 +1,10 @@
-"""What each tuned number is worth: every one in a folder's ``tuning.py`` is varied by itself, down and up by half.
+"""Sensitivity to each tuned constant: every one in a folder's ``tuning.py`` is varied by itself, down and up by half.
 
 ``python -m benchmarks sensitivity surface embedding`` does so for these folders, without names for all that have a
-judge, ``benchmarks/_judge_<folder>.py``: ``figures() -> dict[str, float]``, errors of small clouds with a known truth,
-seconds altogether. A variation is made in a copy of the package and judged in a process of its own, so that nothing
+file ``benchmarks/_judge_<folder>.py``: ``figures() -> dict[str, float]``, errors of small clouds with a known truth,
+in seconds. A variation is made in a copy of the package and evaluated in a separate process, so that nothing
 keeps the old value. Numbers above 1 are divided and multiplied by 1.5, fractions have their odds divided and
-multiplied. What is reported is the figure that changes most, as a ratio to the figure with the number as it is.
+multiplied. The figure that changes most is reported, as a ratio to that at the tuned value.
 """
 
 from __future__ import annotations

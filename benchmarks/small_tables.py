@@ -1,4 +1,4 @@
-"""Tables of at most 2000 rows and 1024 columns: each call a matter of seconds.
+"""Tables of at most 2000 rows and 1024 columns: seconds per call.
 
 `SUBBUNDLE_BENCH_DATA` names a folder with ``turning-objects.npz``; without it that row is left out.
 """

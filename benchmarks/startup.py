@@ -1,4 +1,4 @@
-"""What a user waits for: the import, the first call in a new environment, and every later process."""
+"""Start-up time: the import, the first call in a new environment, and every later process."""
 
 from __future__ import annotations
 

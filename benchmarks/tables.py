@@ -1,11 +1,11 @@
-"""Whole tables in k dimensions: real ones, renderings, thin curved shapes in many dimensions, noisy clouds.
+"""Whole tables in k dimensions: real ones, renderings, sparse curved shapes in many dimensions, noisy clouds.
 
-Ours at its defaults beside Isomap with its neighbour count chosen by the truth, figure by figure, a prototype of the
+Ours at its defaults against Isomap with its neighbour count chosen by the truth, figure by figure, a prototype of the
 same ideas where there is one, and UMAP if SUBBUNDLE_BENCH_UMAP is set (it takes a quarter of an hour). Figures: R² of
 the linear regression of each true parameter on the coordinates; leave-one-out accuracy of the majority of ten
 neighbours; trustworthiness (ten neighbours); fraction of ten neighbours kept; of the four nearest, those within two
 steps along a closed curve (order); root mean square error after a rigid motion. SUBBUNDLE_BENCH_DATA names a folder
-with further real tables; a prototype is looked for in its neighbour folder ``prototypes``. Peers are run once and kept
+with further real tables; a prototype is read from its sibling folder ``prototypes``. Peers are run once and kept
 in results/tables-peers.json.
 """
 

@@ -1,4 +1,4 @@
-"""How large the house may be: lines and named numbers per folder, lines per file. The limits may only fall.
+"""Limits of size: lines and named numbers per folder, lines per file. The limits may only fall.
 
 A number that someone chose is one more thing to know about a folder. Those that results depend on are *tuned* and stand
 in the folder's ``tuning.py``, each with its reason; facts, sizes of the machine, display and bounds that ordinary input
@@ -101,7 +101,7 @@ def test_tuned_numbers_are_few():
     assert sum(tuned for _, tuned, _ in SIZES.values()) <= MOST_TUNED
 
 
-def test_tuned_numbers_have_a_reason_and_a_reader():
+def test_tuned_constants_have_a_reason_and_a_use():
     words = Counter(
         word for path in PACKAGE.rglob("*.py") for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
     )

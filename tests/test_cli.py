@@ -105,7 +105,7 @@ def test_help_and_import_load_nothing_heavy():
     assert result.stdout.splitlines()[-1] == "[]"
 
 
-def test_demo_writes_what_it_says(tmp_path, capsys):
+def test_demo_writes_the_files_it_prints(tmp_path, capsys):
     folder = tmp_path / "new" / "folder"
     assert main(["demo", "--n", "1000", "--seed", "3", "--out", str(folder)]) == 0
     captured = capsys.readouterr()

@@ -67,7 +67,7 @@ def test_the_central_observation_minimises_the_squared_distances():
     assert central_observation(points, space=space) == int(np.argmin(totals))
 
 
-def test_a_mean_that_does_not_settle_is_said():
+def test_a_mean_that_does_not_converge_raises():
     with pytest.raises(ValueError, match="did not settle in 1 steps"):
         frechet_mean(parallel(1.2, 7), space=Sphere(2), max_iterations=1)
 
@@ -169,5 +169,5 @@ def test_distances_to_a_coarse_curve_are_those_to_a_fine_one(space):
 
     coarse = distances_to_curve(points, geodesic(21), space=space)
     fine = np.array([space.dist(geodesic(20001), point).min() for point in points])
-    # Feet are found in the tangent space of the nearest of points 0.1 apart; curvature enters with the third power.
+    # Projections in the tangent space of the nearest of points 0.1 apart; curvature enters with the third power.
     np.testing.assert_allclose(coarse, fine, atol=1e-4)

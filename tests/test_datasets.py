@@ -1,4 +1,4 @@
-"""The truth that other tests lean on: uniform samples, exact distances, faithful unrolling."""
+"""The ground truth of other tests: uniform samples, exact distances, faithful unrolling."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_distance_agrees_with_a_dense_sample(generate):
     exact, sampled = generate(5).distance(queries), cKDTree(dense).query(queries)[0]
     # No sample is nearer than the set; 1e-12 for rounding.
     assert (exact <= sampled + 1e-12).all()
-    # The nearest sample lies within a gap g of the foot point, so sampled² <= exact² + 2 g·sampled·(bend) + g²; the
+    # The nearest sample lies within a gap g of the projection: sampled² <= exact² + 2 g·sampled·(curvature) + g²; the
     # largest gap of 200000 points on an area below 70 is under 0.08, and curvature at most doubles its share.
     assert (sampled**2 - exact**2 <= 2 * 0.08**2 + 4 * 0.08**2 * sampled).all()
     assert np.median(sampled - exact) < 1e-3
 
 
 def test_distance_to_the_bumpy_sphere_is_stationary():
-    # Independent of the Newton iteration: moving x by h along the direction to its foot point lowers the distance by h.
+    # Independent of the Newton iteration: moving x by h along the direction to its projection lowers the distance by h.
     data = datasets.bumpy_sphere(200, noise=0.05, seed=3)
     step = 1e-5
     gradient = np.stack(

@@ -120,7 +120,7 @@ def test_versions_agree():
     assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_map_of_the_house_names_files_that_exist():
+def test_the_map_of_the_source_names_files_that_exist():
     text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "subbundle"
     for name in re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", text):

@@ -1,4 +1,4 @@
-"""The elementary functions: right, and a number has the same bits wherever it stands."""
+"""The elementary functions: right, and a number has the same bits at every position."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def start(script, *arguments):
 
 
 @posix
-def test_a_writer_that_is_killed_leaves_the_old_file_and_the_next_one_tidies_up(tmp_path):
+def test_a_killed_writer_leaves_the_old_file_and_the_next_one_removes_temporary_files(tmp_path):
     script = """
 import sys
 from subbundle._atomic import atomic_path
@@ -186,7 +186,7 @@ sys.exit(cli.main(["diagnose", "cloud.ply"]))
 
 
 @posix
-def test_a_reader_that_goes_away_is_no_traceback():
+def test_a_closed_pipe_is_no_traceback():
     run = "def run(options):\n    sys.stdin.read()\n    print('x' * 100_000)"
     with start(COMMAND.format(run=run)) as process:
         process.stdout.close()

@@ -1,4 +1,4 @@
-"""Files made to do harm: each is refused in a sentence, at once, and nothing in it is run or opened."""
+"""Files made to do harm: each is refused with a message, at once, and nothing in it is run or opened."""
 
 import json
 import os
@@ -49,7 +49,7 @@ FILES = {
 
 @pytest.mark.parametrize("read", [read_points, read_scan])
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_not_there_is_not_believed(tmp_path, name, read):
+def test_announced_sizes_are_checked(tmp_path, name, read):
     (tmp_path / name).write_bytes(FILES[name])
     with pytest.raises(ValueError, match=rf"{name} (could not be read as \.\w+: |must hold)"):
         read(tmp_path / name)
@@ -68,7 +68,7 @@ def test_pipes_and_folders_are_no_files(tmp_path, read):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
 @pytest.mark.parametrize("read", [read_points, lambda path: read_scan(path).points])
 def test_files_that_a_mesh_names_are_not_opened(tmp_path, read):
-    # Whoever opened the pipe would wait for ever.
+    # Opening the pipe would wait for ever.
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "mesh.obj").write_text("mtllib pipe\nusemtl a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     assert len(read(tmp_path / "mesh.obj")) == 3
@@ -88,7 +88,7 @@ def archive(path, members, method=zipfile.ZIP_DEFLATED):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([("zeros.npy", npy((10_000_000,), content=bytes(80_000_000)))], "more than compression of a model can save"),
+        ([("zeros.npy", npy((10_000_000,), content=bytes(80_000_000)))], "beyond the compression of any model"),
         ([("a.npy", npy((MANY,)))], "it holds 48 bytes and announces 8000000000000"),
         ([("a.npy", npy((-6,)))], "is no array"),
         ([("a.npy", npy((6,), "|O"))], "objects are never read"),
@@ -97,7 +97,7 @@ def archive(path, members, method=zipfile.ZIP_DEFLATED):
         ([("a.npy", b"")], "is no array"),
     ],
 )
-def test_archives_of_strangers(tmp_path, members, message):
+def test_untrusted_archives(tmp_path, members, message):
     with pytest.raises(DamagedError, match=message):
         read_arrays(archive(tmp_path / "model.npz", members))
     with pytest.raises(ValueError, match=rf"model\.npz is damaged: .*{message}.*\. Save the model again\."):
@@ -107,11 +107,11 @@ def test_archives_of_strangers(tmp_path, members, message):
 def test_an_archive_with_two_arrays_of_one_name(tmp_path):
     with pytest.warns(UserWarning, match="Duplicate name"):
         archive(tmp_path / "model.npz", [("a.npy", npy((6,)))] * 2)
-    with pytest.raises(DamagedError, match="two arrays of one name"):
+    with pytest.raises(DamagedError, match="two arrays of the same name"):
         read_arrays(tmp_path / "model.npz")
 
 
-def test_arrays_come_out_as_they_went_in(tmp_path):
+def test_arrays_are_read_as_written(tmp_path):
     arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.eye(3)), "c": np.array(1), "d": np.zeros(0)}
     np.savez_compressed(tmp_path / "some.npz", **arrays)
     read = read_arrays(tmp_path / "some.npz")
@@ -132,7 +132,7 @@ def test_arrays_come_out_as_they_went_in(tmp_path):
         ({"version": 10**6}, "was written by a later version"),
     ],
 )
-def test_descriptions_of_strangers(tmp_path, description, message):
+def test_untrusted_descriptions(tmp_path, description, message):
     if isinstance(description, dict):
         description = json.dumps({"format": "subbundle model", "version": 1} | description).encode()
     np.savez(tmp_path / "model.npz", description=np.frombuffer(description, dtype=np.uint8))
@@ -173,7 +173,7 @@ def test_headers_of_las(tmp_path, content, message):
         check_las(tmp_path / "scan.las")
 
 
-def test_headers_that_tell_the_truth(tmp_path):
+def test_correct_headers(tmp_path):
     for content in (las(), chunked(227 + 8 + 60, 2), chunked(227 + 8 + 60, 3)):
         (tmp_path / "scan.las").write_bytes(content)
         assert check_las(tmp_path / "scan.las") == (40, content != las())

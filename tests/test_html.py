@@ -53,7 +53,7 @@ def test_a_bundle_shows_its_settings_and_its_cloud():
     assert sum(int(value.split()[0]) for value in ridge.values() if value.endswith("of 50")) == 50
 
 
-def test_geodesics_and_sheets_show_how_rows_ended():
+def test_geodesics_and_submanifolds_show_statuses():
     bundle = sb.bundles.SphereTangent(2)
     fan = sb.geodesic(bundle, [0, 0, 1.0], [[1.0, 0.0], [0.0, 1.0]], length=1.5)
     assert facts_of(fan)["reached"] == "2 of 2"
@@ -121,7 +121,7 @@ def test_text_is_escaped():
     assert Cells(shown).cells == ["<i>", "a & b"]
 
 
-def test_pictures_leave_out_what_is_not_finite_and_survive_too_little():
+def test_plots_leave_out_rows_that_are_not_finite():
     rows = np.random.default_rng(0).normal(size=(20, 5))
     rows[3] = np.nan
     assert dots(rows).count("<circle") == 19

@@ -87,7 +87,7 @@ print([name for name, value in before.items() if getattr(subbundle, name) is not
     assert run(script).strip() == "[]"
 
 
-def test_a_name_that_is_not_there_says_so():
+def test_an_unknown_name_raises():
     with pytest.raises(AttributeError, match="module 'subbundle' has no attribute 'nonsense'"):
         _ = subbundle.nonsense
 

@@ -15,7 +15,7 @@ POINTS = np.random.default_rng(0).standard_normal((7, 3)) * 1e3
 FACES = np.array([[0, 1, 2], [2, 3, 4], [4, 5, 6]])
 
 
-def test_ply_cloud_comes_back_to_the_bit(tmp_path):
+def test_ply_cloud_is_read_to_the_bit(tmp_path):
     path = write_ply(tmp_path / "cloud.ply", POINTS)
     assert np.array_equal(read_points(path), POINTS)
 
@@ -31,7 +31,7 @@ def test_ply_mesh_with_normals_and_colours_is_read_by_trimesh(tmp_path):
     assert np.array_equal(mesh.vertex_normals, normals)
 
 
-def test_colours_may_be_shares_of_one(tmp_path):
+def test_colours_may_be_fractions_of_one(tmp_path):
     path = write_ply(tmp_path / "cloud.ply", POINTS, colors=np.tile([0.0, 0.5, 1.0], (7, 1)))
     assert (trimesh.load(path).colors[:, :3] == [0, 128, 255]).all()
 

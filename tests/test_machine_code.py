@@ -58,7 +58,7 @@ class Tiny:
         )
 
     def ask(self, **environment):
-        """Result and number of kernels found on disk, and what was said on standard error."""
+        """Result and number of kernels found on disk, and standard error."""
         process = self.start(**environment)
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
@@ -77,7 +77,7 @@ def test_code_is_kept_until_a_source_changes_or_its_file_is_damaged(tiny):
     assert tiny.ask()[0] == (46.5, 1)
     assert tiny.files("*.tmp") == []
     whole = {file: file.read_bytes() for file in tiny.files()}
-    # Machine code of the kernel that Python calls, and what it took in of the other.
+    # Machine code of the kernel that Python calls, and what it inlined of the other.
     assert sorted(file.suffix for file in whole) == [".code", ".part"]
     text = (tiny.package / "kernels.py").read_text(encoding="utf-8")
     tiny.write("kernels.py", text.replace("return 46.0 if", "return 36.0 if"))
@@ -115,7 +115,7 @@ def test_kernels_can_be_called_by_python_and_by_kernels_in_any_order(tiny, calls
         ]
 
 
-def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):
+def test_without_a_folder_to_write_to_it_runs_and_warns_once(tiny):
     tiny.write("__pycache__", "a file, where the folder should be")
     nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": ""}
     result, said = tiny.ask(**nowhere)
@@ -127,7 +127,7 @@ def test_without_a_place_to_write_it_runs_and_says_so_once(tiny):
     assert len(list((tiny.root / "mine").rglob("*-*.*"))) == 2
 
 
-def test_the_place_can_be_named_and_the_compiler_switched_off(tiny):
+def test_the_folder_can_be_given_and_the_compiler_switched_off(tiny):
     assert tiny.ask(SUBBUNDLE_CACHE_DIR=str(tiny.root / "named"))[0] == (46.5, 0)
     assert len(list((tiny.root / "named" / "subbundle-kernels").rglob("*-*.*"))) == 2
     assert tiny.files() == []
@@ -191,4 +191,4 @@ def test_import_statements_are_found_as_the_parser_finds_them():
     # The front names all modules, for type checkers only; the keeper of the code makes none.
     others = {PACKAGE / "__init__.py", PACKAGE / "_machine_code.py"}
     for path in set(PACKAGE.rglob("*.py")) - others:
-        assert {place for place in imported(path) if place.is_file()} - others <= set(_sources._seen(path)[1]), path
+        assert {place for place in imported(path) if place.is_file()} - others <= set(_sources._read(path)[1]), path

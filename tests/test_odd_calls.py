@@ -1,4 +1,4 @@
-"""Odd calls: whatever is handed over, a result or a refusal comes back. A short run of `python -m benchmarks fuzz`."""
+"""Odd calls: any input gives a result or a refusal. A short run of `python -m benchmarks fuzz`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_rows_give_no_rows(sphere):
     assert sb.connected_parts(sphere).label(none).shape == (0,)
 
 
-def test_what_is_no_bundle_is_refused_in_words(sphere):
+def test_what_is_no_bundle_is_refused_with_a_message(sphere):
     for call in (
         lambda: sb.exp(None, [0.0], [0.0]),
         lambda: sb.log("sphere", [0.0], [0.0]),
@@ -82,18 +82,18 @@ def test_results_too_large_are_refused_before_they_are_made(sphere):
 
 
 @pytest.mark.parametrize("walk", [sb.carry_to_ridge, sb.ridge_project])
-def test_more_steps_than_any_walk_takes_are_refused(sphere, walk):
+def test_more_steps_than_any_iteration_takes_are_refused(sphere, walk):
     with pytest.raises(ValueError, match=r"max_steps must be an integer in 1\.\.10000; got 1000000000"):
         walk(sphere, np.array([[0.0, 0.0, 1.0]]), max_steps=10**9)
 
 
-def test_ragged_rows_on_a_manifold_are_refused_in_words():
+def test_ragged_rows_on_a_manifold_are_refused_with_a_message():
     model = sb.GeodesicDistance(2, space=sb.spaces.Sphere(2))
     with pytest.raises(ValueError, match="X must be an array; got rows of unequal length"):
         model.fit([[1.0, 0.0, 0.0], [1.0]])
 
 
-def test_points_out_of_reach_belong_to_no_part(sphere):
+def test_points_out_of_reach_belong_to_no_component(sphere):
     assert sb.connected_parts(sphere).label(np.array([[1e200, 0.0, 0.0]])).tolist() == [-1]
 
 

@@ -33,7 +33,7 @@ def test_every_row_is_done_once(n_rows, n_jobs, calls_blas):
     assert sum(chunks) == n_rows
 
 
-def test_rows_are_shared_out_over_threads():
+def test_rows_are_distributed_over_threads():
     meet, names = threading.Barrier(3), set()
 
     def work(start, stop):
@@ -47,7 +47,7 @@ def test_rows_are_shared_out_over_threads():
     assert len(names) == 3
 
 
-def test_rows_that_are_done_at_once_are_worth_no_thread():
+def test_short_work_starts_no_thread():
     names = set()
     run_rows(lambda start, stop: names.add(threading.current_thread().name), 1000, 3)
     # Chunks of at most 1000/12 rows, each of one call of set.add: a microsecond, against a hundred for a thread.
@@ -77,7 +77,7 @@ def test_blas_has_one_thread_inside_and_as_many_as_before_outside(n_jobs):
     assert all(count == 1 for counts in inside for count in counts)
 
 
-def test_callers_on_many_threads_do_not_spoil_each_others_limit():
+def test_callers_on_many_threads_do_not_change_each_others_limit():
     wrong = []
 
     def work(start, stop):
@@ -102,7 +102,7 @@ def test_a_call_from_within_a_row_does_not_wait_for_itself():
     assert [row for start, stop in done for row in range(start, stop)] == [0, 1]
 
 
-def test_every_blas_that_the_kernels_call_is_held():
+def test_every_blas_that_the_kernels_call_is_limited():
     # A new process: whatever is loaded by the first evaluation must have been loaded before the limit is set.
     script = """
 import numpy as np, threadpoolctl

@@ -1,4 +1,4 @@
-"""Pictures: what is in front hides what is behind, scales are equal, nothing global is touched."""
+"""Figures: what is in front hides what is behind, scales are equal, nothing global is touched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_surface_hides_a_curve_behind_it(tmp_path, curve_in_front):
     assert (count(pixels(figure, tmp_path), (255, 0, 0)) > 100) == curve_in_front
 
 
-def test_far_things_are_paler(tmp_path):
+def test_distant_objects_are_paler(tmp_path):
     figure, (panel,) = plot.new_figure()
     scene = plot.Scene(plot.View(0.0, 0.0), fog=1.0)
     scene.add_points([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]], color="black", size=400.0)

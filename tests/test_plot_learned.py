@@ -26,7 +26,7 @@ def ax():
     return Figure().add_subplot()
 
 
-def test_axes_go_in_and_come_out():
+def test_axes_are_taken_and_returned():
     flat = RNG.random((40, 2))
     choice = sb.selection.choose_bandwidth(sb.datasets.torus(600, noise=0.02).points, 2)
     arc = sb.geodesic(sb.bundles.SphereTangent(2), [0, 0, 1.0], np.eye(2), length=1.0)
@@ -57,7 +57,7 @@ def test_faces_without_a_value_are_pale(ax, unknown):
         assert np.count_nonzero(np.ptp(drawn[:, :3], axis=1) < 0.1) == greys
 
 
-def test_numbers_get_a_scale_and_words_marks_that_differ_in_grey(ax):
+def test_numbers_get_a_scale_and_text_marks_that_differ_in_grey(ax):
     flat = RNG.random((60, 2))
     plot.embedding(flat, np.linspace(0.0, 1.0, 60), label="time", ax=ax)
     assert [other.get_ylabel() for other in ax.figure.axes[1:]] == ["time"]
@@ -89,7 +89,7 @@ def test_geodesics_in_many_dimensions_are_projected_without_stretching():
     assert 0.5 < width < 1.5
 
 
-def test_a_display_draws_what_the_estimator_knows(ax):
+def test_a_display_draws_the_attributes_of_the_estimator(ax):
     model = SimpleNamespace(embedding_=RNG.random((30, 2)), distortion_=RNG.random(30))
     display = plot.EmbeddingDisplay.from_estimator(model, color="distortion", ax=ax)
     assert display.ax_ is ax
@@ -109,6 +109,6 @@ def test_a_display_draws_what_the_estimator_knows(ax):
         (lambda: plot.EmbeddingDisplay.from_estimator(SimpleNamespace()), "SimpleNamespace must be fitted before"),
     ],
 )  # fmt: skip
-def test_bad_input_gets_words(draw, message):
+def test_bad_input_gets_a_message(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()

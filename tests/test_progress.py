@@ -1,4 +1,4 @@
-"""Progress: lines and a bar where somebody watches, nothing elsewhere."""
+"""Progress: lines and a bar in terminals and notebooks, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_terminal_sees_stages_and_the_rows_done(impatient):
     assert text.endswith("s] done\n")
 
 
-def test_pipes_stay_clean_but_for_what_must_be_known():
+def test_pipes_receive_notes_only():
     stream = io.StringIO()
     with silenced(False):
         progress = Progress(stream)

@@ -1,4 +1,4 @@
-"""Every public name is in the reference, and whoever calls it finds its parameters explained."""
+"""Every public name is in the reference, and its parameters are explained."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parameters(target):
     return [name for name in inspect.signature(target).parameters if name not in ("args", "kwargs")], explained
 
 
-def test_listed_names_exist_and_say_what_they_are():
+def test_listed_names_exist_and_have_docstrings():
     targets = {name: found(name) for name in LISTED}
     assert [name for name, target in targets.items() if callable(target) and not (target.__doc__ or "").strip()] == []
 

@@ -69,7 +69,7 @@ class Broken:
         ("speed", laws.check_force_is_gradient, "velocity = F Fᵀη"),
         ("force", laws.check_hamiltonian_conserved, "H is constant along geodesics"),
         ("inhomogeneous", laws.check_time_homogeneity, "the force is quadratic in η"),
-        ("speed", laws.check_unit_speed_length, "length of a geodesic is the one asked for"),
+        ("speed", laws.check_unit_speed_length, "length of a geodesic is the given one"),
         ("vertical", laws.check_horizontality, "geodesics are horizontal"),
         ("batch", laws.check_batch_invariance, "field.velocity must not depend on the size of the batch"),
     ],
@@ -129,10 +129,10 @@ def test_equivariance(wrong, words):
     data = np.random.default_rng(0).normal(size=(20, 3))
     points = data.mean(axis=0) + POINTS
     laws.check_equivariance(Centred, data, points, COVECTORS)
-    with pytest.raises(AssertionError, match=f"geodesics follow the data under {words}"):
+    with pytest.raises(AssertionError, match=f"geodesics are equivariant under {words}"):
         laws.check_equivariance(lambda moved, scale: Centred(moved, scale, wrong), data, points, COVECTORS)
 
 
-def test_geodesics_that_do_not_arrive_are_said():
-    with pytest.raises(AssertionError, match=r"All geodesics must arrive.*the eigenvalue gap closed.*shorter length"):
+def test_incomplete_geodesics_are_reported():
+    with pytest.raises(AssertionError, match=r"geodesics must be complete.*the eigenvalue gap closed.*shorter length"):
         laws.check_hamiltonian_conserved(SphereTangent(2), np.zeros((1, 3)), np.ones((1, 3)))

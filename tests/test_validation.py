@@ -1,4 +1,4 @@
-"""The checks at the border: what passes unchanged, what is refused, in what words."""
+"""Checks of arguments: what passes unchanged, what is refused, with which message."""
 
 import re
 
@@ -35,7 +35,7 @@ def test_what_holds_real_numbers_becomes_contiguous_float64(value):
     assert array.flags.c_contiguous
 
 
-def test_as_real_lets_nan_pass_and_as_points_does_not():
+def test_as_real_accepts_nan_and_as_points_does_not():
     value = [[1.0, np.nan], [np.inf, 2.0], [0.0, 0.0]]
     assert np.isnan(as_real(value, "x")[0, 1])
     message = "x must be finite; 2 entries are NaN or infinite, first in row 0. Drop such rows with "
@@ -118,7 +118,7 @@ def test_numbers_that_are_not_positive(value):
 
 
 @pytest.mark.parametrize("value", ["1", None, True, [1.0], 1j])
-def test_things_that_are_no_numbers(value):
+def test_values_that_are_no_numbers(value):
     with pytest.raises(TypeError, match=re.escape(f"a must be a positive number; got {value!r}.")):
         as_positive(value, "a")
 
@@ -150,7 +150,7 @@ _ROWS = [[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]]
     ],
 )
 @pytest.mark.parametrize("name", ["PrincipalSubmanifold", "AtlasEmbedding", "GeodesicDistance", "SurfaceReconstructor"])
-def test_estimators_refuse_what_is_no_table_in_a_sentence(name, value, error, message):
+def test_estimators_refuse_what_is_no_table_with_a_message(name, value, error, message):
     with pytest.raises(error, match=f"X must be an array.*{message}"):
         getattr(sb, name)().fit(value)
 
@@ -168,7 +168,7 @@ def test_estimators_refuse_what_is_no_table_in_a_sentence(name, value, error, me
         ),
     ],
 )
-def test_estimators_refuse_text_in_a_sentence(value, message):
+def test_estimators_refuse_text_with_a_message(value, message):
     with pytest.raises(ValueError, match=rf"X must hold numbers in every column; {message}.* or encode them first\."):
         sb.AtlasEmbedding().fit(value)
 
@@ -211,7 +211,7 @@ def test_the_advice_for_dates_makes_them_days(kind, framed):
     tabular(X, "X")
 
 
-def test_categories_beside_dates_are_told_of_too():
+def test_categories_beside_dates_are_reported_too():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"kind": ["a", "b"], "day": pd.date_range("2020-01-01", periods=2)})
     with pytest.raises(ValueError, match=r"or encode them first, pd\.get_dummies\(X\); count days from .*X\['day'\] ="):
@@ -227,7 +227,7 @@ def test_an_array_is_no_number_of_components(name, features):
 
 
 @pytest.mark.parametrize("make", [sb.spaces.Sphere, sb.spaces.Hyperbolic, sb.spaces.SPD, sb.spaces.SO])
-def test_spaces_without_room_for_a_point_are_refused(make):
+def test_spaces_of_dimension_zero_are_refused(make):
     with pytest.raises(MemoryError, match="A point of this space would hold .* numbers"):
         make(10**30)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# What is called, constructed or caught: the front page.
+# Functions, classes and exceptions.
 _PUBLIC = {
     "Atlas": "subbundle.atlas.atlas",
     "AtlasEmbedding": "subbundle.estimators.atlas_embedding",

@@ -1,8 +1,8 @@
-"""`read_arrays`: the arrays of an ``.npz`` file that somebody else made.
+"""`read_arrays`: the arrays of an ``.npz`` file from an untrusted source.
 
-Nothing in the file is run or unpickled, and nothing is allocated on its word: what a member announces is compared with
-what the archive holds of it, and what the archive holds with its own size. Compression by more than `_RATIO` is that of
-a file made to fill the memory, unless all of it is small.
+Nothing in the file is run or unpickled, and no size in it is trusted: what a header announces is compared with the
+length of its member, and the length of all members with the size of the archive. Compression by more than `_RATIO`
+indicates a file made to exhaust the memory, unless the content is small.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-# Models of real data shrink by less than 3 and arrays of zeros by 1000; whoever opens a file expects about its size.
+# Largest ratio of compression: below 3 for models of real data, 1000 for arrays of zeros.
 _RATIO = 100
 # Bytes that may always be unpacked.
 _SMALL = 64 << 20
 
 
 class DamagedError(ValueError):
-    """The archive is one, but its content is not what `numpy.savez` writes."""
+    """The content of the archive is not that of `numpy.savez`."""
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """All arrays by name; `zipfile.BadZipFile` for what is no archive, `DamagedError` for what is in it."""
+    """All arrays by name; `zipfile.BadZipFile` for a file that is no archive, `DamagedError` for wrong content."""
     with open(path, "rb") as stream:
         try:
             archive = zipfile.ZipFile(stream)
@@ -43,10 +43,10 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 def _check_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
     names = [member.filename for member in members]
     if len(set(names)) < len(names):
-        raise DamagedError("it holds two arrays of one name")
+        raise DamagedError("it holds two arrays of the same name")
     total = sum(member.file_size for member in members)
     if total > max(_RATIO * size, _SMALL):
-        raise DamagedError(f"its {size} bytes announce {total}, more than compression of a model can save")
+        raise DamagedError(f"its {size} bytes announce {total}, beyond the compression of any model")
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -57,8 +57,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         with archive.open(member) as stream:
             content = stream.read(member.file_size + 1)
     except Exception as error:  # checksums, methods of compression, offsets, passwords
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedError(f"{name[:80]!r} cannot be unpacked ({said})") from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DamagedError(f"{name[:80]!r} cannot be unpacked ({reason})") from error
     return _parsed(content, name)
 
 

@@ -1,4 +1,4 @@
-"""`atomic_path`: a file is there as a whole or not at all, whenever the writer stops.
+"""`atomic_path`: a file is complete or does not exist, whenever the writer stops.
 
 A file is written under a temporary name in the target's own folder and moved into place when complete. A writer that
 fails removes its temporary file; one that was killed cannot, so the next writer of the same file does it.
@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# Seconds (a day) after which a temporary file of a writer elsewhere, whose process cannot be looked up, is given up.
+# Seconds (a day) after which a temporary file of another computer, whose processes are unknown here, is removed.
 _ABANDONED = 86400.0
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name beside ``path``; move it to ``path`` when the block succeeds, delete it when it fails."""
+    """A temporary path beside ``path``, moved to ``path`` when the block succeeds and deleted when it fails."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")

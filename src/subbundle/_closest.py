@@ -1,8 +1,8 @@
-"""Exact distances from points to the curves and surfaces that `subbundle.datasets` draws from.
+"""Exact distances from points to the curves and surfaces of `subbundle.datasets`.
 
-The nearest point y* of x on a smooth set is a stationary point of ½ |y − x|². A dense sample of the set gives a start
-within one sample spacing of y*, and Newton's method does the rest, so the distances are exact to rounding wherever the
-nearest point is unique. Where it is not (near the medial axis) Newton may wander; the distance to the sample is kept.
+The nearest point y* of x on a smooth set is a stationary point of ½ |y − x|². Newton's method starts at the nearest
+point of a dense sample, within one sample spacing of y*, so the distances are exact to rounding wherever y* is unique.
+Where it is not (near the medial axis) the iteration may diverge; the distance to the sample is kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEWTON_STEPS = 12
 def distance_to_arc(points: FloatArray, centre: tuple[float, float], start: float, stop: float) -> FloatArray:
     """Distance from ``points`` [n, 2] to the unit circular arc of angles ``start..stop`` around ``centre``.
 
-    Inside the arc's sector the distance is | |x − centre| − 1 |; outside it, the nearer end counts.
+    Inside the arc's sector the distance is | |x − centre| − 1 |; outside, that to the nearer end.
     """
     offset = points - np.asarray(centre)
     angle = np.arctan2(offset[:, 1], offset[:, 0])
@@ -53,9 +53,9 @@ def distance_to_curve(
     for _ in range(_NEWTON_STEPS):
         offset, tangent = curve(t, 0) - points, curve(t, 1)
         slope = np.sum(offset * tangent, axis=1)
-        bend = np.sum(tangent * tangent, axis=1) + np.sum(offset * curve(t, 2), axis=1)
-        # A bend of zero or less means a maximum or a flat spot: stay, the bracket is already one spacing wide.
-        t = np.clip(t - np.where(bend > 0, slope / np.where(bend > 0, bend, 1.0), 0.0), low, high)
+        second = np.sum(tangent * tangent, axis=1) + np.sum(offset * curve(t, 2), axis=1)
+        # No step where the second derivative is not positive: the bracket is already one spacing wide.
+        t = np.clip(t - np.where(second > 0, slope / np.where(second > 0, second, 1.0), 0.0), low, high)
     distance: FloatArray = np.minimum(to_sample, np.linalg.norm(curve(t, 0) - points, axis=1))
     return distance
 

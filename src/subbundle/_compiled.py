@@ -1,11 +1,11 @@
-"""`kernel`: the one way in which a function of this library is compiled.
+"""`kernel`: the decorator that compiles a function of this library.
 
 Kernels run on one thread and release the interpreter's lock, so that `_parallel` can run several at once; their machine
 code is kept between processes (`_machine_code`).
 
-Most kernels are called by other kernels only. Numba makes each of them callable from Python all the same: it wraps it,
-and translates it, with everything that it calls, into machine code that nothing will run, because the callers take in
-and optimise what they call themselves. Here that is left until Python calls, which saves 40 % of the first call.
+Most kernels are called by other kernels only. Numba makes each of them callable from Python nevertheless: it adds a
+wrapper and generates machine code for it and its callees that is never run, because callers inline and optimise their
+callees themselves. Here this is deferred until Python calls, which saves 40 % of the first call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numba.core.registry import CPUDispatcher
 
 from subbundle._machine_code import MachineCode, as_callee, is_callee, set_environments, source_of
 
-# The kernel that Python calls, while its code is looked for or made.
+# The kernel that Python calls, while its code is loaded or compiled.
 _called: ContextVar[Kernel | None] = ContextVar("called", default=None)
 
 
@@ -37,7 +37,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """Numba's dispatcher, which makes code for Python only when Python calls."""
+    """Numba's dispatcher, which generates code for Python only when Python calls."""
 
     _compiler: Any
 
@@ -45,7 +45,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         super().__init__(py_func, locals or {}, targetoptions)
         pipeline = self._compiler.pipeline_class
         self._compiler = _Translator(py_func, self.targetdescr, targetoptions, self.locals, pipeline)
-        # Without the sources nobody knows when code is out of date.
+        # Without sources outdated code cannot be detected.
         if source_of(py_func).is_file():
             self._cache = MachineCode(py_func)
 
@@ -59,7 +59,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def compile(self, sig: Any) -> Any:
         """The code for arguments of the types ``sig``: from memory, from disk, or compiled now."""
         from_python = _called.get() is self
-        token = _called.set(None)  # what it calls is called by a kernel
+        token = _called.set(None)  # its callees are called by a kernel
         try:
             with global_compiler_lock:
                 if from_python and is_callee(self.overloads.get(tuple(sig))):
@@ -72,7 +72,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             _called.reset(token)
 
     def add_overload(self, cres: Any) -> None:
-        """Remember what was compiled; what only kernels can call is not listed for Python."""
+        """Register the compiled code; code that only kernels can call is not listed for Python."""
         if is_callee(cres):
             self.overloads[tuple(cres.signature.args)] = cres
         else:

@@ -1,8 +1,8 @@
-"""Elementary functions that give a number the same bits wherever it stands in an array.
+"""Elementary functions whose bits do not depend on the position of a number in an array.
 
 NumPy evaluates sin, exp, arctan2 … eight at a time on processors with AVX-512, but one at a time in some layouts (an
-array that is read backwards, say), and the two differ in the last bit. Here every element goes through the same scalar
-function of the C library. Between processors that function too may differ in its last bit.
+array read backwards), and the two differ in the last bit. Here the same scalar function of the C library is applied to
+every element. Between processors that function too may differ in its last bit.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from subbundle._compiled import kernel
 from subbundle._types import FloatArray, IntArray
 
-# Read in every loop, and never true: a loop that might end early cannot be cut into vectors. Numba with Intel's SVML
-# would otherwise take vector versions of these functions for all but the last few elements.
+# Read in every loop, and never true: a loop with an early exit is not vectorised. Numba with Intel's SVML would
+# otherwise use vector versions of these functions for all but the last few elements.
 _STOP = np.zeros(1, dtype=np.int64)
-# The functions, as the kernel knows them.
+# Codes of the functions in the kernel.
 _SIN, _COS, _EXP, _EXPM1, _LOG, _LOG1P, _SINH, _COSH, _ARCSINH, _ARCTAN, _ARCTAN2, _POWER = range(12)
 
 
@@ -78,7 +78,7 @@ def arctan2(y: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def power(x: FloatArray, exponent: float) -> FloatArray:
-    """x to the ``exponent``, one for all; NaN for negative numbers unless it is whole."""
+    """x to the ``exponent``, a scalar; NaN for negative numbers unless it is an integer."""
     return _mapped(_POWER, x, np.full(np.shape(x), float(exponent)))
 
 

@@ -1,6 +1,6 @@
 """A head-like surface of size 1, in closed form: a sphere with the bumps and dents of a face.
 
-It looks along +x, z is up, and its left ear is at +y.
+It faces +x, z is up, and its left ear is at +y.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records in notebooks: a small table of facts and a picture drawn as SVG, without any plotting package."""
+"""Records in notebooks: a small table and a plot as SVG, without any plotting package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status
 
-# Side of a picture in pixels.
+# Side of a plot in pixels.
 _SIDE = 150.0
 _BLUE = "#0072b2"
 
@@ -28,7 +28,7 @@ def card(title: str, facts: Iterable[tuple[str, Any]], *, picture: str = "", not
 
 
 def endings(status: Any) -> list[tuple[str, str]]:
-    """Facts about statuses [n] (or one): how many rows ended in which way, the most frequent first."""
+    """Number of rows of each status [n] (or one), the most frequent first."""
     values, counts = np.unique(np.atleast_1d(status), return_counts=True)
     order = np.argsort(-counts, kind="stable")
     return [(Status(int(values[i])).message, f"{counts[i]} of {counts.sum()}") for i in order]
@@ -53,7 +53,7 @@ def strokes(curves: Any) -> str:
 
 
 def _flattened(points: FloatArray, most: int) -> FloatArray:
-    """Places [m, 2] in the picture of an even subset of ``points`` that are finite."""
+    """Pixel coordinates [m, 2] of an even subset of the finite ``points``."""
     points = points[np.isfinite(points).all(axis=1)]
     points = points[:: max(1, -(-len(points) // most))]
     if len(points) < 2:

@@ -1,12 +1,12 @@
-"""`MachineCode`: where compiled kernels are kept between processes, so that none is ever older than its sources.
+"""`MachineCode`: compiled kernels kept between processes, never older than their sources.
 
 Numba's own cache checks whether a kernel's own file has changed, not whether the kernels that it calls have: after an
-upgrade in place it would go on running the old ones. Here a kernel lies in a folder named by a fingerprint of all its
-sources (`_sources`) and of the versions that translate them; a change anywhere means another folder.
+upgrade in place it would run the old ones. Here a kernel is stored in a folder named by a fingerprint of all its
+sources (`_sources`) and of the versions that translate them; a change of any of these means another folder.
 
     <root>/subbundle-kernels/<module>-<fingerprint>/<kernel>-<types and processor>.code
 
-and beside it, ending in ``.part``, what other kernels take in when they are compiled: not machine code yet.
+and beside it, ending in ``.part``, the intermediate code that other kernels inline when they are compiled.
 
 One file holds one translation, with its checksum, and is moved into place when complete. Processes that compile at the
 same time therefore replace each other's files by equal ones, and a damaged file is compiled anew.
@@ -54,7 +54,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 class MachineCode(_Cache):  # type: ignore[misc]
-    """The translations of one kernel, on disk; Numba looks here before it compiles."""
+    """The translations of one kernel, on disk; Numba searches here before it compiles."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         path = source_of(function)
@@ -105,11 +105,11 @@ class MachineCode(_Cache):  # type: ignore[misc]
         return any(any(folder.glob(f"{self._name}-*.code")) for folder in self._folders())
 
     def can_be_kept(self) -> bool:
-        """Whether a translation made now would be there for the next process."""
+        """Whether a translation made now would be available to the next process."""
         return any(os.access(_nearest(folder), os.W_OK) for folder in self._folders())
 
     def flush(self) -> None:
-        """Forget all translations of the kernel."""
+        """Remove all translations of the kernel."""
         for folder in self._folders():
             for file in folder.glob(f"{self._name}-*.code"):
                 file.unlink(missing_ok=True)
@@ -132,12 +132,12 @@ class MachineCode(_Cache):  # type: ignore[misc]
     def _mark_used(self, folder: Path) -> None:
         if not self._used:
             self._used = True
-            with suppress(OSError):  # another user's folder, which is not ours to keep
+            with suppress(OSError):  # another user's folder
                 os.utime(folder)
 
 
 def as_callee(result: CompileResult) -> CompileResult:
-    """``result`` for other kernels to take in: without machine code, and optimised only together with its callers."""
+    """``result`` for other kernels to inline: without machine code, and optimised only together with its callers."""
     library = result.library
     library._optimize_final_module = lambda: None
     library._finalize_final_module = partial(_leave_as_it_is, library)
@@ -223,7 +223,7 @@ def _translators() -> str:
 
 
 def _described(sig: Any) -> str:
-    """The types ``sig`` in full: named tuples with their fields, whose order decides where a kernel looks."""
+    """The types ``sig`` in full: named tuples with their fields, whose order is that in memory."""
     if isinstance(sig, tuple):
         return f"({', '.join(_described(each) for each in sig)})"
     if isinstance(sig, BaseNamedTuple):
@@ -234,7 +234,7 @@ def _described(sig: Any) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """What `_write` was given; None where there is no such file or it is not whole."""
+    """The data given to `_write`; None where there is no such file or it is incomplete."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -254,7 +254,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _make(folder: Path, module: str) -> None:
-    """Make the folder; on the way remove those of the same module that have been forgotten."""
+    """Create the folder, and remove those of the same module that are no longer used."""
     if folder.is_dir():
         return
     folder.mkdir(parents=True, exist_ok=True)

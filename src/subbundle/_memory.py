@@ -1,7 +1,7 @@
-"""`require_memory`: a sentence before the system ends the process; `blocks`: work that holds little at a time.
+"""`require_memory`: an error before the system ends the process; `blocks`: work in blocks of bounded memory.
 
-Linux grants arrays that it has no room for and kills the process when they are filled. Where an array grows with the
-product of two sizes that the caller chose, its bytes are compared with the free ones first.
+Linux allocates arrays larger than its memory and kills the process when they are filled. Where an array grows with the
+product of two sizes that the caller chose, its size is compared with the free memory first.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-# Numbers held at a time by work that goes through rows in blocks: 32 MB.
+# Numbers in one block of rows: 32 MB.
 _BLOCK = 4_000_000
 
 
 def blocks(count: int, numbers_per_row: int) -> list[slice]:
-    """Slices that cover ``count`` rows, each of a size that holds memory at some 32 MB."""
+    """Slices that cover ``count`` rows, each of some 32 MB."""
     size = max(1, _BLOCK // max(numbers_per_row, 1))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def require_memory(n_bytes: float, what: str, instead: str) -> None:
-    """Raise `MemoryError` when ``n_bytes`` for ``what`` are more than are free; ``instead`` is what to do then."""
+    """Raise `MemoryError` when ``n_bytes`` for ``what`` exceed the free memory; ``instead`` is the advice."""
     free = free_memory()
     if n_bytes > free:
         raise MemoryError(f"{what} need {_readable(n_bytes)}; {_readable(free)} are free. {instead}")
 
 
 def free_memory() -> float:
-    """Bytes that this process can still fill; infinite where the system does not report it."""
+    """Bytes that this process can still use; infinite where the system does not report it."""
     return min([float("inf"), *_of_system(), *_of_group(), *_of_process()])
 
 
@@ -40,7 +40,7 @@ def _of_system() -> list[float]:
 
 
 def _of_group() -> list[float]:
-    """What a container may have."""
+    """The limit of a container."""
     with suppress(OSError, ValueError):
         folder = Path("/sys/fs/cgroup")
         return [float(folder.joinpath("memory.max").read_text()) - float(folder.joinpath("memory.current").read_text())]
@@ -48,7 +48,7 @@ def _of_group() -> list[float]:
 
 
 def _of_process() -> list[float]:
-    """What `ulimit -v` leaves."""
+    """The remainder under `ulimit -v`."""
     with suppress(ImportError, OSError):
         import resource
 

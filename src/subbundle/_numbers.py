@@ -1,4 +1,4 @@
-"""Numbers of floating-point arithmetic that every folder shares."""
+"""Constants of floating-point arithmetic that folders share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ ROUNDING = 1e-14
 # Half-width of central differences, relative to the length on which a function changes: near the cube root of the
 # machine epsilon its errors, h² f‴/6 from truncation and 1e-16 f/h from rounding, are balanced.
 DIFFERENCE = 1e-5
-# Numbers above this have no place in a file: the square of a coordinate must not overflow.
+# Largest number accepted from a file: the square of a coordinate must not overflow.
 LARGEST = 1e150
 
-# Relative sizes that several folders compare with. Below `NOTICEABLE`, about half of the digits, a quantity that was
-# found by iterations or differences is not told from zero; below `SINGULAR` a pivot, an eigenvalue or a last step is
-# rounding of sums over many rows; below `EXACT` a quantity that single operations give is.
+# Relative tolerances that several folders share. Below `NOTICEABLE`, about half of the digits, a quantity computed by
+# iterations or differences is indistinguishable from zero; below `SINGULAR` a pivot, an eigenvalue or a last step is
+# rounding of sums over many rows; below `EXACT` the result of single operations is rounding.
 NOTICEABLE, SINGULAR, EXACT = 1e-6, 1e-10, 1e-12
-# Rounds after which an iteration that converges at all has converged: a bound, which next to nothing reaches.
+# Most iterations: a bound that converging iterations do not reach.
 MOST_ROUNDS = 100

@@ -1,6 +1,6 @@
-"""The only place with threads: rows of a batch are shared out over kernels that release the interpreter lock.
+"""The only module with threads: rows of a batch are distributed to kernels that release the interpreter lock.
 
-Every row is computed alone, with BLAS held to one thread, so results are the same to the bit for any number of jobs.
+Rows are computed independently, with BLAS limited to one thread, so results have the same bits for any number of jobs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from threadpoolctl import ThreadpoolController
 from subbundle._progress import Progress, watcher_of
 from subbundle._validation import as_integer
 
-# Chunks per thread at least: enough that rows of unequal cost even out.
+# Fewest chunks per thread: enough to balance rows of unequal cost.
 _CHUNKS = 4
-# Seconds that a chunk should take: an interrupt waits no longer, and beside them starting a chunk costs nothing.
+# Target seconds of a chunk: an interrupt waits no longer, and the overhead of starting a chunk is negligible.
 _CHUNK_SECONDS = 0.2
-# A chunk is at most so many times as large as the one before, whose cost may have been that of the cheapest rows.
+# Largest ratio of the sizes of successive chunks, as the first may consist of the cheapest rows.
 _GROWTH = 8.0
 # Seconds that starting a thread takes.
 _START = 1e-4
@@ -36,7 +36,7 @@ _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use no thread but the caller's inside, whatever ``n_jobs`` is: other processes use the other cores."""
+    """Use only the caller's thread inside, for any ``n_jobs``: other processes use the other cores."""
     token = _alone.set(True)
     try:
         yield
@@ -58,20 +58,20 @@ def run_rows(work: Callable[[int, int], None], n_rows: int, n_jobs: int, *, call
     """Call ``work(start, stop)`` on chunks that cover ``0..n_rows``, on ``n_jobs`` threads.
 
     The calling thread is one of them, and the only one until a chunk of rows took longer than starting another would.
-    Where the work ``calls_blas``, BLAS is held to one thread meanwhile; that takes 40 µs and makes callers on other
-    threads wait their turn.
+    Where the work ``calls_blas``, BLAS is limited to one thread meanwhile; that takes 40 µs and serialises callers on
+    other threads.
     """
     if n_rows == 0:
         return
     with _announce_compiling(), one_blas_thread() if calls_blas else nullcontext():
         most = max(n_rows // (n_jobs * _CHUNKS), 1) if n_jobs > 1 else n_rows
-        _share_out(_Rows(n_rows, most, watcher_of(n_rows)), work, min(n_jobs, n_rows))
+        _distribute(_Rows(n_rows, most, watcher_of(n_rows)), work, min(n_jobs, n_rows))
 
 
 class _Rows:
-    """Rows that are still to be done, given out in chunks that take about `_CHUNK_SECONDS`.
+    """The remaining rows, in chunks that take about `_CHUNK_SECONDS`.
 
-    Ctrl-C is seen between chunks, so none should take long; and what a row costs is known only when some are done.
+    Interrupts are handled between chunks, so chunks are short; the cost of a row is measured on those done.
     """
 
     def __init__(self, n_rows: int, most: int, watcher: Progress | None) -> None:
@@ -93,7 +93,7 @@ class _Rows:
             size = self.do_some(work, min(size, self._most))
 
     def do_some(self, work: Callable[[int, int], None], size: int) -> int:
-        """Do the next ``size`` rows; how many should come after them, 0 at the end."""
+        """Do the next ``size`` rows; return the size of the chunk after them, 0 at the end."""
         start, stop = self.take(size)
         if start == stop:
             return 0
@@ -102,15 +102,15 @@ class _Rows:
         if self._watcher is not None:
             self._watcher.advance(stop - start)
         seconds = max(time.perf_counter() - begin, 1e-9)
-        # What the last chunk took, or what is left if that is less.
+        # Time of the last chunk, or of the rows left if that is less.
         self.seconds = seconds * min((self._end - stop) / (stop - start), 1.0)
         fitting = int((stop - start) * min(_CHUNK_SECONDS / seconds, _GROWTH))
         return max(fitting, 1)
 
 
-def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) -> None:
+def _distribute(rows: _Rows, work: Callable[[int, int], None], n_threads: int) -> None:
     failures: list[BaseException] = []
-    # The first row alone: if kernels must be compiled, an interrupt reaches the thread that compiles them.
+    # The first row on this thread: if kernels must be compiled, an interrupt reaches the thread that compiles them.
     size = rows.do_some(work, 1)
     while size and rows.seconds < _START:
         size = rows.do_some(work, size)
@@ -126,7 +126,7 @@ def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) ->
         for thread in threads:
             thread.start()
     except RuntimeError:
-        pass  # the system gives no more threads; those that run do all rows
+        pass  # the system allows no more threads; those that run do all rows
     except BaseException as failure:
         failures.append(failure)
     run()
@@ -136,7 +136,7 @@ def _share_out(rows: _Rows, work: Callable[[int, int], None], n_threads: int) ->
 
 
 def _join(threads: list[threading.Thread], failures: list[BaseException]) -> None:
-    """Wait for the threads. An interrupt meanwhile is a failure like others: they end with the chunk they are at."""
+    """Wait for the threads. An interrupt meanwhile is a failure like others: they end after their current chunk."""
     try:
         for thread in threads:
             thread.join()
@@ -148,24 +148,24 @@ def _join(threads: list[threading.Thread], failures: list[BaseException]) -> Non
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, one caller at a time.
+    """Limit BLAS to one thread, one caller at a time.
 
-    The number of BLAS threads belongs to the process. Two callers who set and restored it across each other would leave
-    one of them with many threads, or the process with a single one for good.
+    The number of BLAS threads is global to the process. Two callers that set and restore it concurrently could leave
+    one of them with many threads, or the process with a single one permanently.
     """
-    with _BLAS_TURN, _blas().limit(limits=1, user_api="blas"):
+    with _BLAS_LOCK, _blas().limit(limits=1, user_api="blas"):
         yield
 
 
-_BLAS_TURN = threading.RLock()
+_BLAS_LOCK = threading.RLock()
 if hasattr(os, "register_at_fork"):
-    # A child has none of the threads that may hold the lock at that moment.
-    os.register_at_fork(after_in_child=_BLAS_TURN._at_fork_reinit)  # type: ignore[attr-defined]
+    # A child process has none of the threads that may hold the lock.
+    os.register_at_fork(after_in_child=_BLAS_LOCK._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds, so it is done once, with the one that Numba calls among them.
+    # Finding the loaded libraries takes milliseconds, so it is done once, with the one that Numba calls among them.
     import scipy.linalg.cython_blas  # noqa: F401
 
     return ThreadpoolController()
@@ -175,11 +175,11 @@ class _Notice(event.Listener):  # type: ignore[misc]
     """Reports once that compiling has begun, since the first call in a new environment takes seconds."""
 
     def __init__(self) -> None:
-        self.said = False
+        self.printed = False
 
     def on_start(self, event: Any) -> None:
-        if not self.said:
-            self.said = True
+        if not self.printed:
+            self.printed = True
             print("subbundle: compiling kernels, once per environment (5 to 20 s) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:

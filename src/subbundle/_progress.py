@@ -1,4 +1,4 @@
-"""Progress of long work: stages in a line each, and below them a bar with the time left.
+"""Progress of long computations: one line per stage, and below them a bar with the time left.
 
 Shown in terminals and notebooks only: nothing is written elsewhere, so that pipes and logs stay clean. The
 bar counts rows as `subbundle._parallel.run_rows` finishes them; it counts only work that has begun, so the time
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO
 
-# Seconds before a bar appears: what is done by then needs none.
+# Seconds before a bar appears.
 _PATIENCE = 2.0
 # Rows below which a step is too short to be counted.
 _FEW_ROWS = 64
@@ -27,8 +27,8 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 class Progress:
     """Write one line when a stage begins, and a bar when it takes long; to standard error by default.
 
-    Results go to standard output, so that they can be piped without the progress. A line is complete as soon as it is
-    written, so messages of other origin fall between stages and never into them.
+    Results go to standard output, so that they can be piped without the progress. Lines are written whole, so other
+    messages appear between them.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -73,7 +73,7 @@ class Progress:
                 self._bar.update(n_rows)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         with self._lock:
             if self._bar is not None:
                 self._bar.close()
@@ -92,7 +92,7 @@ def progress(name: str = "working") -> Iterator[Progress]:
     Parameters
     ----------
     name : str
-        What the bar is called.
+        Label of the bar.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def progress(name: str = "working") -> Iterator[Progress]:
 
 @contextmanager
 def silenced(quiet: bool) -> Iterator[None]:
-    """Show no progress inside, if ``quiet``; and forget who watched."""
+    """Show no progress inside, if ``quiet``; in either case none of the caller's."""
     tokens = _quiet.set(quiet), _watching.set(None)
     try:
         yield
@@ -125,7 +125,7 @@ def silenced(quiet: bool) -> Iterator[None]:
 
 
 def watcher_of(n_rows: int) -> Progress | None:
-    """Who watches a step of ``n_rows`` rows in this context; the rows are announced."""
+    """The `Progress` of this context, with ``n_rows`` rows added to its total; None for short steps."""
     watcher = _watching.get()
     if watcher is None or n_rows < _FEW_ROWS:
         return None

@@ -1,4 +1,4 @@
-"""Rows chosen by the hash of their number: the same ones for every division of a table into pieces."""
+"""Rows sampled by the hash of their number, independent of the partition of a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import IntArray
 
-# Rows that estimators learn from when a table is larger than memory: they take seconds for so many.
+# Rows of the sample that estimators fit when a table is larger than memory: these take seconds.
 FITTED = 50_000
 
 

@@ -1,9 +1,8 @@
-"""Points, curves and triangles in R³ painted from back to front.
+"""Points, curves and triangles in R³, drawn by the painter's algorithm.
 
 Matplotlib's own 3-D axes order whole collections, so a curve lies wholly in front of a cloud or wholly behind it.
-Here a `Scene` projects everything itself (parallel projection, equal axes), cuts all dots, segments and triangles into
-slices by depth and paints the slices from back to front, paler with distance: a curve passes behind a sphere as it
-should.
+Here a `Scene` projects everything itself (parallel projection, equal axes), sorts all dots, segments and triangles into
+slices by depth and paints the slices from back to front, paler with distance.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _LIGHT = np.array([-0.45, 0.65, 0.75])  # right, up, towards the eye
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A camera at infinity: ``azimuth`` turns around the z axis, ``elevation`` lifts it (degrees)."""
+    """Direction of a parallel projection: ``azimuth`` around the z axis and ``elevation``, in degrees."""
 
     azimuth: float = -60.0
     elevation: float = 22.0
@@ -52,7 +51,7 @@ class Scene:
     """Objects in R³ to be painted by depth. Add them in any order, then `draw`.
 
     Rows with NaN (geodesics after their end) are left out. ``lift`` moves objects towards the eye, in units of the
-    data, so that a curve on a surface is not half buried in it.
+    data, so that a curve on a surface is not partly hidden by it.
     """
 
     def __init__(self, view: View | None = None, *, fog: float = 0.75) -> None:
@@ -84,7 +83,7 @@ class Scene:
         self._add("segment", segments, color, width, lift)
 
     def add_arrows(self, starts: Any, vectors: Any, *, color: Any = "#3b6fb6", width: float = 1.0) -> None:
-        """Arrows from ``starts`` [n, 3] along ``vectors`` [n, 3]; the heads lie in the plane of the picture."""
+        """Arrows from ``starts`` [n, 3] along ``vectors`` [n, 3]; the heads lie in the image plane."""
         starts, vectors = np.asarray(starts, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
         tips = starts + vectors
         sideways = np.cross(vectors, self._axes[2])
@@ -159,7 +158,7 @@ def _rgba(color: Any, n: int) -> FloatArray:
 
 
 def _lit(colors: FloatArray, normals: FloatArray, *, gloss: bool) -> FloatArray:
-    """``colors`` [n, 4] under ambient light and a lamp, by the angle of ``normals`` [n, 3] to it."""
+    """``colors`` [n, 4] under ambient and directional light, by the angle of ``normals`` [n, 3] to it."""
     unit = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     lamp = _LIGHT / np.linalg.norm(_LIGHT)
     halfway = lamp + np.array([0.0, 0.0, 1.0])

@@ -1,6 +1,6 @@
-"""Aliases for arrays, and the status that every row of a result carries.
+"""Aliases for arrays, and the status of every row of a result.
 
-Arrays are annotated by what they hold; their shapes stand in the docstrings, as ``[batch, dim]``.
+Arrays are annotated by their element type; their shapes are in the docstrings, as ``[batch, dim]``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ BoolArray = NDArray[np.bool_]
 
 
 class Status(IntEnum):
-    """Why a row holds what it holds. Stored as ``int8`` arrays; ``Status(value).message`` explains it.
+    """Outcome of a row. Stored as ``int8`` arrays; ``Status(value).message`` explains it.
 
-    Zero is success, so ``~status.astype(bool)`` selects the rows that can be used as they are.
+    Zero is success, so ``~status.astype(bool)`` selects the rows without reservation.
     """
 
     OK = 0
@@ -33,7 +33,7 @@ class Status(IntEnum):
 
     @property
     def message(self) -> str:
-        """The reason in a few words, for messages and tables."""
+        """The outcome as text, for messages and tables."""
         return _MESSAGES[self]
 
     @property

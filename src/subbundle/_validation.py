@@ -1,5 +1,4 @@
-"""Checks at the border of the library, with one form of message: what was required, what came, what to write
-instead."""
+"""Checks of arguments, with one form of message: what was required, what came, what to write instead."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 
-# One result of more float64 numbers than this (4 GiB) is a slip of the pen rather than a wish.
+# Most float64 numbers of one result (4 GiB): larger ones are taken for a mistake.
 MOST_NUMBERS = 2**29
 
 
@@ -25,7 +24,7 @@ def as_points(value: Any, name: str, *, dim: int | None = None, ndim: int | None
     value : array-like
         Anything NumPy can read as real numbers; float32, memory-mapped and read-only arrays included.
     name : str
-        What the caller calls the array, for the message.
+        Name of the argument, for the message.
     dim : int, optional
         Required length of the last axis.
     ndim : int, optional
@@ -75,9 +74,9 @@ def as_real(value: Any, name: str) -> FloatArray:
 
 
 def readable(value: Any, name: str) -> Any:
-    """Return ``value`` if NumPy can read it as one array, or raise: the front door of every function and estimator.
+    """Return ``value`` if NumPy can read it as one array, or raise: the first check of every function and estimator.
 
-    Lists are returned as arrays; tables that know their columns are returned as they are.
+    Lists are returned as arrays; tables with named columns are returned unchanged.
     """
     kind = type(value).__name__
     got = f"got {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
@@ -96,7 +95,7 @@ def readable(value: Any, name: str) -> Any:
 
 
 def tabular(value: Any, name: str) -> Any:
-    """`readable` for tables that scikit-learn converts: what is neither a number nor the text of one is refused."""
+    """`readable` for tables that scikit-learn converts: entries other than numbers, or text of numbers, are refused."""
     value = readable(value, name)
     framed = hasattr(value, "iloc") and hasattr(value, "columns")
     if not framed and getattr(getattr(value, "dtype", None), "kind", "-") not in "USO":
@@ -109,7 +108,7 @@ def tabular(value: Any, name: str) -> Any:
         days = [way for label, found in refused.items() for way in _as_days(name, label, found, framed)]
         encoded = f"encode them first{f', pd.get_dummies({name})' if framed else ''}"
         ways = "; ".join([encoded] * (len(days) < len(refused)) + days[:1])
-        # In scikit-learn's words for what is neither text nor number.
+        # scikit-learn's wording for entries that are neither text nor number.
         what = f"{entry!r:.60}" + ("" if isinstance(entry, str) else ", where an argument must be a string or a number")
         raise (ValueError if isinstance(entry, str) else TypeError)(
             f"{name} must hold numbers in every column; {len(refused)} of {value.shape[-1]} do not, such as "
@@ -144,7 +143,7 @@ def _no_number(column: Any) -> Iterator[Any]:
 
 
 def as_bundle(value: Any) -> Any:
-    """Return ``value`` if it offers what the protocol `Subbundle` asks for, or raise."""
+    """Return ``value`` if it has the members of the protocol `Subbundle`, or raise."""
     wanted = ("ambient_dim", "rank", "length_scale", "is_costly", "frame", "field")
     missing = [name for name in wanted if not hasattr(value, name)]
     if missing or isinstance(value, type):
@@ -157,7 +156,7 @@ def as_bundle(value: Any) -> Any:
 
 
 def check_room(numbers: float, what: str, hint: str) -> None:
-    """Raise a MemoryError, before anything is allocated, if a result of so many ``numbers`` cannot be meant."""
+    """Raise a MemoryError, before anything is allocated, if a result has more than `MOST_NUMBERS` ``numbers``."""
     if not numbers <= MOST_NUMBERS:
         raise MemoryError(
             f"{what} would hold {numbers:.3g} numbers, {8 * numbers / 2**30:.3g} GiB; at most {MOST_NUMBERS:.3g} are "

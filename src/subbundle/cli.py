@@ -1,7 +1,7 @@
 """The command ``subbundle``.
 
 Results go to standard output, progress to standard error. Wrong input ends in one line and exit code 2. The module of a
-command or experiment is imported when it runs, so ``--help`` and ``--version`` answer at once.
+command or experiment is imported when it runs, so ``--help`` and ``--version`` are fast.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from subbundle._progress import silenced
 from subbundle.commands import values as value
 from subbundle.commands.arguments import add_commands, add_quiet
 
-# Name: module, keyword for the number of data sets (if it repeats), how many usually, help.
+# Name: module, keyword for the number of data sets (if it repeats), its default, help.
 _EXPERIMENTS = {
     "sphere": ("sphere", "n_seeds", 1, "75 geodesics around a sphere, without and with noise"),
-    "bundle": ("illustrations", "", 0, "what a principal subbundle looks like, in the plane and in space"),
-    "head": ("head", "", 0, "two pieces of a head's surface from noisy points; also of your own scan"),
+    "bundle": ("illustrations", "", 0, "principal subbundles in the plane and in space"),
+    "head": ("head", "", 0, "two pieces of a head's surface from noisy points; also of a given scan"),
     "s-surface": ("s_surface", "n_seeds", 5, "unfold the S-surface from R^100"),
     "r50": ("r50", "n_seeds", 20, "the distance between two points of a 4-sphere in R^50"),
     "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
@@ -39,11 +39,11 @@ _LISTS = ("--crop", "--base")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    0 done, 1 the reader of the results has gone, 2 wrong input or too large, 3 a fault of subbundle, 130 interrupted.
+    0 done, 1 the output pipe was closed, 2 wrong input or too large, 3 a fault of subbundle, 130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A terminal without σ or ± shows a question mark rather than a traceback.
+            # A terminal without σ or ± shows a question mark.
             stream.reconfigure(errors="replace")
     typed = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(_joined(typed))
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has closed the pipe, as `head` does; what the interpreter writes at its end must go somewhere.
+        # The pipe was closed, as `head` does; output of the interpreter at its end is discarded.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """``words`` with lists of numbers that begin with a minus sign joined to their option; they would pass for one."""
+    """``words`` with lists of numbers that begin with a minus sign joined to their option, not parsed as options."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1] in _LISTS and re.match(r"-[\d.,]", word):
@@ -113,9 +113,9 @@ def _parser() -> ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     demo = commands.add_parser(
         "demo",
-        help="make a noisy closed surface and learn it",
-        description="Make a noisy closed surface, trace a principal submanifold on it, measure its error against the "
-        "true surface, and write a picture and PLY files.",
+        help="sample a noisy closed surface and estimate it",
+        description="Sample a noisy closed surface, compute a principal submanifold, measure its error against the "
+        "true surface, and write a figure and PLY files.",
     )
     demo.add_argument("--n", type=value.positive_integer, default=20000, help="number of observations (default 20000)")
     _add_common(demo, "demo", "subbundle-demo", "n")
@@ -150,9 +150,9 @@ def _add_common(parser: ArgumentParser, module: str, folder: str, *own: str) -> 
 
 def _add_head(parser: ArgumentParser) -> tuple[str, ...]:
     """Options of ``paper head``, and their names."""
-    parser.add_argument("--file", type=Path, help="a scan or a mesh instead of the head made here")
+    parser.add_argument("--file", type=Path, help="a scan or a mesh instead of the synthetic head")
     number = "points drawn from the head (default 30000)"
     parser.add_argument("--n", type=value.positive_integer, default=30000, help=number)
-    start = "start from the observation nearest to this place; give it twice for two pieces"
+    start = "base point: the observation nearest to this point; give it twice for two pieces"
     parser.add_argument("--base", type=value.place, action="append", metavar="X,Y,Z", help=start)
     return "file", "n", "base"

@@ -3,7 +3,7 @@
 *Tangent PCA* maps the observations to one tangent space by the logarithm and takes the eigenvectors of their second
 moment there, Σ log(x_n) ⊗ log(x_n), in the metric of the manifold; its first *principal geodesic* is t ↦ exp(t e_1).
 *Principal flow* follows the first eigenvector of the second moment around the current point; the *principal curve*
-follows that around the local mean, which is the principal submanifold of rank 1. Both end where the data ends.
+follows that around the local mean, which is the principal submanifold of rank 1. Both end at the border of the support.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def central_observation(points: Any, *, space: Space) -> int:
 def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> FloatArray:
     """The point [*shape] with the least sum of squared distances to ``points`` [N, *shape], Σ log(x_n) = 0 there.
 
-    Found by x ← exp_x(mean of log_x(x_n)), with shorter steps where that overshoots, from the central one of up to 64
-    observations.
+    Computed by x ← exp_x(mean of log_x(x_n)), with shorter steps where that overshoots, from the most central of up to
+    64 observations.
     """
     points = space.validate(points)
     some = points[evenly(len(points), 64)]
@@ -102,18 +102,18 @@ def frechet_mean(points: Any, *, space: Space, max_iterations: int = 200) -> Flo
         if reach < 1e-6:
             return mean
     raise ValueError(
-        f"points must have one Fréchet mean to be found; the iteration did not settle in {max_iterations} steps. Data "
-        "spread over a whole closed manifold has none: pass a base point of your own."
+        f"points must have a unique Fréchet mean; the iteration did not converge in {max_iterations} steps. Data "
+        "spread over a whole closed manifold has none: pass a base point."
     )
 
 
 def tangent_pca(points: Any, *, space: Space, n_components: int | None = None, base_point: Any = None) -> TangentPCA:
-    """Principal directions of ``points`` [N, *shape] seen from ``base_point`` [*shape].
+    """Principal directions of ``points`` [N, *shape] in the tangent space at ``base_point`` [*shape].
 
     Parameters
     ----------
     n_components : int, optional
-        How many; all dim N unless given.
+        Number of directions; all dim N unless given.
     base_point : [*shape], optional
         The Fréchet mean unless given. The second moment is taken about it.
 
@@ -144,7 +144,7 @@ def tangent_pca(points: Any, *, space: Space, n_components: int | None = None, b
 
 
 def principal_geodesic(points: Any, *, space: Space, base_point: Any = None, n_points: int = 2001) -> Curve:
-    """The first principal geodesic of ``points`` [N, *shape], over the range of their scores and a tenth more."""
+    """The first principal geodesic of ``points`` [N, *shape], over the range of their scores, extended by a tenth."""
     found = tangent_pca(points, space=space, n_components=1, base_point=base_point)
     low, high = float(found.scores.min()), float(found.scores.max())
     margin = 0.1 * (high - low)
@@ -170,10 +170,10 @@ def principal_curve(
     bandwidth, centering
         As in `RiemannianSubbundle`.
     base_point : [*shape], optional
-        The central observation, projected to the ridge, unless given; a given point is taken as it is.
+        The central observation, projected to the ridge, unless given; a given point is not projected.
     length : float, optional
-        Most that either half may be long; eight times the distance from the base point to the farthest observation
-        unless given. A half ends earlier where the data ends.
+        Largest length of either half; eight times the distance from the base point to the farthest observation
+        unless given. A half ends earlier at the border of the support.
     n_points : int
         Points over the length of each half.
     """
@@ -194,7 +194,7 @@ def principal_flow(points: Any, bandwidth: float, **options: Any) -> Curve:
 
 
 def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: float, n_points: int) -> list[Curve]:
-    """The geodesics of a bundle of rank 1 through each of ``base_points`` [m, *shape], both ways, up to ``length``."""
+    """The geodesics of a bundle of rank 1 from ``base_points`` [m, *shape] in both directions, up to ``length``."""
     if bundle.rank != 1:
         raise ValueError(f"bundle must have rank 1, to have one geodesic through each point; got rank {bundle.rank}.")
     space = bundle.space
@@ -240,8 +240,8 @@ def ridge_point(bundle: RiemannianSubbundle, point: Any) -> FloatArray:
 def distances_to_curve(points: Any, curve: FloatArray, *, space: Space) -> FloatArray:
     """Geodesic distances [N] from ``points`` [N, *shape] to the curve through the points ``curve`` [n, *shape].
 
-    From the nearest point c_j of the curve on, along the two pieces that meet there: with v = log(x) and u = log(c_j±1)
-    at c_j, the projection is exp(s u), s = h(v, u)/h(u, u) cut to [0, 1].
+    On the two segments at the nearest point c_j of the curve: with v = log(x) and u = log(c_j±1) at c_j, the projection
+    is exp(s u), s = h(v, u)/h(u, u) clipped to [0, 1].
     """
     points, curve = space.validate(points), space.validate(curve, "curve")
     nearest = np.array([int(np.argmin(space.dist(curve, point))) for point in points])
@@ -250,11 +250,11 @@ def distances_to_curve(points: Any, curve: FloatArray, *, space: Space) -> Float
     for side in (-1, 1):
         inside = (nearest + side >= 0) & (nearest + side < len(curve))
         x, base = points[inside], corner[inside]
-        piece, offset = space.log(curve[nearest[inside] + side], base), space.log(x, base)
-        square = space.inner_product(piece, piece, base)
-        along = space.inner_product(offset, piece, base) / np.where(square > 0.0, square, 1.0)
+        segment, offset = space.log(curve[nearest[inside] + side], base), space.log(x, base)
+        square = space.inner_product(segment, segment, base)
+        along = space.inner_product(offset, segment, base) / np.where(square > 0.0, square, 1.0)
         along = np.clip(along, 0.0, 1.0).reshape(-1, *(1,) * len(space.shape))
-        projection = space.exp(along * piece, base)
+        projection = space.exp(along * segment, base)
         best[inside] = np.fmin(best[inside], space.dist(x, projection))
     return best
 

@@ -1,8 +1,8 @@
-"""Compiling kernels before they are needed, on several cores.
+"""Compiling kernels ahead of time, on several cores.
 
 Numba compiles one kernel at a time within a process and keeps the machine code in its cache. Parts of the library are
-therefore compiled by processes of their own, each by doing its smallest job once; later processes
-find it in the cache.
+therefore compiled by separate processes, each by running a small example once; later processes find the code in
+the cache.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _process(name: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "subbundle", "compile", name, "--here"]
-    # The same package, however this process came to it.
+    # The same package as in this process.
     root = str(Path(__file__).resolve().parents[1])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -81,7 +81,7 @@ def _process(name: str) -> subprocess.Popen[bytes]:
 
 
 def _is_missing(kernel: Any) -> bool:
-    """Whether compiling ``kernel`` in another process would spare this one the work."""
+    """Whether ``kernel`` is not in the cache and could be kept there."""
     return kernel._cache.can_be_kept() and not kernel._cache.is_kept()
 
 
@@ -98,7 +98,7 @@ def _ridge() -> None:
     from subbundle.datasets import bumpy_sphere
     from subbundle.local.model import fit_local
 
-    # Without a bundle, whose typical mass and frames are the job of another part.
+    # Without a bundle, whose typical mass and frames are compiled by another part.
     points = bumpy_sphere(1000, noise=0.02, seed=0).points
     fit_local(Cloud(points), points[:2].copy(), 0.3, 2, steps=3)
 

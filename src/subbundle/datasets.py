@@ -1,4 +1,4 @@
-"""Clouds whose truth is known: noisy points, the clean points they came from, and the exact distance to the true set.
+"""Synthetic clouds with ground truth: noisy points, the clean points, and the exact distance to the true set.
 
 Every generator takes the number of points, the standard deviation of the isotropic Gaussian noise added to every
 coordinate, and a seed; equal arguments give equal bits.
@@ -26,18 +26,18 @@ from subbundle._validation import as_integer, as_nonnegative, as_points, as_posi
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A cloud and its truth.
+    """A cloud and its ground truth.
 
     Attributes
     ----------
     points : [n, dim]
         The observations.
     clean : [n, dim]
-        The points of the true set that the observations came from.
+        The observations without noise, points of the true set.
     distance : callable
         ``distance(points [m, dim]) -> [m]``: exact distance to the true set.
     coordinates : [n, k] or None
-        Where the true set can be unrolled without stretching: the unrolled positions of the clean points.
+        Where the true set can be unrolled isometrically: the coordinates of the clean points.
     """
 
     points: FloatArray
@@ -146,7 +146,7 @@ def bumpy_sphere(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
 
 
 def head(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
-    """``n`` points uniform by area on a head whose longest side is 1; it looks along +x, z is up.
+    """``n`` points uniform by area on a head whose longest side is 1; it faces +x, z is up.
 
     A closed star-shaped surface with nose, eyes, lips and ears, the same for every seed.
     """
@@ -155,7 +155,7 @@ def head(n: int, *, noise: float = 0.0, seed: int = 0) -> Dataset:
 
 def _on_star_surface(n: int, surface: StarSurface, scale: float, noise: float, seed: int) -> Dataset:
     rng, n = _start(n, seed)
-    # The margin covers what the density can rise between two of 20000 evenly spread directions, 0.03 apart.
+    # The margin bounds the increase of the density between two of 20000 evenly spread directions, 0.03 apart.
     bound = 1.1 * surface.area_density(spiral_directions(20000)).max()
 
     def propose(m: int) -> FloatArray:
@@ -169,7 +169,7 @@ def _on_star_surface(n: int, surface: StarSurface, scale: float, noise: float, s
 
 
 def _bumpy_surface() -> StarSurface:
-    """Six bumps and three dents, spread so that no two melt into one."""
+    """Six bumps and three dents, separated from each other."""
     table = np.array(
         [  # direction, height, sharpness
             [0.9, -0.4, 0.3, 0.34, 9.0],
@@ -200,7 +200,7 @@ def _dataset(
     distance: Callable[[FloatArray], FloatArray],
     coordinates: FloatArray | None = None,
 ) -> Dataset:
-    """Add the noise and guard the border of ``distance``."""
+    """Add the noise, and a check of the argument of ``distance``."""
     noise = as_nonnegative(noise, "noise")
     dim = clean.shape[1]
     points = clean + noise * rng.standard_normal(clean.shape)
@@ -214,7 +214,7 @@ def _sample_by_density(
     density: Callable[[FloatArray], FloatArray],
     bound: float,
 ) -> FloatArray:
-    """``n`` rows of ``propose`` kept with probability density/bound: samples of the density itself, without weights."""
+    """``n`` rows of ``propose``, accepted with probability density/bound (rejection sampling)."""
     kept: list[FloatArray] = []
     missing = n
     while missing > 0:

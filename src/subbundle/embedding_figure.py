@@ -1,9 +1,8 @@
 """A figure of an `AtlasEmbedding`: residuals, distortion, and its coordinate lines in the space of the data.
 
-Left the coordinates, coloured by the distance of each point off the shape; in the middle the same, coloured by the
-local distortion of lengths; right the data (its first three principal components, when there are more) with lines of
-equal coordinates, if the data has a shape of that dimension. Of more than two coordinates the first two are
-shown.
+Left the coordinates, coloured by residual; in the middle the same, coloured by the local distortion of lengths; right
+the data (its first three principal components, when there are more) with lines of equal coordinates, if the data has a
+shape of that dimension. Of more than two coordinates the first two are shown.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
     flat = found["coordinates"][:, :2]
     if flat.shape[1] == 1:
         flat = np.column_stack([flat, np.zeros(len(flat))])
-    captions = ("distance off the shape", "distortion of lengths, |log|")
+    captions = ("residual: distance to the shape", "distortion of lengths, |log|")
     for panel, name, label in zip(panels, ("residual", "distortion"), captions, strict=False):
         # Rounded up to one digit, so that the scale has few, short numbers.
         high = float(np.quantile(found[name][kept], 0.99)) or 1.0
@@ -90,7 +89,7 @@ def _draw_lines(panel: Any, model: AtlasEmbedding, points: FloatArray) -> None:
 
 
 def coordinate_lines(model: AtlasEmbedding) -> list[FloatArray]:
-    """For each of two coordinates, curves [lines, steps, n_features] along which it runs; NaN off the data."""
+    """For each of two coordinates, its coordinate lines [lines, steps, n_features]; NaN outside the charts."""
     z = model.embedding_[model.status_ == Status.OK]
     low, high = z.min(axis=0), z.max(axis=0)
     spacing = float((high - low).max()) / 12

@@ -1,7 +1,7 @@
-"""Points in, points and meshes out.
+"""Reading points, writing points and meshes.
 
-Files are written to a temporary name in the target's own folder and moved into place when complete, so a reader never
-sees half a file and a failure leaves nothing behind.
+Files are written to a temporary name in the target's own folder and moved into place when complete, so no incomplete
+file is ever read or left.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from subbundle.formats.tables import check_npy, is_number
 __all__ = ["read_points", "write_mesh", "write_ply"]
 
 MESH_SUFFIXES = (".ply", ".obj", ".stl", ".off")
-# Meshes in R^d go into NumPy's own container: the other formats know three coordinates.
+# Meshes in R^d are written to NumPy's own container: the other formats have three coordinates.
 WRITTEN_SUFFIXES = (*MESH_SUFFIXES, ".npz")
 READ_SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy")
 
@@ -31,8 +31,8 @@ READ_SUFFIXES = (*MESH_SUFFIXES, ".xyz", ".csv", ".npy")
 def read_points(path: str | os.PathLike[str]) -> FloatArray:
     """Read a cloud, [n, dim], from a .ply, .obj, .stl, .off, .xyz, .csv or .npy file.
 
-    Meshes give their vertices (each corner once, also for STL, which stores the corners of every triangle apart).
-    Tables give their rows: ``.xyz`` separates numbers by blanks and may carry further columns behind the first three,
+    Of meshes the vertices (each corner once, also for STL, which stores the corners of every triangle separately). Of
+    tables the rows: ``.xyz`` separates numbers by blanks and may have further columns after the first three,
     which are left out; ``.csv`` separates by commas and may start with a line of names.
     """
     path = Path(path)
@@ -171,23 +171,23 @@ def write_mesh(
 
 
 def unreadable(path: Path, error: Exception) -> Exception:
-    """What to raise when ``error`` came up in reading ``path``: the file's name and one line of cause.
+    """The exception to raise for an ``error`` in reading ``path``: the file's name and one line of cause.
 
-    Parsers fail in many ways on a damaged file. What the system refuses (permissions, a disk that fails) stays itself.
+    Parsers fail in many ways on a damaged file. Errors of the system (permissions, disks) are returned unchanged.
     """
     if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
         return error
     suffix = path.suffix.lower()
-    said = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
+    reason = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
     if isinstance(error, ImportError | UnicodeError):
-        said = "it is no text"  # for text that is none trimesh asks for a package that guesses encodings
-    elif suffix == ".npy" and "pickle" in said:
-        said = "it holds no plain array of numbers"
-    elif suffix == ".npy" and "mmap" in said:
-        said = "it is cut off: its header announces more numbers than it holds"
+        reason = "it is no text"  # for other bytes trimesh requires a package that detects encodings
+    elif suffix == ".npy" and "pickle" in reason:
+        reason = "it holds no plain array of numbers"
+    elif suffix == ".npy" and "mmap" in reason:
+        reason = "it is cut off: its header announces more numbers than it holds"
     elif suffix in MESH_SUFFIXES:
-        said = f"it is cut off, damaged or something else ({said})"
-    return ValueError(f"{path} could not be read as {suffix}: {said}")
+        reason = f"it is cut off, damaged or of another format ({reason})"
+    return ValueError(f"{path} could not be read as {suffix}: {reason}")
 
 
 def check_mesh_suffix(path: str | os.PathLike[str], dim: int) -> None:

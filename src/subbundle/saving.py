@@ -1,6 +1,6 @@
 """Fitted estimators in one file: arrays in ``.npz``, everything else in a line of JSON inside it.
 
-Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from a stranger is safe to open.
+Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from any source is safe to open.
 It is written under a temporary name and moved into place when complete.
 """
 
@@ -32,7 +32,7 @@ _CLASSES: dict[str, type[Any]] = {
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a fitted estimator to ``path``, which must end in ``.npz``; return the path. `load` gives it back.
+    """Write a fitted estimator to ``path``, which must end in ``.npz``; return the path. `load` reads it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
 
     See Also
     --------
-    load : the other way.
+    load : the inverse.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an estimator written by `save`. It gives the same numbers, to the bit.
+    """Read an estimator written by `save`. Its results have the same bits.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save : the other way.
+    save : the inverse.
     """
     path = Path(path)
     if not path.is_file():
@@ -104,9 +104,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     description = _describe(path, arrays)
     try:
         return _restore(description, arrays)
-    except Exception as error:  # every part of a model may be missing, or of any other kind
-        said = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path} is damaged: {said.rstrip('.')}. Save the model again.") from error
+    except Exception as error:  # anything may be missing from the file, or of another type
+        reason = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} is damaged: {reason.rstrip('.')}. Save the model again.") from error
 
 
 def _plain(value: Any) -> Any:
@@ -149,7 +149,7 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def _renamed(description: dict[str, Any]) -> None:
-    """Give the kernel of a file of version 1 the name that it has now."""
+    """Replace the name of the kernel in a file of version 1 by its present one."""
     for owner in (description["parameters"], description.get("bundle", {})):
         if owner.get("kernel") == "compact":
             owner["kernel"] = "quartic"

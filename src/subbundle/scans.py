@@ -1,9 +1,9 @@
-"""`read_scan`: the points of a scan with normals, colours and other attributes, from whatever file it came in.
+"""`read_scan`: the points of a scan with normals, colours and other attributes, from files of many formats.
 
 Formats: ``.ply`` (ASCII, binary of either byte order), ``.obj``, ``.stl``, ``.off``, ``.pcd``; tables ``.xyz`` (also
 ``.xyzn``, ``.xyzrgb``, ``.pts``, ``.asc``, ``.txt``), ``.csv``, ``.npy`` and ``.npz``; ``.las`` and ``.laz`` with the
 extra ``las``, ``.e57`` with the extra ``e57``. Rows with a coordinate that is not finite are left out and counted:
-scanners write them for rays that came back empty.
+scanners write them for rays without a return.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from subbundle.formats.tables import TEXT_SUFFIXES, read_csv, read_npy, read_npz
 from subbundle.io import MESH_SUFFIXES, unreadable
 
 _TABLES = {**dict.fromkeys(TEXT_SUFFIXES, read_text), ".csv": read_csv, ".npy": read_npy, ".npz": read_npz}
-# Their points have three coordinates, whatever is wanted.
+# Formats with three coordinates only.
 _SOLID = {
     **dict.fromkeys(MESH_SUFFIXES, read_mesh), ".pcd": read_pcd, ".e57": read_e57, ".las": read_las, ".laz": read_las,
 }  # fmt: skip
@@ -38,12 +38,12 @@ SUFFIXES = (*MESH_SUFFIXES, *_TABLES, ".pcd", ".e57", ".las", ".laz")
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Points and what the file holds of each.
+    """Points and their attributes.
 
     Attributes
     ----------
     points : [n, d]
-        d is 3 but for tables with more coordinates.
+        d is 3 except for tables with more coordinates.
     attributes : dict of str to [n] or [n, 3]
         ``colors`` as uint8 where the file has colours, ``intensity``; other columns by their names.
     n_dropped : int
@@ -63,12 +63,12 @@ class Scan:
         return card("Scan", [*facts, ("also", ", ".join([*normals, *self.attributes]))], picture=dots(self.points))
 
     def take(self, rows: Any) -> Scan:
-        """The points at ``rows``, numbers or a mask, with all that belongs to them."""
+        """The points at ``rows``, numbers or a mask, with normals and attributes."""
         kept = {name: values[rows] for name, values in self.attributes.items()}
         return Scan(self.points[rows], kept, self.n_dropped, None if self.normals is None else self.normals[rows])
 
     def moved(self, matrix: FloatArray) -> Scan:
-        """The scan where the ``matrix`` [4, 4] puts it: x ↦ A x + t, and normals as A⁻ᵀ n, which stays normal."""
+        """The scan transformed by ``matrix`` [4, 4]: points x ↦ A x + t, normals n ↦ A⁻ᵀ n / |A⁻ᵀ n|."""
         linear, shift = matrix[:3, :3], matrix[:3, 3]
         normals = None
         if self.normals is not None:
@@ -79,14 +79,14 @@ class Scan:
 
 
 def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
-    """Read a scan; the ending of ``path`` decides how.
+    """Read a scan; the ending of ``path`` determines the format.
 
-    ``dim`` is the number of coordinates in a table, ``.npy``, ``.csv`` or ``.xyz``; columns behind them are attributes.
-    None takes all columns of ``.npy``; of others those named x, y, z or x1, x2, x3, … and otherwise the first three.
+    ``dim`` is the number of coordinates in a table, ``.npy``, ``.csv`` or ``.xyz``; columns after them are attributes.
+    None: all columns of ``.npy``; of others those named x, y, z or x1, x2, x3, … and otherwise the first three.
     Columns without names are normals if their rows have length 1, and colours if they are whole numbers up to 255.
     """
     path = Path(path)
-    dim = None if dim is None else as_integer(dim, "dim", low=3, why="a surface bends in at least three dimensions")
+    dim = None if dim is None else as_integer(dim, "dim", low=3, why="a curved surface needs three dimensions")
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(
@@ -119,12 +119,12 @@ def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
 
 def _read_solid(path: Path, suffix: str, dim: int | None) -> Content:
     if dim not in (None, 3):
-        raise ValueError(f"its points have 3 coordinates, {dim} are wanted")
+        raise ValueError(f"its points have 3 coordinates, {dim} are required")
     return _SOLID[suffix](path)
 
 
 def join_scans(scans: Sequence[Scan]) -> tuple[Scan, list[str]]:
-    """Several scans as one, with the attribute ``scan``, the number of each; and what was left out, not being in all.
+    """Several scans as one, with the attribute ``scan``, the number of each; and names of the attributes left out.
 
     Normals and attributes are kept if every scan has them.
     """
@@ -132,7 +132,7 @@ def join_scans(scans: Sequence[Scan]) -> tuple[Scan, list[str]]:
         return scans[0], []
     dims = {scan.points.shape[1] for scan in scans}
     if len(dims) > 1:
-        raise ValueError(f"all scans must have as many coordinates; they have {', '.join(map(str, sorted(dims)))}.")
+        raise ValueError(f"all scans must have the same dimension; they have {', '.join(map(str, sorted(dims)))}.")
     shapes = [{name: values.shape[1:] for name, values in scan.attributes.items()} for scan in scans]
     shared = [name for name, shape in shapes[0].items() if all(other.get(name) == shape for other in shapes)]
     attributes = {name: np.concatenate([scan.attributes[name] for scan in scans]) for name in shared}

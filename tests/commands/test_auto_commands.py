@@ -1,4 +1,4 @@
-"""Every command chooses what it is not given, and prints what it chose."""
+"""Commands choose parameters that are not given, and print the choices."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Compiling ahead: parts run, failures are told, and a second process is started only when it is worth it."""
+"""Compiling ahead: parts run, failures are reported, and a second process is started only when it helps."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_an_unknown_part_is_named(capsys):
     assert "PART must be one of geodesics, ridge" in capsys.readouterr().err
 
 
-def test_a_part_that_fails_is_told(monkeypatch, capsys):
+def test_a_part_that_fails_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, n_jobs: {"ridge": 0, "charts": 1})
     assert main(["compile", "ridge", "charts"]) == 2
     assert "charts did not. See why: subbundle compile charts --here" in capsys.readouterr().err
@@ -36,7 +36,7 @@ def test_processes_report_their_codes():
 
 
 @pytest.mark.parametrize(("cores", "missing", "started"), [(2, True, 1), (2, False, 0), (1, True, 0)])
-def test_beside_starts_a_process_only_when_it_helps(monkeypatch, cores, missing, started):
+def test_a_process_is_started_only_when_it_helps(monkeypatch, cores, missing, started):
     waited = []
 
     class Process:

@@ -30,13 +30,13 @@ def test_a_scan_becomes_a_clean_one_with_normals(scan, tmp_path, capsys):
     # The noise is 0.03, and a fraction of it is left by averaging some tens of observations.
     assert offsets(read_points(scan)) > 0.02
     assert offsets(read_points(target)) < 0.009
-    # Normals stand in the file, behind the coordinates.
+    # Normals follow the coordinates in the file.
     loaded = trimesh.load(target, process=False)
     assert b"property double nx" in target.read_bytes()[:400]
     assert len(loaded.vertices) == 3000
 
 
-def test_a_table_carries_noise_score_and_status(scan, tmp_path):
+def test_a_table_has_noise_score_and_status(scan, tmp_path):
     target = tmp_path / "clean.csv"
     assert main(["denoise", str(scan), "-o", str(target), "--bandwidth", "0.2", "--order", "1", "--jobs", "1"]) == 0
     assert target.read_text().splitlines()[0] == "x1,x2,x3,noise,outlier_score,status"
@@ -125,7 +125,7 @@ def coloured(path, outliers):
     return write_ply(path, points, colors=colors, attributes={"intensity": points[:, 2]}), points, colors
 
 
-def test_attributes_go_through_and_outliers_are_shown(tmp_path, capsys):
+def test_attributes_are_kept_and_outliers_reported(tmp_path, capsys):
     source, points, colors = coloured(tmp_path / "scan.ply", 9)
     command = ["denoise", str(source), "-o", str(tmp_path / "clean.ply"), "--bandwidth", "150", "--outliers", "4"]
     assert main([*command, "--save-outliers", str(tmp_path / "out.csv"), "--units", "m:mm"]) == 0
@@ -146,7 +146,7 @@ def test_attributes_go_through_and_outliers_are_shown(tmp_path, capsys):
     assert np.sum(clean.normals * towards, axis=1).min() > 0.9
 
 
-def test_normals_follow_those_of_the_scanner(tmp_path):
+def test_normals_have_the_orientation_of_the_scanner(tmp_path):
     data = datasets.sphere(2000, noise=0.02, seed=3)
     inward = -data.clean * (np.arange(2000) % 3 == 0)[:, None]  # known at every third point
     source = write_ply(tmp_path / "scan.ply", data.points, normals=inward)
@@ -158,7 +158,7 @@ def test_normals_follow_those_of_the_scanner(tmp_path):
     assert np.sum(read_scan(target).normals * data.clean, axis=1).min() > 0.9
 
 
-def test_rays_that_came_back_empty_are_left_out_and_counted(tmp_path, capsys):
+def test_rays_without_a_return_are_left_out_and_counted(tmp_path, capsys):
     points = datasets.sphere(500, noise=0.02, seed=3).points
     points[::50] = np.nan
     np.savetxt(tmp_path / "scan.xyz", points)

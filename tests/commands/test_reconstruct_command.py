@@ -1,4 +1,4 @@
-"""``subbundle reconstruct`` with what people with scans have: several files, units, boxes, attributes."""
+"""``subbundle reconstruct`` with several files, units, boxes and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLOURS = np.where(DATA.clean[:, :1] > 0.0, np.uint8([200, 0, 0]), np.uint8([0, 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """The torus in two files, the second moved away, with colours and normals; and its way back."""
+    """The torus in two files, the second moved away, with colours and normals; and the inverse motion."""
     folder = tmp_path_factory.mktemp("scans")
     back = np.eye(4)
     back[:3, :3], back[:3, 3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]], [5.0, 6.0, 7.0]
@@ -33,7 +33,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_two_scans_with_their_places_colours_and_normals(files, tmp_path, capsys):
+def test_two_scans_with_poses_colours_and_normals(files, tmp_path, capsys):
     a, b = str(files / "a.ply"), str(files / "b.ply")
     command = ["reconstruct", a, b, "-o", str(tmp_path / "mesh.ply"), "--jobs", "1"]
     assert main([*command, "--transform", "identity", "--transform", str(files / "back.txt")]) == 0
@@ -68,7 +68,7 @@ def test_units_faces_and_normals_left_out(files, tmp_path, capsys):
     assert np.abs(np.ptp(made.points, axis=0) - [2800.0, 2800.0, 800.0]).max() < 100.0
 
 
-def test_more_dimensions_have_no_faces_to_spare(tmp_path, capsys):
+def test_meshes_in_more_dimensions_are_not_simplified(tmp_path, capsys):
     pytest.importorskip("fast_simplification", reason="needs fast-simplification: pip install -e '.[simplify]'")
     np.save(tmp_path / "four.npy", np.random.default_rng(0).standard_normal((200, 4)))
     command = ["reconstruct", str(tmp_path / "four.npy"), "-o", str(tmp_path / "mesh.npz")]
@@ -107,7 +107,7 @@ def test_a_box_and_a_list_of_outliers(tmp_path, capsys):
         (["--save-outliers", "out.stl"], "a cloud must end in one of .csv, .npy, .parquet, .ply; got 'out.stl'"),
     ],
 )
-def test_wrong_options_say_what_to_write(files, tmp_path, capsys, options, message):
+def test_messages_for_wrong_options_state_what_to_write(files, tmp_path, capsys, options, message):
     try:
         code = main(["reconstruct", str(files / "a.ply"), "-o", str(tmp_path / "mesh.ply"), *options])
     except SystemExit as exit_:

@@ -52,14 +52,14 @@ def test_the_page_of_every_command(files, tmp_path, capsys, arguments, output, w
     assert f"subbundle {sb.__version__}" in text
 
 
-def test_a_page_that_cannot_be_written_is_said_before_any_work(files, tmp_path, capsys):
+def test_a_page_that_cannot_be_written_is_reported_before_any_work(files, tmp_path, capsys):
     data, _ = files
     assert main(["embed", str(data), "-o", str(tmp_path / "a.csv"), "--report", str(tmp_path / "page.pdf")]) == 2
     assert "--report must end in .html; got 'page.pdf'" in capsys.readouterr().err
     assert not (tmp_path / "a.csv").exists()
 
 
-def test_words_are_escaped_and_warnings_stand_first():
+def test_text_is_escaped_and_warnings_come_first():
     account = Account("<b>", [("file", "<i>")], [Choice("width", "1", "a < b")], warnings=["beware of <u>"])
     text = report(account, command="subbundle embed '<x>'")
     for tag in ("<b>", "<i>", "<u>", "<x>"):

@@ -1,4 +1,4 @@
-"""The figures of quality in the reports are those of the mesh and of the cloud."""
+"""The measures of quality in the reports are those of the mesh and of the cloud."""
 
 import re
 

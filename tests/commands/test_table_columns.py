@@ -1,4 +1,4 @@
-"""What a new user's table is like: units, missing numbers, words, labels, copies."""
+"""Tables with units, missing numbers, text, labels and duplicates."""
 
 import csv
 from pathlib import Path
@@ -48,7 +48,7 @@ def read():
         return list(csv.DictReader(stream))
 
 
-def test_words_are_left_out_with_what_to_write(write, capsys):
+def test_text_columns_are_left_out_with_a_note(write, capsys):
     write(columns())
     assert embed() == 0
     said = capsys.readouterr().err
@@ -57,7 +57,7 @@ def test_words_are_left_out_with_what_to_write(write, capsys):
     assert "--categorical kind" in said
 
 
-def test_a_label_is_carried_and_not_learned_from(write):
+def test_a_label_is_copied_and_not_fitted(write):
     table = columns()
     write(table)
     assert embed("--label", "kind") == 0
@@ -108,7 +108,7 @@ def test_missing_numbers_are_named_or_their_rows_left_out(write, capsys):
     assert int(rows[3]["status"]) == Status.NOT_FINITE
 
 
-def test_copies_are_counted(write, capsys):
+def test_duplicates_are_counted(write, capsys):
     table = {name: np.concatenate([column, column[:30]]) for name, column in columns().items()}
     write(table)
     assert embed() == 0
@@ -120,7 +120,7 @@ def test_copies_are_counted(write, capsys):
     [
         (["--drop", "age"], "--drop must name columns of the table; got 'age'. It has: x, y, z, kind."),
         (["--label", "age"], "--label must name columns of the table"),
-        (["--standardize", "--save", "m.npz"], "--standardize cannot go with --save or --model"),
+        (["--standardize", "--save", "m.npz"], "--standardize cannot be combined with --save or --model"),
     ],
 )
 def test_what_is_refused(write, capsys, options, message):
@@ -135,7 +135,7 @@ def test_a_categorical_column_becomes_one_column_per_value(write, capsys):
     assert f"{N} in R^5" in capsys.readouterr().out
 
 
-def test_rows_that_lack_numbers_are_placed_by_those_they_have(tmp_path, monkeypatch, capsys):
+def test_incomplete_rows_are_located_by_observed_features(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     u = rng.uniform(-1.0, 1.0, (120, 2))
@@ -147,7 +147,7 @@ def test_rows_that_lack_numbers_are_placed_by_those_they_have(tmp_path, monkeypa
     assert "1 rows lack numbers and were placed by those they have" in capsys.readouterr().out
     found = np.genfromtxt("gaps-coordinates.csv", delimiter=",", names=True)
     coordinates = np.column_stack([found["coordinate_1"], found["coordinate_2"]])
-    # The last column repeats the third: nothing of the row is unknown, and it lies where its parameters say.
+    # The last column repeats the third: nothing of the row is unknown, and its coordinates are those of its parameters.
     others = np.delete(np.arange(120), 7)
     flat = np.column_stack([np.ones(120), u[:, 0], np.sqrt(2.0) * u[:, 1]])
     fit = np.linalg.lstsq(flat[others], coordinates[others], rcond=None)[0]

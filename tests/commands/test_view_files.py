@@ -1,4 +1,4 @@
-"""Files of scans as objects to view: with what they say of their points, which a job uses."""
+"""Files of scans as objects to view: with the attributes of their points, which a job uses."""
 
 from pathlib import Path
 

@@ -68,12 +68,12 @@ def test_a_table_is_embedded_in_pieces(address, tmp_path, capsys):
         (["embed", "a.parquet", "--resume"], "must be a folder; got None"),
     ],
 )
-def test_what_cannot_be_done_in_pieces_is_said(typed, said, capsys):
+def test_options_that_need_all_points_are_refused(typed, said, capsys):
     assert main(typed) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_scheduler_that_is_not_there_is_one_sentence(capsys, monkeypatch):
+def test_a_missing_scheduler_is_one_message(capsys, monkeypatch):
     import distributed
 
     def nobody(address, timeout):
@@ -85,7 +85,7 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["denoise", "embed"])
-def test_a_file_larger_than_memory_is_not_read_but_pieces_are_offered(command, tmp_path, capsys, monkeypatch):
+def test_a_file_larger_than_memory_is_refused_with_advice(command, tmp_path, capsys, monkeypatch):
     np.save(tmp_path / "big.npy", np.zeros((2000, 3)))
     monkeypatch.setattr(_memory, "free_memory", lambda: 1e5)
     assert main([command, str(tmp_path / "big.npy"), "-o", str(tmp_path / "out.npy")]) == 2
@@ -94,7 +94,7 @@ def test_a_file_larger_than_memory_is_not_read_but_pieces_are_offered(command, t
     assert f"subbundle {command} … -o folder/ --workers 2 --memory 4GB" in said
 
 
-def test_without_dask_one_sentence_names_the_extra(capsys, monkeypatch):
+def test_without_dask_the_message_names_the_extra(capsys, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "distributed", None)

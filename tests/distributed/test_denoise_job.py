@@ -1,4 +1,4 @@
-"""Denoising in tiles: the same as on one machine, for any size of tile; files keep format, order and attributes."""
+"""Denoising in tiles: the same as in memory, for any size of tile; files keep format, order and attributes."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ WIDTH = 0.25
 
 
 def cloud(n=2500, away=20, seed=3):
-    """A noisy torus far from the origin, with outliers that walk far, some of them alone."""
+    """A noisy torus far from the origin, with outliers whose projections are far, some of them isolated."""
     rng = np.random.default_rng(seed)
     points = sb.datasets.torus(n, noise=0.04, seed=seed).points
     points[:away] += rng.normal(0.0, 0.8, (away, 3))
@@ -40,7 +40,7 @@ def by_tiles(points, folder, size, **options):
 
 
 @pytest.mark.parametrize("size", [400, 1000])
-def test_rows_are_those_of_one_machine_whatever_the_tiles(tmp_path, size):
+def test_rows_are_those_in_memory_for_any_tiles(tmp_path, size):
     points = cloud()
     ridge = whole(points)
     plan, found = by_tiles(points, tmp_path, size)
@@ -58,14 +58,14 @@ def test_rows_are_those_of_one_machine_whatever_the_tiles(tmp_path, size):
     assert not found["normals"][~known].any()
 
 
-def test_some_rows_look_further_than_the_halo_and_are_done_again():
-    # Otherwise the test above says nothing of them.
+def test_some_rows_read_beyond_the_halo_and_are_repeated():
+    # Otherwise the test above does not cover them.
     ridge = whole(cloud())
     assert np.sum(ridge.support_radius > halo_of(2, 3, WIDTH)) > 5
     assert np.sum(ridge.status != 0) > 0
 
 
-def test_observations_further_than_looked_have_no_say():
+def test_observations_beyond_the_support_radius_have_no_effect():
     points = cloud(1500)
     ridge = whole(points)
     typical = sb.PrincipalSubbundle(points, 2, WIDTH).typical_mass
@@ -78,7 +78,7 @@ def test_observations_further_than_looked_have_no_say():
         assert np.abs(alone.points[0] - ridge.points[row]).max() < 1e-6 * WIDTH
 
 
-def test_lonely_points_and_copies_of_one_are_tiles_like_others(tmp_path):
+def test_isolated_points_and_duplicates_are_tiles_like_others(tmp_path):
     points = cloud(1200, away=0)
     points[:3] += [1e3, 0.0, 0.0]
     points[3:60] = points[3] + [0.0, 2e3, 0.0]
@@ -89,7 +89,7 @@ def test_lonely_points_and_copies_of_one_are_tiles_like_others(tmp_path):
     assert np.abs(found["points"] - ridge.points).max() < 1e-9 * WIDTH + 2 * np.spacing(5e6)
 
 
-def test_what_is_chosen_is_what_one_machine_chooses(tmp_path):
+def test_choices_are_those_in_memory(tmp_path):
     points = sb.datasets.torus(3000, noise=0.03, seed=1).points
     chosen = choose(plan_tiles(points, tmp_path, points_per_tile=500), "auto", "auto")
     width = sb.selection.choose_bandwidth(points, 2).bandwidth
@@ -107,7 +107,7 @@ def test_of_more_points_than_the_sample_the_choice_is_nearly_the_same(tmp_path, 
     ]
     assert chosen[0] == chosen[1]
     whole = sb.selection.choose_bandwidth(points, 2)
-    # A rung of the ladder is a factor of 1.26; the risk is flat around its minimum.
+    # Bandwidths of the grid differ by a factor of 1.26; the risk is flat around its minimum.
     assert abs(np.log(chosen[0].bandwidth / whole.bandwidth)) < np.log(1.26)
     typical = sb.PrincipalSubbundle(points, 2, chosen[0].bandwidth).typical_mass
     # A median of 400 masses that vary by a tenth or so.
@@ -115,7 +115,7 @@ def test_of_more_points_than_the_sample_the_choice_is_nearly_the_same(tmp_path, 
 
 
 def outward(points, normals):
-    """Part of the normals of a torus about the origin, radius 1, that point outward."""
+    """Fraction of the normals of a torus about the origin, radius 1, that point outward."""
     ring = points * [1.0, 1.0, 0.0]
     ring *= 1.0 / np.linalg.norm(ring, axis=1, keepdims=True)
     return np.mean(np.einsum("ni,ni->n", points - ring, normals) > 0.0)
@@ -165,7 +165,7 @@ def test_files_keep_their_rows_and_attributes(tmp_path, ending):
     assert np.array_equal(read["status"], ridge.status[kept])
     if ending != ".npy":
         assert np.array_equal(read["shade"], np.flatnonzero(kept))
-    # The scanner's normals decide, where there are some.
+    # Normals have the orientation of the scanner's, where there are some.
     assert outward(read["points"], read["normals"]) == (0.0 if ending == ".ply" else 1.0)
     assert abs(job.noise - np.nanmedian(ridge.noise)) < 1e-9
 

@@ -30,7 +30,7 @@ def table(tmp_path, monkeypatch):
     return tmp_path / "table.parquet"
 
 
-def test_parts_are_what_the_model_gives(table, tmp_path, model):
+def test_pieces_are_those_of_the_model(table, tmp_path, model):
     job = embed(table, tmp_path / "out", model=model, drop=["age"], label="name")
     assert [path.name for path in job.paths] == [f"part-00000{i}.parquet" for i in range(4)]
     found = parquet.read_table(tmp_path / "out")

@@ -1,4 +1,4 @@
-"""What goes wrong in a job, with real workers: it ends right, or says what failed and why, and can be resumed."""
+"""What goes wrong in a job, with real workers: it is correct, or reports what failed and why, and can be resumed."""
 
 import os
 import signal
@@ -132,7 +132,7 @@ def test_a_damaged_tile_is_named_and_a_new_job_is_right(client, source, tmp_path
     out = tmp_path / "out"
     plan = plan_tiles(source, out / ".subbundle", points_per_tile=300)
     plan.path(1).write_bytes(plan.path(1).read_bytes()[:-100])
-    with pytest.raises(JobError, match=r"the file of tile 1, .*, is damaged or gone: .* begin anew, without --resume"):
+    with pytest.raises(JobError, match=r"the file of tile 1, .*, is damaged or missing: .* again, without --resume"):
         denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client, resume=True)
     assert not (out / "points.npy").exists()
     denoise(source, out, bandwidth=WIDTH, points_per_tile=300, client=client, work=tmp_path / "new")
@@ -153,7 +153,7 @@ def test_a_damaged_file_is_named(client, tmp_path):
 
 
 def clouds():
-    """Clouds that tiles could go wrong on: with nothing between two parts, and with 90 % of the points in one clump."""
+    """Clouds that fill tiles unevenly: two distant components, and 90 % of the points in one cluster."""
     halves = sphere()
     halves[450:] += [1000.0, 0.0, 0.0]
     clump = sphere()

@@ -1,4 +1,4 @@
-"""`distributed.reconstruct`: one mesh whatever the tiles and workers; files whole or not at all; jobs that go on."""
+"""`distributed.reconstruct`: one mesh for any tiles and workers; complete files; jobs that are resumed."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_tiles_in_a_folder_share_their_seams(hills, tmp_path):
     assert len(np.unique(together, axis=0)) == mesh.n_vertices < len(together)
 
 
-def test_a_job_that_failed_goes_on_where_it_was(hills, tmp_path, monkeypatch):
+def test_a_failed_job_is_resumed(hills, tmp_path, monkeypatch):
     def failing(*arguments):
         raise OSError("the disk is full")
 
@@ -59,13 +59,13 @@ def test_a_job_that_failed_goes_on_where_it_was(hills, tmp_path, monkeypatch):
     assert len(read_points(mesh.paths[0])) == mesh.n_vertices
 
 
-def test_a_large_scene_is_looked_at_around_a_few_places(tmp_path, monkeypatch):
+def test_the_scale_of_a_large_scene_is_estimated_at_a_few_places(tmp_path, monkeypatch):
     points = hilly(20_000, 0.005, 0)
     known = mesh_scale.scale_of(points)
-    for name, value in (("_LOOKED", 8000), ("SCENE_PLACES", 8)):
+    for name, value in (("_MOST_POINTS", 8000), ("SCENE_PLACES", 8)):
         monkeypatch.setattr(mesh_scale, name, value)
     found = [
-        mesh_scale.look_at(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
+        mesh_scale.plan_scale(distributed.plan_tiles(points, tmp_path / str(size), points_per_tile=size))
         for size in (3000, 9000)
     ]
     assert found[0] == found[1]
@@ -96,7 +96,7 @@ def test_the_command_and_workers_make_the_same_mesh(hills, tmp_path, client, cap
         (["-o", "m.obj"], ".ply file or a folder; got m.obj"),
     ],
 )
-def test_what_cannot_be_done_in_pieces_is_said(typed, said, capsys):
+def test_options_that_need_all_points_are_refused(typed, said, capsys):
     assert main(["reconstruct", "a.ply", *typed, "--workers", "1"]) == 2
     assert said in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Meshes in tiles: known topology, accuracy beside one machine's, and the same bits for every tiling."""
+"""Meshes in tiles: known topology, accuracy compared with a mesh in memory, and the same bits for every tiling."""
 
 from dataclasses import replace
 from functools import cache
@@ -12,7 +12,7 @@ from subbundle.distributed.mesh_places import Territory, cells_of, inside, names
 from subbundle.distributed.mesh_scale import BLOCK, scale_of
 from subbundle.distributed.mesh_seeds import seeds_of
 from subbundle.distributed.mesh_sides import Nodes, Winding
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, turn_clusters
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, orient_clusters
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import weld, write_welded
@@ -28,7 +28,7 @@ def pieces_of(points, boxes, scale):
     near = [points[inside(points, tile.box, scale.halo)] for tile in tiles]
     seeds = [seeds_of(rows, tile, scale) for rows, tile in zip(near, tiles, strict=True)]
     found = [cluster_tile(around(seeds, tile, SIGN_MARGIN, scale), tile, scale) for tile in tiles]
-    members, signs = [part[0] for part in found], turn_clusters([part[1] for part in found])
+    members, signs = [part[0] for part in found], orient_clusters([part[1] for part in found])
     return [
         piece_of(rows, around(seeds, tile, seed_margin(scale), scale), members, signs, tile, scale)
         for rows, tile in zip(near, tiles, strict=True)
@@ -88,7 +88,7 @@ SCENES = {
     "nested spheres": lambda: np.concatenate([ball(4000, [0, 0, 0], 1.0, 0.0, 3), ball(2500, [0, 0, 0], 0.7, 0.0, 4)]),
     "hills": lambda: hills(5000, 0.005, 5),
     "thin slab": lambda: slab(12000, [2.0, 1.0, 0.2], 0.002, 6),
-    # Both look upward: between them the mean of their planes is zero, and there is no surface.
+    # Both are oriented upward: between them the mean of their planes is zero, and there is no surface.
     "deck over ground": lambda: np.concatenate([hills(4000, 0.0, 7), hills(4000, 0.0, 8) + [0.0, 0.0, 0.4]]),
 }
 # Euler characteristic, components and border loops.
@@ -133,7 +133,7 @@ def test_any_tiling_gives_the_same_bits(name):
         assert np.array_equal(one, other)
 
 
-def test_gaps_are_bridged_as_wide_as_asked():
+def test_gaps_are_bridged_up_to_the_opening():
     # A sphere without two caps: one seen under half an angle of 0.17, less than three windows, one under 0.6.
     points = ball(9000, [0, 0, 0], 1.0, 0.004, 9)
     points = points[(points[:, 2] < np.cos(0.17)) & (points[:, 2] > -np.cos(0.6))]
@@ -142,7 +142,7 @@ def test_gaps_are_bridged_as_wide_as_asked():
     vertices, _, _, faces = welded(pieces_of(points, boxes_of(points, (2, 1, 1)), scale))
     mesh = Mesh(vertices, faces)
     assert (mesh.euler_characteristic, mesh.n_components, mesh.n_border_loops) == (1, 1, 1)
-    # The membrane is as flat as what is known of it: between the plane of its rim and the sphere, and a little noise.
+    # The membrane lies between the plane of its rim and the sphere, and a little noise.
     over = vertices[np.hypot(*vertices[:, :2].T) < np.sin(0.1)]
     over = over[over[:, 2] > 0.0, 2]
     assert np.cos(0.17) - 0.02 < over.min() < over.max() < 1.02
@@ -165,14 +165,14 @@ def test_winding_numbers_are_one_inside_and_zero_outside():
     places, areas, moments, scene = around_sphere(20000, 60.0, centre, 0)
     asked = centre + np.random.default_rng(1).uniform(-90.0, 90.0, (300, 3))
     found = Winding(places, areas, moments, scene).at(asked)
-    # All seeds one by one. Blocks stand for their seeds to first order: at two blocks' distance within some hundredths.
+    # All seeds one by one. Blocks approximate seeds to first order: at two blocks' distance within some hundredths.
     apart = places - asked[:, None]
     square = np.sum(apart**2, axis=2)
     exact = np.sum(np.sum(apart * moments, axis=2) / np.sqrt(square**3 + 2.64**6), axis=1) / (4.0 * np.pi)
     assert np.abs(found - exact).max() < 0.05
     assert np.abs(found - exact).mean() < 0.01
     away = np.linalg.norm(asked - centre, axis=1) - 60.0
-    # Seeds at random leave gaps, whose solid angles a place ten cells away sees as a hundredth each.
+    # Random seeds leave gaps, of a hundredth of the solid angle each at ten cells.
     assert np.abs(found - (away < 0.0))[np.abs(away) > 10.0].max() < 0.1
 
 
@@ -184,7 +184,7 @@ def test_winding_numbers_are_the_same_bits_with_fewer_seeds_around():
     assert np.array_equal(whole, part)
 
 
-def test_faces_are_turned_outward_and_sheets_upward():
+def test_faces_are_oriented_outward_and_sheets_upward():
     for name, volume in (("sphere", 4.0 / 3.0 * np.pi), ("thin slab", 2.0 * 1.0 * 0.2)):
         vertices, _, _, faces = scene(name)[2]
         a, b, c = (vertices - vertices.mean(axis=0))[faces].transpose(1, 0, 2)
@@ -198,7 +198,7 @@ def test_faces_are_turned_outward_and_sheets_upward():
     assert (normals[:, 2] > 0.0).all()
 
 
-def test_vertices_are_as_accurate_as_those_of_one_machine():
+def test_vertices_are_as_accurate_as_in_memory():
     # The bar for the ratio of root mean squares is 1.3; both meshes are of the same few thousand points.
     points = scene("hills")[0]
     ours, one = scene("hills")[2][0], sb.reconstruct(points).vertices
@@ -246,7 +246,7 @@ def test_places_belong_to_the_box_that_they_are_in_or_nearest_to():
     assert (owners.sum(axis=0) == 1).all()
 
 
-def test_names_tell_cells_and_sort_as_they_do():
+def test_names_encode_cells_and_their_order():
     cells = np.random.default_rng(0).integers(-1000, 1000, (200, 3))
     names = names_of(cells, 5)
     assert np.array_equal(cells_of(names), cells)
@@ -279,7 +279,7 @@ def test_the_z_curve_keeps_blocks_together():
         z_curve(np.array([[2**20, 0, 0]]))
 
 
-def test_the_wall_of_a_cavity_looks_into_it():
+def test_the_wall_of_a_cavity_is_oriented_inward():
     vertices, _, _, faces = scene("nested spheres")[2]
     a, b, c = vertices[faces].transpose(1, 0, 2)
     # What the faces enclose is the shell between the spheres; chords of the cells take less than 3 % of it.
@@ -314,7 +314,7 @@ def cut_in_two(vertices, faces):
     return pieces
 
 
-def test_small_components_go_as_from_a_mesh_in_one_piece():
+def test_small_components_are_removed_as_in_memory():
     # 1600 cells; 9 are more than 0.4 % of them and stay, 4 are not: across the seam, and in one tile.
     parts = [sheet(40, [0, 0, 0]), sheet(3, [1.85, 0, 1]), sheet(2, [1.95, 0, 2]), sheet(2, [3, 0, 2])]
     shifts = np.cumsum([0, *(len(v) for v, _ in parts)])
@@ -328,5 +328,5 @@ def test_small_components_go_as_from_a_mesh_in_one_piece():
     found, _, _, corners = welded(pieces)
     assert np.array_equal(np.sort(found[corners].sum(axis=(1, 2))), np.sort(vertices[left].sum(axis=(1, 2))))
     assert sum(len(large(k).faces) for k in range(2)) == len(left)
-    # Beside an area of 5 cells, as a scene much larger than that is cut, none of them is small.
+    # Relative to an area of 5 cells, as in a much larger scene, none of them is small.
     assert weld(pieces.__getitem__, 2, 0.05)[1].n_components == 4

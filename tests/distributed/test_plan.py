@@ -64,7 +64,7 @@ def test_a_dense_clump_is_divided_further_and_copies_of_one_point_end(tmp_path, 
     points[:1800] = np.array([1.0, 101.0, 0.1]) + size * np.random.default_rng(1).random((1800, 3))
     plan = plan_tiles(points, tmp_path, points_per_tile=200)
     assert plan.n_points == 2000
-    # Copies cannot be divided: they are one tile, however many.
+    # Duplicates cannot be divided: they are one tile, however many.
     assert max(plan.counts) <= 200 if size else max(plan.counts) == 1800
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_in_pieces_is_named(tmp_path, name, content, 
         open_source(tmp_path / name)
 
 
-def test_an_empty_folder_says_what_was_looked_for(tmp_path):
+def test_the_message_for_an_empty_folder_names_the_formats(tmp_path):
     with pytest.raises(FileNotFoundError, match="must be a file, a folder or a pattern of files ending in one of"):
         open_source(tmp_path)
 
@@ -182,7 +182,7 @@ def centroid(plan, tile, settings):
     return {"middle": found.points[found.owned].mean(axis=0), "count": np.array([len(found.points)])}
 
 
-def test_results_lie_in_files_and_only_missing_ones_are_done(planned, tmp_path):
+def test_results_are_files_and_only_missing_ones_are_computed(planned, tmp_path):
     points, plan = planned
     results = run(plan, centroid, {"halo": 0.0}, out=tmp_path / "out")
     weights = np.array(plan.counts) / len(points)

@@ -46,7 +46,7 @@ def few(sheet):
 
 
 def test_a_noisy_s_is_unrolled_to_the_floor_of_its_noise(sheet, model):
-    # Noise along the surface stays in the coordinates: √2 σ. The issue of the method is to add little to it.
+    # Noise along the surface stays in the coordinates: √2 σ. The method should add little to it.
     assert rigid_error(model.embedding_, sheet.coordinates) < 1.1 * np.sqrt(2.0) * 0.025
     assert model.alignment_residual_ < 0.01
     assert model.n_connected_components_ == 1
@@ -56,7 +56,7 @@ def test_a_noisy_s_is_unrolled_to_the_floor_of_its_noise(sheet, model):
 
 
 @pytest.mark.parametrize("make", [datasets.s_surface, datasets.swiss_roll])
-def test_clean_surfaces_come_out_exactly_and_more_rows_more_exactly(make):
+def test_the_error_on_clean_surfaces_falls_with_the_number_of_rows(make):
     errors = []
     for count in (300, 1200):
         data = make(count, seed=2)
@@ -67,7 +67,7 @@ def test_clean_surfaces_come_out_exactly_and_more_rows_more_exactly(make):
     assert errors[1] < errors[0] / 4.0
 
 
-def test_new_points_are_placed_like_the_old_ones(sheet, model):
+def test_new_points_are_as_accurate_as_training_points(sheet, model):
     fresh = datasets.s_surface(400, noise=0.025, seed=5)
     both = np.concatenate([model.embedding_, model.transform(fresh.points)])
     truth = np.concatenate([sheet.coordinates, fresh.coordinates])
@@ -79,7 +79,7 @@ def test_new_points_are_placed_like_the_old_ones(sheet, model):
     np.testing.assert_array_equal(model.transform(sheet.points), model.embedding_)
 
 
-def test_inverse_lands_on_the_surface_and_comes_back(sheet, model):
+def test_inverse_is_on_the_surface_and_transforms_back(sheet, model):
     points = model.inverse_transform(model.embedding_)
     observed, found = (np.sqrt(np.mean(sheet.distance(x) ** 2)) for x in (sheet.points, points))
     assert found < 0.5 * observed
@@ -117,7 +117,7 @@ def cap():
     points = np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
     fits = {}
     for metric in ("rigid", "stress"):
-        with pytest.warns(SubbundleWarning, match="cannot be laid flat"):
+        with pytest.warns(SubbundleWarning, match="cannot be flattened"):
             fits[metric] = AtlasEmbedding(2, metric=metric).fit(points)
     return points, np.arccos(np.clip(points @ points.T, -1.0, 1.0)), fits
 
@@ -128,7 +128,7 @@ def test_distances_on_a_sphere_are_great_circles(cap):
     found = fits["rigid"]
     distances = found.distance(some)
     far = exact > 0.2
-    # Charts of radius 0.3 err by its fifth power; along the border a path zigzags on until it settles.
+    # Charts of radius 0.3 err by its fifth power; along the border a path zigzags until it converges.
     np.testing.assert_allclose(distances[far], exact[far], rtol=1e-2)
     np.testing.assert_array_equal(distances, distances.T)
     np.testing.assert_array_equal(distances[:3, 5:9], found.distance(some[:3], some[5:9]))
@@ -174,7 +174,7 @@ def test_a_curve():
     assert rigid_error(found.embedding_, data.coordinates) < 1.3 * 0.02
 
 
-def test_novelty_tells_what_was_not_there(sheet, model):
+def test_novelty_is_large_off_the_training_data(sheet, model):
     assert np.median(model.novelty(sheet.points)) < 1.5
     beside = model.novelty(np.array([[0.0, 1.0, 0.5], [0.0, 6.0, 0.0]]))
     # Half a unit off the surface, and four units beyond its border, at a noise of 0.025.
@@ -184,7 +184,7 @@ def test_novelty_tells_what_was_not_there(sheet, model):
     assert located["coverage"][0] == 0.0
 
 
-def test_what_is_known_of_rows_is_one_record(sheet, model):
+def test_locate_returns_one_record(sheet, model):
     located = model.locate(sheet.points[:50])
     assert set(located.keys()) == set(dict(located)) == set(located.as_dict())
     coordinates, residuals, status = located
@@ -231,10 +231,10 @@ def band(n, half_turns, seed=0):
 @pytest.mark.parametrize("half_turns", [0, 1])
 def test_closed_bands_are_cut_open(half_turns):
     points, _ = band(400, half_turns)
-    with pytest.warns(SubbundleWarning, match="closes up on itself .* was cut open"):
+    with pytest.warns(SubbundleWarning, match="the shape is closed .* was cut open"):
         found = AtlasEmbedding(2).fit(points)
     assert found.alignment_residual_ < 0.02
-    # Neighbours keep their distance but for those across the cut, which is one line of a tenth of the length.
+    # Neighbours keep their distance except across the cut, which is one line of a tenth of the length.
     apart, near = cKDTree(points).query(points, k=8)
     ratio = np.linalg.norm(found.embedding_[near[:, -1]] - found.embedding_, axis=1) / apart[:, -1]
     assert np.mean(np.abs(ratio - 1.0) < 0.05) > 0.9
@@ -258,14 +258,14 @@ def test_a_sphere_is_cut_with_one_warning():
     assert found.quality_.trustworthiness > 0.98
 
 
-def test_few_points_still_make_charts():
+def test_few_points_have_charts():
     data = datasets.s_surface(150, noise=0.025, seed=0)
     found = AtlasEmbedding(2).fit(data.points)
     # Twice the floor of the noise; neighbours are 0.35 apart on arcs of radius 1.
     assert rigid_error(found.embedding_, data.coordinates) < 2.0 * np.sqrt(2.0) * 0.025
 
 
-def test_thin_shapes_in_many_dimensions_come_out_to_scale():
+def test_sparse_shapes_in_many_dimensions_are_true_to_scale():
     rng = np.random.default_rng(0)
     u = rng.uniform(0.0, 2.0, (200, 2))
     pace = np.array([[0.6, 1.3, 2.1], [0.9, 1.6, 2.4]])
@@ -274,7 +274,7 @@ def test_thin_shapes_in_many_dimensions_come_out_to_scale():
     bent = np.concatenate([radii * np.cos(turns), radii * np.sin(turns)], axis=2).reshape(200, -1)
     points = bent @ np.linalg.qr(rng.standard_normal((300, 12)))[0].T
     found = AtlasEmbedding(2).fit(points)
-    # Isometric by construction; 200 rows are 0.14 apart, and bends have a radius of one or so.
+    # Isometric by construction; 200 rows are 0.14 apart, and the radius of curvature is about one.
     assert rigid_error(found.embedding_, u) < 5e-3
     assert found.quality_.trustworthiness > found.quality_.pca_trustworthiness
     assert found.n_denoising_neighbors_ == 0
@@ -307,11 +307,11 @@ def test_data_without_a_shape_is_reported_once():
 def test_a_plane_stays_a_plane():
     points = np.column_stack([np.random.default_rng(0).uniform(0.0, 1.0, (200, 2)), np.zeros(200)])
     found = AtlasEmbedding(2).fit(points)
-    # Charts are exact; the graph distances that hold them together loosely are not, by some per cent, and weigh 1e-4.
+    # Charts are exact; graph distances, of weight 1e-4, are off by some per cent.
     assert rigid_error(found.embedding_, points[:, :2]) < 1e-4
 
 
-def test_missing_values_are_refused_or_placed_by_what_is_there(sheet):
+def test_missing_values_are_refused_or_located_by_observed_features(sheet):
     gaps, coordinates = sheet.points[:600].copy(), sheet.coordinates[:600]
     gaps[::30, 1] = np.nan
     with pytest.raises(ValueError, match="20 of 600 rows have NaN, first in row 0.*missing='local'"):
@@ -374,7 +374,7 @@ def test_a_given_bandwidth_is_the_scale_of_the_averages(sheet):
     # Rows within √6 bandwidths, of 1200 on an area of 6π.
     assert 0.6 < found.n_denoising_neighbors_ / (1200 * 6.0 * 0.12**2 * np.pi / (6.0 * np.pi)) < 1.1
     assert rigid_error(found.embedding_, sheet.coordinates) < 1.2 * np.sqrt(2.0) * 0.025
-    with pytest.warns(SubbundleWarning, match="cannot be laid flat"):
+    with pytest.warns(SubbundleWarning, match="cannot be flattened"):
         raw = AtlasEmbedding(2, bandwidth=None).fit(sheet.points)
     assert raw.n_denoising_neighbors_ == 0
 

@@ -1,4 +1,4 @@
-"""Every estimator chooses what it is not given, and shows what it chose."""
+"""Estimators choose parameters that are not given, and show the choices."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 
 import subbundle as sb
 from subbundle import datasets
-from subbundle.estimators._learn import settled_rank
+from subbundle.estimators._learn import resolved_rank
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def test_the_chart_shows_what_it_chose(points):
     assert 0.05 < model.bandwidth_ < 0.6
     assert model.radius_ == model.chart_.radius
     along = sb.PrincipalSubmanifold(2, bandwidth=model.bandwidth_, base_point="learned").fit(points)
-    # The middle of the S, along it, is where its two arcs join: at (0, 1, 0), give or take some spacings of 0.16.
+    # The centre of the S is where its two arcs join: (0, 1, 0), up to some spacings of 0.16.
     assert np.linalg.norm(along.base_point_ - [0.0, 1.0, 0.0]) < 0.8
 
 
@@ -40,13 +40,13 @@ def test_on_a_known_manifold():
     angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 300)
     ring = np.column_stack([np.cos(angle), np.sin(angle), 0.3 + 0.05 * np.random.default_rng(1).standard_normal(300)])
     rows = ring / np.linalg.norm(ring, axis=1, keepdims=True)
-    assert settled_rank("auto", "n_components", rows, sb.spaces.Sphere(2)) == 1
+    assert resolved_rank("auto", "n_components", rows, sb.spaces.Sphere(2)) == 1
 
 
-def test_doubt_is_said_and_words_are_checked(points):
+def test_uncertain_ranks_are_reported_and_strings_checked(points):
     noise = np.random.default_rng(0).standard_normal((300, 3))
     with pytest.warns(sb.SubbundleWarning, match="rank='auto' took 2, but only 0% of the places agree"):
-        assert settled_rank("auto", "rank", noise) == 2
+        assert resolved_rank("auto", "rank", noise) == 2
     for make in (sb.PrincipalSubmanifold, sb.AtlasEmbedding):
         with pytest.raises(ValueError, match="n_components must be a positive integer or 'auto'; got 'two'"):
             make("two").fit(points)
@@ -63,4 +63,4 @@ def test_a_shape_has_one_coordinate_at_least(points, monkeypatch):
         "subbundle.estimators._learn.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
     )
     with pytest.warns(sb.SubbundleWarning, match="took 1, but only 0% of the places agree"):
-        assert settled_rank("auto", "rank", points) == 1
+        assert resolved_rank("auto", "rank", points) == 1

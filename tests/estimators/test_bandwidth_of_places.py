@@ -1,4 +1,4 @@
-"""Estimators with a bandwidth for every place."""
+"""Estimators with a bandwidth that depends on the point."""
 
 import re
 
@@ -58,7 +58,7 @@ def test_the_atlas_and_manifolds_have_one_bandwidth_only(cone):
         sb.GeodesicDistance(1, bandwidth="local", space=sb.spaces.Sphere(2)).fit(points)
 
 
-def test_the_command_says_which_bandwidths_it_took(cone, tmp_path, capsys):
+def test_the_command_prints_the_range_of_bandwidths(cone, tmp_path, capsys):
     from subbundle.cli import main
 
     np.save(tmp_path / "cone.npy", cone)

@@ -1,4 +1,4 @@
-"""Estimators on Dask collections: lazy in, lazy out, and a sample to learn from that is said."""
+"""Estimators on Dask collections: lazy in, lazy out, and a sample for the fit that is reported."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_a_sample_is_the_same_for_every_division():
     assert _lazy.sampled(POINTS, 5) is POINTS
 
 
-def test_of_few_rows_all_are_learned_from_and_fit_transform_gives_all():
+def test_few_rows_are_not_subsampled_and_fit_transform_returns_all():
     coordinates = sb.AtlasEmbedding(2).fit_transform(array.from_array(POINTS, chunks=(300, 3)))
     assert isinstance(coordinates, array.Array)
     assert np.array_equal(coordinates.compute(scheduler="sync"), sb.AtlasEmbedding(2).fit(POINTS).transform(POINTS))
@@ -74,7 +74,7 @@ def test_weights_cannot_be_sampled():
         sb.AtlasEmbedding(2).fit(array.from_array(POINTS), sample_weight=np.ones(900))
 
 
-def test_one_thread_is_one_whatever_is_asked_for():
+def test_one_thread_is_one_for_any_n_jobs():
     with one_thread():
         assert resolve_jobs(None) == resolve_jobs(7) == 1
     assert resolve_jobs(7) == 7

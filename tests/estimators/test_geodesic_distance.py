@@ -24,7 +24,7 @@ def test_distances_are_those_of_the_sphere(ball):
     points, metric = ball
     found, truth = metric.pairwise(points[:4], points[10:60]), on_sphere(points[:4], points[10:60])
     far = truth > 0.3
-    # Noise off the sphere is gone, and what it does along the sphere is in both; the ridge of 2000 points wanders by
+    # Noise across the sphere is removed, and that along it is in both; the ridge of 2000 points deviates by
     # 0.02/√40, and so do the geodesics along it.
     assert np.abs(found - truth)[far].max() < 0.05
     assert np.mean(np.abs(found - truth)[far] / truth[far]) < 0.01
@@ -52,7 +52,7 @@ def test_the_training_points_are_the_default():
     np.testing.assert_allclose(metric.pairwise(bowl[some]), whole[np.ix_(some, some)], rtol=0.02)
 
 
-def test_unconnected_parts_are_infinitely_far():
+def test_connected_components_are_infinitely_far():
     rng = np.random.default_rng(0)
     sides = np.where(np.arange(600) < 300, 0.0, 9.0)
     parts = np.column_stack([sides + rng.uniform(-1, 1, 600), rng.uniform(-1, 1, 600), 0.01 * rng.standard_normal(600)])
@@ -100,7 +100,7 @@ class TestBadInput:
         points, metric = ball
         assert metric(points[0], [9.0, 0.0, 0.0]) == np.inf
 
-    def test_shapeless_clouds_are_told_so(self):
+    def test_shapeless_clouds_are_reported(self):
         with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 30 observations"):
             GeodesicDistance().fit(np.random.default_rng(0).standard_normal((30, 3)))
 

@@ -1,4 +1,4 @@
-"""What the estimators need of a manifold: bandwidth, denoised bundle, base point, kept variance."""
+"""Estimators on a manifold: bandwidth, denoised bundle, base point, explained variance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_coordinates_along_a_circle_of_latitude():
     assert abs(slope) == pytest.approx(0.8, rel=0.02)
     assert rest.std() < 0.045
     assert np.median(located.residuals) < 0.03
-    # The bundle was learned from points in the middle, nearer to the circle than the observations by far.
+    # The bundle was estimated from points on the ridge, far nearer to the circle than the observations.
     off = np.abs(learned.bundle.observations[:, 2] - 0.6)
     assert off.mean() < 0.4 * np.abs(points[:, 2] - 0.6).mean()
     assert 0.98 < kept_variance(chart, points, Sphere(2)) < 1.0
@@ -52,7 +52,7 @@ def test_matrices_may_be_flat_or_square():
     # 40 observations are few, and yet enough to compare bandwidths: between their spacing and their extent.
     assert 1.2 / 40 < prepare_on_manifold(rows, 1, space=SPD(2), denoise=False).bandwidth < 1.2
     given = find_base_point(learned, rows[20].reshape(2, 2), SPD(2))
-    # Carried onto the ridge, within the noise of three directions.
+    # Projected onto the ridge, within the noise of three directions.
     assert SPD(2).dist(given.reshape(2, 2), rows[20].reshape(2, 2)) < 0.3
 
 
@@ -101,13 +101,13 @@ def test_bad_input():
     [Euclidean(3), Sphere(2), Hyperbolic(4), SPD(3), SO(3), Kendall(5, 2), Product(Sphere(2), SPD(2))],
     ids=repr,
 )
-def test_spaces_in_words(space):
+def test_spaces_are_described_as_text(space):
     again = restore(json.loads(json.dumps(describe(space))))
     assert repr(again) == repr(space)
     assert again.shape == space.shape
 
 
-def test_a_space_without_words():
+def test_a_space_without_description():
     with pytest.raises(ValueError, match="to be written to a file; got .* fit again instead"):
         describe(object())
     with pytest.raises(ValueError, match="got 'Torus'"):

@@ -62,7 +62,7 @@ class TestTruth:
         # Noise along the curve is 0.02; as much again is allowed to the curve learned.
         assert error < 0.04
 
-    def test_high_dimension_comes_out_as_low_dimension_does(self, sheet, fitted):
+    def test_high_dimension_is_as_accurate_as_low_dimension(self, sheet, fitted):
         rng = np.random.default_rng(0)
         basis = np.linalg.qr(rng.standard_normal((60, 3)))[0]
         raw = sheet.points @ basis.T + 0.03 * rng.standard_normal((700, 60)) @ (np.eye(60) - basis @ basis.T)
@@ -105,7 +105,7 @@ class TestLaws:
             np.linalg.norm(sheet.points[inside] - back, axis=1), fitted.residuals_[inside], atol=1e-9
         )
 
-    def test_rotation_translation_and_scale_come_through(self, sheet, fitted):
+    def test_equivariance_under_rotation_translation_and_scale(self, sheet, fitted):
         turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
         moved = PrincipalSubmanifold(n_components=2, bandwidth=0.5).fit(2.0 * sheet.points @ turn.T + [4.0, -1.0, 9.0])
         both = (fitted.status_ == Status.OK) & (moved.status_ == Status.OK)
@@ -158,7 +158,7 @@ class TestOutside:
         back = model.inverse_transform(model.embedding_)
         np.testing.assert_array_equal(np.isnan(back).any(axis=1), outside)
 
-    def test_coordinates_beyond_the_border_are_drawn_back_along_their_ray(self, fitted):
+    def test_coordinates_beyond_the_border_are_shortened_along_their_ray(self, fitted):
         direction = fitted.embedding_[0] / np.linalg.norm(fitted.embedding_[0])
         near, beyond = fitted.inverse_transform([50.0 * direction, 500.0 * direction])
         np.testing.assert_allclose(near, beyond, atol=1e-6)
@@ -173,7 +173,7 @@ class TestChoices:
         model = PrincipalSubmanifold(bandwidth=0.25, base_point=wanted, radius=1.0)
         with pytest.warns(SubbundleWarning, match="outside the chart"):
             model.fit(sheet.points)
-        # Carried onto the ridge: a fraction of the noise away, and less than the bandwidth along the sheet.
+        # Projected onto the ridge: a fraction of the noise away, and less than the bandwidth along the sheet.
         assert np.linalg.norm(model.base_point_ - wanted) < 0.1
         np.testing.assert_allclose(model.inverse_transform([[0.0, 0.0]])[0], model.base_point_, atol=1e-9)
 
@@ -217,7 +217,7 @@ class TestBadInput:
             ({"reduce_dim": "all"}, ValueError, "reduce_dim must be one of 'auto'"),
         ],
     )
-    def test_settings_that_make_no_sense(self, sheet, settings, error, message):
+    def test_invalid_settings(self, sheet, settings, error, message):
         with pytest.raises(error, match=message):
             PrincipalSubmanifold(**({"bandwidth": 0.25} | settings)).fit(sheet.points)
 
@@ -228,14 +228,14 @@ class TestBadInput:
         with pytest.raises(ValueError, match="the given base_point must lie .*left the support"):
             PrincipalSubmanifold(bandwidth=0.2, base_point=[0.0, 0.0, 0.0]).fit(parts)
 
-    def test_disconnected_clouds_are_covered_as_far_as_they_hang_together(self):
+    def test_one_connected_component_of_a_cloud_is_covered(self):
         rng = np.random.default_rng(0)
         sides = np.where(rng.random(600) < 0.6, 0.0, 8.0)
         parts = np.column_stack([sides + rng.uniform(-1, 1, 600), rng.uniform(-1, 1, 600), np.zeros(600)])
         with pytest.warns(SubbundleWarning, match="points lie outside the chart"):
             model = PrincipalSubmanifold(bandwidth=0.2).fit(parts)
         here = np.abs(sides - model.base_point_[0]) < 2.0
-        # Two bandwidths from the border of its own part a point may be beyond the last geodesic.
+        # Two bandwidths from the border of its own component a point may be beyond the last geodesic.
         assert np.mean(model.status_[here] == Status.OK) > 0.97
         assert (model.status_[~here] == Status.LEFT_SUPPORT).all()
 
@@ -260,7 +260,7 @@ class TestBadInput:
             with pytest.raises(NotFittedError, match="not fitted yet"):
                 getattr(PrincipalSubmanifold(), name)(np.zeros((2, 3)))
 
-    def test_small_clouds_are_told_so(self):
+    def test_small_clouds_are_reported(self):
         few = np.random.default_rng(0).uniform(-1.0, 1.0, (60, 2))
         bowl = np.column_stack([few, 0.3 * np.sum(few**2, axis=1)])
         with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 60 observations"):

@@ -10,7 +10,7 @@ from subbundle.saving import load, save
 
 
 def rewritten(path, **changes):
-    """The file with parts of its description or its arrays replaced; None removes an array."""
+    """The file with entries of its description or its arrays replaced; None removes an array."""
     with np.load(path) as file:
         arrays = dict(file)
     description = json.loads(arrays["description"].tobytes())
@@ -28,7 +28,7 @@ def saved(fitted, tmp_path):
     return save(fitted, tmp_path / "model.npz")
 
 
-def test_a_submanifold_comes_back_to_the_bit(sheet, fitted, saved):
+def test_a_submanifold_is_restored_to_the_bit(sheet, fitted, saved):
     model = load(saved)
     assert isinstance(model, PrincipalSubmanifold)
     assert model.get_params() == fitted.get_params()
@@ -43,7 +43,7 @@ def test_a_submanifold_comes_back_to_the_bit(sheet, fitted, saved):
     assert model.quality_.as_dict() == fitted.quality_.as_dict()
 
 
-def test_files_without_figures_of_quality_are_read(saved):
+def test_files_without_measures_of_quality_are_read(saved):
     rewritten(saved, quality=None)
     assert np.isnan(load(saved).quality_.trustworthiness)
 
@@ -58,7 +58,7 @@ def test_models_of_version_1_keep_the_kernel_that_they_were_made_with(fitted, sa
     assert model.bundle_.kernel == model.kernel == kernel
 
 
-def test_three_components_come_back_too(tmp_path):
+def test_three_components_are_restored_too(tmp_path):
     rng = np.random.default_rng(0)
     flat = rng.uniform(-1.0, 1.0, (400, 3))
     bowl = np.column_stack([flat, 0.2 * np.sum(flat**2, axis=1)])
@@ -71,7 +71,7 @@ def test_three_components_come_back_too(tmp_path):
     assert again.get_params()["base_point"] == [0.0] * 4
 
 
-def test_distances_come_back_to_the_bit(sheet, tmp_path):
+def test_distances_are_restored_to_the_bit(sheet, tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(sheet.points, columns=["x", "y", "z"])
     metric = GeodesicDistance(bandwidth=0.25).fit(frame)

@@ -49,12 +49,12 @@ def test_tables_without_a_noise_floor_are_learned_in_few_components():
     assert metric.axes_.shape == (200, 10)
 
 
-def test_a_shapeless_table_is_sent_to_other_tools():
+def test_a_warning_for_a_shapeless_table_names_other_tools():
     report = sb.diagnose(np.random.default_rng(0).standard_normal((300, 20)), rank=2)
     assert any("PCA" in words and "UMAP" in words for words in report.warnings)
 
 
-def test_a_flat_table_is_sent_to_principal_components():
+def test_a_warning_for_a_flat_table_names_principal_components():
     rng = np.random.default_rng(0)
     flat = rng.uniform(-1.0, 1.0, (500, 2)) @ rng.standard_normal((2, 6)) + 0.01 * rng.standard_normal((500, 6))
     report = sb.diagnose(flat, rank=2)
@@ -77,7 +77,7 @@ def test_a_weight_counts_a_row_as_often_as_a_repetition_and_weight_zero_leaves_i
     assert not np.allclose(plain.transform(data.points), weighted.transform(data.points))
 
 
-def test_weights_that_are_none_are_refused() -> None:
+def test_invalid_weights_are_refused() -> None:
     points = sb.datasets.s_surface(50, noise=0.0, seed=0).points
     with pytest.raises(ValueError, match="must not be negative; got -1"):
         sb.AtlasEmbedding(2).fit(points, sample_weight=-np.ones(50))

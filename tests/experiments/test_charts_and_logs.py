@@ -23,7 +23,7 @@ class TestSSurface:
         # Noise in every coordinate: a relative error of 1/√(2·10000).
         assert np.std(sheet.points - sheet.clean) == pytest.approx(0.025, rel=0.05)
 
-    def test_a_rigid_motion_is_found_and_a_scale_only_if_asked(self):
+    def test_a_rigid_motion_is_found_and_a_scale_on_request(self):
         truth = np.random.default_rng(0).standard_normal((50, 2))
         turned = 2.0 * truth @ np.array([[0.6, -0.8], [0.8, 0.6]]) + [3.0, 1.0]
         np.testing.assert_allclose(s_surface.moved_onto(turned, truth, scaled=True), truth, atol=1e-12)
@@ -59,16 +59,16 @@ class TestR50:
         assert f"{result.error:+.4f}" in r50.report([result, result])
 
 
-def test_the_logarithm_reaches_its_target_and_the_literal_objective_stops_short(monkeypatch):
-    # A search in all covectors ends after a hundred rounds with four times the work, and is not what is looked at.
+def test_the_logarithm_reaches_its_target_and_the_literal_objective_is_biased(monkeypatch):
+    # A search in all covectors ends after a hundred iterations with four times the work, and is not tested here.
     monkeypatch.delitem(log_illustration.VARIANTS, "whole cotangent space")
     found = log_illustration.illustrate(seed=0, n=600)
     names = list(log_illustration.VARIANTS)
     exact, literal = found.logs[names[0]], found.logs[names[-1]]
     # The end lies off the observation by its noise across the surface, 0.05, at most three times that.
     assert float(exact.residuals) < 0.15
-    # |exp − y|² + H is least ⅔ of the way on a flat space, and sooner on the S, which turns towards the target.
+    # |exp − y|² + H is least ⅔ of the way on a flat space, and less on the S, which curves towards the target.
     assert float(literal.lengths / exact.lengths) < 0.7
     assert float(literal.residuals) > 1.0
-    # Noise of both ends, and the bundle's own on a way of four.
+    # Noise of both ends, and that of the bundle over a length of four.
     assert float(exact.lengths) == pytest.approx(found.truth, rel=0.05)

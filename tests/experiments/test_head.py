@@ -37,7 +37,7 @@ def test_two_pieces_follow_the_surface_and_overlap(small):
     assert side[2] > 0.2
     for piece, errors in zip(small.pieces, small.errors, strict=True):
         assert np.mean(piece.status == Status.OK) > 0.95
-        # The base point is a local mean, which lies inside bends: by a²κ, and the nose has a radius of about 0.07.
+        # The base point is a local mean, biased to the inside by a²κ, and the nose has a radius of about 0.07.
         assert errors.mean() < 0.032**2 / 0.07
     both = small.overlap.n_charts == 2
     assert both.any()
@@ -50,7 +50,7 @@ def test_more_noise_more_error_still_small():
     assert rough.errors[1].mean() < rough.noise
 
 
-def test_a_scan_of_one_s_own(tmp_path, monkeypatch, capsys):
+def test_a_given_scan(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(head, "N_GEODESICS", 40)
     monkeypatch.setattr(head, "STEP", 0.01)
     file = write_ply(tmp_path / "scan.ply", 200.0 * datasets.head(6000, noise=0.005, seed=2).points + [7.0, 8.0, 9.0])

@@ -1,4 +1,4 @@
-"""The illustrations show what their captions say."""
+"""The illustrations agree with their captions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_frames_are_orthonormal(plane, space):
         assert gram == pytest.approx(np.broadcast_to(np.eye(gram.shape[1]), gram.shape), abs=1e-12)
 
 
-def test_the_outer_geodesic_runs_alongside_the_cloud(plane):
+def test_the_outer_geodesic_is_parallel_to_the_cloud(plane):
     truth = datasets.curve_in_plane(5)
     inside = truth.distance(plane.inside.points.reshape(-1, 2))
     assert inside.max() < 0.15

@@ -21,7 +21,7 @@ def test_data_have_the_stated_noise():
         np.testing.assert_allclose(np.linalg.norm(each.points, axis=1), 1.0, atol=1e-15)
         assert each.curve[:, 2].max() <= 1.0
     # Across a curve the noise has one direction; over 2000 observations its variance is known to 3 %. Where the curve
-    # bends, or near its ends, the nearest point of it is a little nearer than its own.
+    # has curvature, or near its ends, its nearest point is a little nearer than the true one.
     mean = np.mean([sphere_curves.sum_of_squares(each.points, each.curve) / 400 for each in data])
     assert mean == pytest.approx(5e-4, rel=0.12)
 

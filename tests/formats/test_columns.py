@@ -84,7 +84,7 @@ def test_the_triangles_of_an_stl_have_sides(tmp_path):
     assert np.sum(scan.normals * scan.points, axis=1).min() > 0.99
 
 
-def test_moved_normals_stay_normal():
+def test_transformed_normals_remain_normal():
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = RNG.standard_normal((3, 3)), [1.0, 2.0, 3.0]
     along = np.cross(NORMALS, RNG.standard_normal((30, 3)))
@@ -94,7 +94,7 @@ def test_moved_normals_stay_normal():
     assert np.linalg.norm(moved.normals, axis=1) == pytest.approx(1.0)
 
 
-def test_joined_scans_keep_what_all_have():
+def test_joined_scans_keep_common_attributes():
     first = Scan(POINTS, {"colors": COLOURS, "intensity": LIGHT}, 1, NORMALS)
     second = Scan(POINTS + 1.0, {"colors": COLOURS}, 2, None)
     joined, lost = join_scans([first, second])

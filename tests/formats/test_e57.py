@@ -13,7 +13,7 @@ COLOURS = RNG.integers(0, 256, (40, 3)).astype("B")
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """Two scans, the second turned by 90° about z and moved; its first ray hit nothing."""
+    """Two scans, the second turned by 90° about z and moved; its first ray has no return."""
     path = tmp_path_factory.mktemp("e57") / "scan.e57"
     writer = pye57.E57(str(path), mode="w")
     columns = {f"cartesian{axis}": POINTS[:, i].copy() for i, axis in enumerate("XYZ")}

@@ -65,7 +65,7 @@ def test_colours_packed_into_a_float(tmp_path):
     text = "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\nCOUNT 1 1 1 1\nWIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA ascii\n"
     (tmp_path / "scan.pcd").write_text(text + "0 0 0 4210752\nnan 1 1 16711680\n")
     scan = read_scan(tmp_path / "scan.pcd")
-    # 4210752 = 0x404040; the second ray came back empty.
+    # 4210752 = 0x404040; the second ray has no return.
     assert scan.attributes["colors"].tolist() == [[64, 64, 64]]
     assert scan.n_dropped == 1
 

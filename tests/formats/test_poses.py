@@ -30,7 +30,7 @@ def test_a_quarter_turn_about_z():
         ("1 2 3", "must hold the 16 numbers of a 4 × 4 matrix; it holds 3"),
         ("a b c", "it holds something else"),
         ("nan " * 16, "must have finite numbers"),
-        (" ".join(map(str, MATRIX.T.ravel())), "It looks transposed: write its columns as rows"),
+        (" ".join(map(str, MATRIX.T.ravel())), "It appears transposed: write columns as rows"),
         ("1 0 0 0 0 1 0 0 0 0 0 0 0 0 0 1", "must be invertible"),
     ],
 )

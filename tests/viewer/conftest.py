@@ -1,4 +1,4 @@
-"""A real browser for the tests that look at pages; they are skipped, with the reason, where there is none."""
+"""A real browser for the tests of pages; they are skipped, with the reason, where there is none."""
 
 from __future__ import annotations
 

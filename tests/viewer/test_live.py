@@ -90,7 +90,7 @@ def test_the_server_gives_only_the_page_and_its_answers(server):
      {"kind": "geodesic", "table": "nothing", "rows": [0, 1]}, {"kind": "geodesic", "table": "table0", "rows": [-1, 1]},
      {"kind": "geodesic", "table": "table0", "rows": ["0", True]}],
 )  # fmt: skip
-def test_bad_questions_get_words(server, question):
+def test_bad_requests_get_a_message(server, question):
     status, body = ask(server, f"{server.url[server.url.index('/', 8) :]}ask", json.dumps(question).encode())
     assert status == 200
     assert json.loads(body)["error"]
@@ -100,7 +100,7 @@ def test_it_listens_on_the_loopback_address_only(server):
     assert server._http.server_address[0] == "127.0.0.1"
 
 
-def test_a_busy_port_is_said(server, bundle):
+def test_a_busy_port_is_reported(server, bundle):
     with pytest.raises(OSError, match=rf"port {server.port} on 127.0.0.1 must be free; it is not"):
         sb.view(bundle).serve(server.port)
 

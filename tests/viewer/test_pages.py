@@ -1,4 +1,4 @@
-"""One file, opened from disk in a real browser: what is drawn, marked, measured, and what is not asked for."""
+"""One file, opened from disk in a real browser: what is drawn, marked, measured, and not requested."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def drawn(image):
     return float((np.abs(views - 255).max(axis=2) > 30).mean())
 
 
-def test_points_are_drawn_offline_and_nothing_is_asked_of_any_network(opened):
+def test_points_are_drawn_offline_without_any_request(opened):
     page = opened(sb.view(sb.datasets.torus(4000).points, title="a torus"))
     assert drawn(page.pixels()) > 0.05
     assert [url for url in page.requests if not url.startswith(("file:", "blob:", "data:"))] == []
@@ -154,7 +154,7 @@ def test_a_mesh_is_lit_and_its_border_drawn(opened):
     assert length == pytest.approx(40 * np.sin(np.pi / 40), rel=1e-3)
 
 
-def test_a_walk_along_a_coordinate_moves_through_space(opened):
+def test_a_path_along_a_coordinate_moves_through_space(opened):
     cloud = sb.datasets.s_surface(700, noise=0.01, seed=0).points
     with pytest.warns(sb.SubbundleWarning, match="outside the chart"):
         model = sb.PrincipalSubmanifold(2, radius=1.5).fit(cloud)
@@ -172,7 +172,7 @@ def test_a_walk_along_a_coordinate_moves_through_space(opened):
     assert walk["at"] == pytest.approx(expected.tolist(), abs=1e-5)  # float32
 
 
-def test_rows_that_are_pictures_show_themselves(opened):
+def test_rows_that_are_images_are_shown(opened):
     rng = np.random.default_rng(0)
     page = opened(sb.view(rng.random((60, 12)), image_shape=(3, 4)))
     page.raw.mouse.move(*page.place("space12", "layer0", 5))
@@ -190,7 +190,7 @@ def test_other_features_can_be_put_on_the_axes(opened):
     assert drawn(page.pixels()) > 0.01
 
 
-def test_a_screenshot_is_a_picture_of_the_views(opened):
+def test_a_screenshot_is_an_image_of_the_views(opened):
     page = opened(sb.view(sb.datasets.torus(2000).points))
     with page.raw.expect_download() as download:
         page.raw.get_by_text("Screenshot").click()
@@ -201,7 +201,7 @@ def test_a_screenshot_is_a_picture_of_the_views(opened):
     assert (np.abs(image - 255).max(axis=2) > 30).mean() > 0.05
 
 
-def test_a_file_says_when_it_shows_a_subset(opened, monkeypatch):
+def test_a_file_reports_when_it_shows_a_subset(opened, monkeypatch):
     monkeypatch.setattr("subbundle.viewer.rows.MOST_POINTS", 1000)
     page = opened(sb.view(sb.datasets.torus(2500).points))
     assert page.raw.locator(".sb-note").inner_text() == "showing 1,000 of 2,500 points of points"

@@ -1,4 +1,4 @@
-"""What becomes of objects before anything is drawn: every kind, every kind of bad input, and the bytes of a page."""
+"""Scenes of objects before anything is drawn: every kind, every kind of bad input, and the bytes of a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_missing_values_have_a_code_of_their_own():
     assert codes.tolist() == [0, 65535, 65534, 65535, 32767]
 
 
-def test_faces_come_back_from_their_differences():
+def test_faces_are_restored_from_their_differences():
     faces = np.random.default_rng(0).integers(0, 300, (50, 3))
     description, block = packing.pack(sb.view(sb.Mesh(TORUS, faces)).scene)
     _, offset, length = description["layers"][0]["faces"]["buffer"]
@@ -97,7 +97,7 @@ def test_every_kind_of_object(thing, kinds):
     packing.pack(scene)
 
 
-def test_data_frames_colour_by_their_words():
+def test_data_frames_are_coloured_by_text_columns():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": TORUS[:, 0], "y": TORUS[:, 1], "kind": ["a", "b"] * 150})
     table = sb.view(frame).scene.tables[0]
@@ -105,7 +105,7 @@ def test_data_frames_colour_by_their_words():
     assert table.default == "kind"
 
 
-def test_a_report_stands_beside_the_cloud():
+def test_a_report_is_shown_with_the_cloud():
     cloud = sb.datasets.torus(300, noise=0.02).points
     scene = sb.view({"torus": cloud, "report": sb.diagnose(cloud, 2, 0.2)}).scene
     assert len(scene.figures) == 1
@@ -119,18 +119,18 @@ def test_a_report_stands_beside_the_cloud():
         (np.zeros((0, 3)), "points must hold at least one point; it is empty"),
         (np.full((5, 3), np.nan), "points must hold at least one finite point; all 5 rows have NaN or infinity"),
         (np.zeros(5), r"points must be a 2-D array of points, shape \(n_points, dim\); got shape \(5,\)"),
-        ({}, "view needs something to look at; got an empty dict"),
+        ({}, "view needs at least one object; got an empty dict"),
         (sb.AtlasEmbedding(2), "AtlasEmbedding must be fitted before it is viewed"),
         (sb.GeodesicDistance(2), "GeodesicDistance must be fitted before it is viewed"),
         (sb.Mesh(TORUS, np.zeros((0, 3), int)), "Mesh must have at least one face; it has none"),
     ],
 )
-def test_bad_input_gets_words(thing, message):
+def test_bad_input_gets_a_message(thing, message):
     with pytest.raises(ValueError, match=message):
         sb.view(thing)
 
 
-def test_what_is_no_geometry_is_named():
+def test_unsupported_objects_are_named():
     with pytest.raises(TypeError, match="view takes arrays of points, Mesh, Atlas.*; got set"):
         sb.view({1, 2})
 
@@ -154,7 +154,7 @@ def test_a_hundred_million_points_are_thinned_before_they_are_copied():
     assert shown.rows[-1] >= 10**8 - 100
 
 
-def test_a_colour_that_is_not_there_lists_those_that_are():
+def test_the_message_for_an_unknown_colour_lists_the_known_ones():
     with pytest.raises(ValueError, match="color must be one of x, y, z; got 'heat'"):
         sb.view(TORUS, color="heat")
 

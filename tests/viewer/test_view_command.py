@@ -1,4 +1,4 @@
-"""``subbundle view``: every kind of file, one page, one server, and words for what cannot be shown."""
+"""``subbundle view``: every kind of file, one page, one server, and messages for what cannot be shown."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
     if table.left_out:
         first = table.left_out[0]
         progress.note(
-            f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out in silence, "
-            f"--categorical {first} to learn from it)"
+            f"left out, not numbers: {', '.join(table.left_out)} (--drop {first} to leave it out without this note, "
+            f"--categorical {first} to encode it)"
         )
     complete: BoolArray = np.asarray(np.isfinite(table.values).all(axis=1))
     if np.isinf(table.values).any():
@@ -69,8 +69,8 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
     if len(values) < 2:
         raise ValueError(f"at least 2 rows of {options.data} must be complete; {len(values)} are. Write --drop NAMES.")
     if getattr(options, "base_row", None) is not None and not complete.all():
-        raise ValueError("--base-row cannot go with --missing drop where rows are left out: leave one of them out.")
-    what = "placed by those they have, and not learned from" if missing == "local" else "left out"
+        raise ValueError("--base-row cannot be combined with --missing drop where rows are left out. Omit one of them.")
+    what = "located by their observed features, and not fitted" if missing == "local" else "left out"
     notes = [] if complete.all() else [f"{np.count_nonzero(~complete)} rows lack numbers and were {what}"]
     notes += _notes(values, table.names, options.standardize)
     middle, spread = values.mean(axis=0), values.std(axis=0)
@@ -93,11 +93,11 @@ def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]
     if len(names) > 2 and not standardize and variance[heaviest] > DOMINANT_VARIANCE * variance.sum():
         notes.append(
             f"the column {names[heaviest]} holds {variance[heaviest] / variance.sum():.0%} of the variance, and its "
-            "units decide nearly everything: write --standardize to give all columns the same weight"
+            "units dominate the result: write --standardize to give all columns the same weight"
         )
     repeated = len(values) - len(np.unique(values, axis=0))
     if repeated > WORTH_NOTING * len(values):
-        notes.append(f"{repeated} of {len(values)} rows repeat another one exactly")
+        notes.append(f"{repeated} of {len(values)} rows are duplicates")
     return notes
 
 

@@ -16,14 +16,14 @@ from subbundle.distributed import cluster, denoise, embed, reconstruct
 from subbundle.distributed.mesh_job import as_opening
 from subbundle.distributed.readers import shape_of
 
-# Bytes of memory that a command with all rows at once takes for a point of a scan, and for a number of a table.
+# Bytes of memory per point of a scan, and per number of a table, of a command with all rows at once.
 _BYTES_PER_POINT, _BYTES_PER_NUMBER = 700, 40
 # Options that need all rows at once: of every command that reads scans, and of `embed`.
 _WHOLE_SCANS = ("transform", "units", "no-normals", "save-outliers", "report", "jobs")
 _WHOLE_TABLE = ("figure", "report", "standardize", "categorical", "base-row", "jobs")
 
 
-def is_asked_for(options: argparse.Namespace) -> bool:
+def is_requested(options: argparse.Namespace) -> bool:
     """Whether the job is one of pieces: one of its options is given, or the output is a folder that exists."""
     folder = options.output is not None and options.output.is_dir()
     return bool(folder or options.resume or options.workers or options.scheduler or options.memory)
@@ -33,7 +33,7 @@ def offer_pieces(paths: Iterable[Path], command: str, *, table: bool) -> None:
     """Raise when the files are larger than the free memory, with what to write instead."""
     rows, needed = 0, 0
     for path in paths:
-        # What cannot be read is reported better by those who read all of it.
+        # Unreadable files are reported by the reader.
         with suppress(Exception):
             count, dim = shape_of(path)
             rows += count
@@ -112,7 +112,7 @@ def _refuse(options: argparse.Namespace, names: Iterable[str]) -> None:
     """Raise when one of the options ``names`` is given, which needs all points at once."""
     for name in names:
         if getattr(options, name.replace("-", "_")) not in (None, False, [], "auto"):
-            raise ValueError(f"--{name} needs all points at once and cannot go with pieces of them. Leave it out.")
+            raise ValueError(f"--{name} needs all points at once, not pieces of them. Leave it out.")
 
 
 def _check_folder(output: Path | None) -> None:
@@ -123,7 +123,7 @@ def _check_folder(output: Path | None) -> None:
 def _on_workers(
     options: argparse.Namespace, job: Callable[..., Any], data: Any, *, tiles: bool = False, **settings: Any
 ) -> tuple[Any, float]:
-    """What ``job`` has done with ``data`` on the workers that the options ask for, and the seconds it took."""
+    """The result of ``job`` on ``data`` with the workers of the options, and its time in seconds."""
     progress = Progress()
     progress.stage("starting workers")
     with cluster(options.scheduler, workers=options.workers, memory=options.memory) as client:

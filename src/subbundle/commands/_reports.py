@@ -1,4 +1,4 @@
-"""The option ``--report page.html``: what each command writes about its input, its choices and its results."""
+"""The option ``--report page.html``: input, choices and results of each command."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_report(path: Path | None) -> None:
 
 
 def write_report(options: argparse.Namespace, account: Account, obj: Any, rows: Any = None, **shown: Any) -> None:
-    """Write the page with ``obj`` to turn around (``rows`` and ``shown`` go to `view`), and print its name."""
+    """Write the page with a scene of ``obj`` (``rows`` and ``shown`` are passed to `view`), and print its name."""
     page = report(account, view(obj, rows, title=account.title, **shown), command=shlex.join(options.typed))
     with atomic_path(options.report) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -66,10 +66,10 @@ def _of_atlas(model: Any, found: Mapping[str, Any]) -> tuple[list[Choice], list[
         ("rows inside the charts", f"{np.mean(found['status'] == Status.OK):.1%}"),
         ("residual", f"{np.mean(found['residual']):.4g} on average"),
         ("distortion of lengths", f"{np.mean(found['distortion']):.3g} on average, |log| of the factor"),
-        ("contradiction of charts", f"{model.alignment_residual_:.2%} of their size"),
+        ("alignment residual of the charts", f"{model.alignment_residual_:.2%} of their size"),
         ("quality", model.quality_.sentence()),
     ]
-    return choices, results, [message] if message else [], "where to trust the coordinates"
+    return choices, results, [message] if message else [], "reliability of the coordinates"
 
 
 def _of_chart(model: Any, found: Mapping[str, Any]) -> tuple[list[Choice], list[tuple[str, str]], list[str], str]:
@@ -108,15 +108,15 @@ def account_of_distances(
 def account_of_mesh(given: Given, mesh: Any, messages: Sequence[str], *, given_width: bool) -> Account:
     """Of ``reconstruct``."""
     made, outliers = mesh.summary, given.scan.points[mesh.summary.outliers]
-    sides = [] if made.orientable else ["The surface is not orientable: no choice of sides agrees everywhere."]
+    sides = [] if made.orientable else ["The surface is not orientable: normals are inconsistent along some curve."]
     why = "given" if given_width else "for normals and topology; positions have their own, chosen for every vertex"
     choices = [
         Choice("bandwidth", f"{made.bandwidth:.4g}", why),
-        Choice("cells", f"{made.cell:.4g}", f"points are {made.spacing:.3g} apart, noise {made.noise:.3g}"),
+        Choice("cells", f"{made.cell:.4g}", f"spacing of the points {made.spacing:.3g}, noise {made.noise:.3g}"),
     ]
     if given.scan.normals is not None:
-        used, sign = ("used", "the same side") if made.used_normals else ("left out", "different sides")
-        choices.append(Choice("normals of the scan", used, f"those of neighbours point to {sign}"))
+        used, kind = ("used", "consistent") if made.used_normals else ("left out", "inconsistent")
+        choices.append(Choice("normals of the scan", used, f"those of neighbours are {kind}"))
     results = [
         ("mesh", f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} faces"),
         ("area", f"{mesh.area:.5g}"),
@@ -131,9 +131,9 @@ def account_of_mesh(given: Given, mesh: Any, messages: Sequence[str], *, given_w
         ("outliers", describe_outliers(outliers, made.n_points, made.bandwidth)),
         ("time", f"{sum(made.seconds.values()):.1f} s"),
     ]
-    came_in = _scan_in(given, f"{made.n_points:,} given, {made.n_used:,} used")
+    source = _scan_in(given, f"{made.n_points:,} given, {made.n_used:,} used")
     warnings = [*given.notes, *messages, *sides]
-    return Account(f"Surface of {given.title}", came_in, choices, results, warnings, mesh_figures(mesh, outliers))
+    return Account(f"Surface of {given.title}", source, choices, results, warnings, mesh_figures(mesh, outliers))
 
 
 def account_of_ridge(
@@ -141,7 +141,7 @@ def account_of_ridge(
 ) -> Account:
     """Of ``denoise``."""
     arrived = ridge.status == Status.OK
-    reasons = {"auto": _LEAST_ERROR, "local": "one for every place"}
+    reasons = {"auto": _LEAST_ERROR, "local": "a function of the point"}
     points = given.scan.points
     choices = [
         Choice("dimension", str(bundle.rank)),
@@ -156,9 +156,9 @@ def account_of_ridge(
         ]
     results.append(("left out as outliers", describe_outliers(points[~kept], len(points), bundle.bandwidth)))
     failed = [f"{why}: {count} points" for why, count in count_statuses(ridge.status[~arrived]).items()]
-    came_in = _scan_in(given, f"{len(kept):,} in R^{ridge.points.shape[1]}")
+    source = _scan_in(given, f"{len(kept):,} in R^{ridge.points.shape[1]}")
     figures = ridge_figures(points, ridge, kept, bundle.bandwidth)
-    return Account(f"Denoised: {given.title}", came_in, choices, results, [*given.notes, *messages, *failed], figures)
+    return Account(f"Denoised: {given.title}", source, choices, results, [*given.notes, *messages, *failed], figures)
 
 
 def _table_in(path: Path, values: FloatArray) -> list[tuple[str, str]]:

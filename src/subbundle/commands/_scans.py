@@ -31,7 +31,7 @@ _COLOURS = ("red", "green", "blue")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The scan that was read, in the wanted unit; its title; remarks; and the unit, if known."""
+    """The scan that was read, in the requested unit; its title; remarks; and the unit, if known."""
 
     scan: Scan
     title: str
@@ -47,7 +47,7 @@ class Given:
 def read_given(options: argparse.Namespace, progress: Progress, dim: int | None, *, table: bool = False) -> Given:
     """The scans of ``options``, each moved by its transform, joined, cropped and scaled.
 
-    With ``table`` any rows of numbers will do, as `denoise` takes them.
+    With ``table`` rows of any dimension are accepted, for `denoise`.
     """
     notes = []
     scans = []
@@ -81,7 +81,7 @@ def read_given(options: argparse.Namespace, progress: Progress, dim: int | None,
 
 
 def _posed(files: Sequence[Path], transforms: Sequence[str]) -> list[tuple[Path, FloatArray | None]]:
-    """The scans that ``files`` are or list, and the pose of each, or None."""
+    """The scans in ``files``, directly or listed there, and the pose of each, or None."""
     if transforms and len(transforms) != len(files):
         raise ValueError(
             f"--transform must be given once for every scan, {len(files)} times; it was given {len(transforms)} times. "
@@ -117,7 +117,7 @@ def _read_any(path: Path) -> Scan:
 
 
 def _cropped(scan: Scan, box: FloatArray) -> tuple[Scan, str]:
-    """What lies in ``box`` [3, 2], and a line about it."""
+    """The points in ``box`` [3, 2], and a line about their number."""
     points = scan.points
     if points.shape[1] != 3:
         raise ValueError(f"--crop is for points with 3 coordinates; these have {points.shape[1]}.")
@@ -168,15 +168,15 @@ def write_cloud(
     write_table(path, columns)
 
 
-def turned(
+def oriented(
     points: FloatArray, normals: FloatArray, bandwidth: float, given: FloatArray | None = None
 ) -> tuple[FloatArray, bool]:
-    """Unit ``normals`` [n, 3] with signs that agree between neighbours, outward; and whether all do.
+    """Unit ``normals`` [n, 3] oriented consistently, outward; and whether an orientation exists.
 
-    With normals ``given`` by the scanner each takes the sign of its point's, or of the nearest that has one. Without,
-    one point per voxel takes part in the votes of `surface.orient`, and the others follow the nearest of these.
+    With normals ``given`` by the scanner each takes the sign of that of its point, or of the nearest that has one.
+    Without, `surface.orient` orients one point per voxel, and the others take the sign of the nearest of these.
     """
-    agreed = True
+    consistent = True
     if given is not None:
         known = np.flatnonzero(given.any(axis=1))
         reference = given[known[cKDTree(points[known]).query(points)[1]]]
@@ -188,10 +188,10 @@ def turned(
         some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
         ones = np.ones(len(some))
         found = orient(Seeds(points[some], normals[some], ones, ones), side)
-        agreed = found.orientable
+        consistent = found.orientable
         reference = (normals[some] * found.signs[:, None])[cKDTree(points[some]).query(points)[1]]
     flip = np.sum(normals * reference, axis=1, keepdims=True) < 0.0
-    return np.where(flip, -normals, normals), agreed
+    return np.where(flip, -normals, normals), consistent
 
 
 def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:

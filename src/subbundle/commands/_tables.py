@@ -54,7 +54,7 @@ def read_table(
     drop, label, categorical : names of columns
         Left out; kept as a label, not learned from; encoded by an indicator column for every value.
     missing : bool
-        Let missing numbers through as NaN instead of refusing them.
+        Read missing numbers as NaN instead of raising.
     """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
@@ -87,7 +87,7 @@ def read_table(
 
 def no_numbers(path: Path, columns: Mapping[str, Any]) -> ValueError:
     """The error for a table without numbers."""
-    return ValueError(f"{path} must hold columns of numbers; it holds none of its {len(columns)} columns as numbers.")
+    return ValueError(f"{path} must hold columns of numbers; none of its {len(columns)} columns is numeric.")
 
 
 def _check_names(option: str, names: Sequence[str], columns: Mapping[str, Any]) -> None:
@@ -106,9 +106,9 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
     more = f" and {len(gaps) - _LISTED} more" if len(gaps) > _LISTED else ""
     worst = ",".join(sorted(gaps, key=lambda name: -gaps[name])[:_LISTED])
     raise ValueError(
-        f"every number of {path.name} must be there; {rows} rows have missing ones, in the columns {listed}{more}. "
+        f"{path.name} must have no missing numbers; {rows} rows have some, in the columns {listed}{more}. "
         f"Write --drop {worst} to leave the columns out, or (embed, diagnose) --missing drop to leave these rows out, "
-        "or (embed) --missing local to place them by the numbers they have."
+        "or (embed) --missing local to locate them by their observed features."
     )
 
 
@@ -162,7 +162,7 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
         raise ValueError(
-            f"{path} must have as many entries in every row; row {odd + 1} has {len(rows[odd])}, not {width}."
+            f"{path} must have equally many entries in all rows; row {odd + 1} has {len(rows[odd])}, not {width}."
         )
     headed = not any(_is_number(entry) for entry in rows[0])
     names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]

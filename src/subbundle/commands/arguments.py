@@ -1,4 +1,4 @@
-"""The options of the commands. Only the standard library is imported here, so that ``--help`` answers at once."""
+"""The options of the commands. Only the standard library is imported here, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _denoise(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--order", type=int, choices=(1, 2), default=2,
-        help="order of the local fit: 1 is biased where the shape bends; 2 (default) corrects for that",
+        help="order of the local fit: 1 is biased by curvature; 2 (default) corrects for it",
     )  # fmt: skip
     parser.add_argument(
         "--normals", action="store_true",
@@ -143,11 +143,11 @@ def _view(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE",
         help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .npy, .parquet), a saved "
-        "model or mesh (.npz); a table beside a model is placed by the model",
+        "model or mesh (.npz); a table given with a model is located by it",
     )  # fmt: skip
     parser.add_argument(
         "--run", choices=("reconstruct", "embed", "denoise", "diagnose"), dest="first",
-        help="do this with the points first, and show the result beside them",
+        help="run this on the points first, and show the result with them",
     )  # fmt: skip
     parser.add_argument("--color", metavar="NAME", help="column or quantity to colour by at first")
     parser.add_argument(
@@ -183,7 +183,7 @@ def _scans(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--units", type=value.units, metavar="UNIT",
-        help="unit of the scan, like mm, noted in the output; m:mm converts metres to millimetres, also for figures "
+        help="unit of the scan, like mm, written to the output; m:mm converts metres to millimetres, also for figures "
         f"and --bandwidth ({', '.join(value.UNITS)})",
     )  # fmt: skip
     parser.add_argument("--no-normals", action="store_true", help="ignore the normals in the files")
@@ -211,10 +211,10 @@ def _table(parser: ArgumentParser, missing: tuple[str, ...]) -> None:
         type=value.names,
         default=[],
         metavar="NAMES",
-        help="columns to encode as one indicator a value",
+        help="columns to encode as one indicator column per value",
     )
     if missing:
-        ways = "refuse them, drop them" + (", or (local) place them by the numbers they have" if missing[2:] else "")
+        ways = "refuse them, drop them" + (", or (local) locate them by their observed features" if missing[2:] else "")
         parser.add_argument(
             "--missing", choices=missing, default=missing[0], help=f"what to do with rows that lack numbers: {ways}"
         )
@@ -228,7 +228,7 @@ def _learning(parser: ArgumentParser) -> None:
 
 def _bandwidth(parser: ArgumentParser, *, local: bool = True, help: str = "standard deviation of the kernel") -> None:
     kind = value.bandwidth_or_local if local else value.bandwidth
-    more = ", auto (default), or local: one for every place" if local else ", or auto (default)"
+    more = ", auto (default), or local: a function of the point" if local else ", or auto (default)"
     parser.add_argument("--bandwidth", type=kind, default="auto", help=help + more)
 
 
@@ -239,7 +239,7 @@ def _jobs(parser: ArgumentParser) -> None:
 def _report(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="PAGE",
-        help="also write a page (.html): input, choices and their reasons, figures, and the result to turn around",
+        help="also write a page (.html): input, choices and their reasons, figures, and an interactive scene",
     )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def _scale_out(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--scheduler", metavar="ADDRESS",
-        help="the same with the workers of a Dask scheduler, like tcp://host:8786, which see the same files",
+        help="the same with the workers of a Dask scheduler, like tcp://host:8786, with access to the same files",
     )  # fmt: skip
     parser.add_argument(
         "--memory", metavar="SIZE", help="for all processes together, like 4GB (default: most of what is free)"
@@ -259,17 +259,17 @@ def _scale_out(parser: ArgumentParser) -> None:
 
 
 COMMANDS = {
-    "embed": (_embed, "give every row of a table its coordinates on the submanifold through the middle of the data"),
+    "embed": (_embed, "coordinates of the rows of a table on the submanifold near which they lie, true to scale"),
     "distance": (
         _distance,
         "geodesic distances between the rows of a table, along the submanifold near which they lie",
     ),
-    "denoise": (_denoise, "project every point of a scan or cloud onto the surface (or curve) in its middle"),
+    "denoise": (_denoise, "project every point of a scan or cloud onto its ridge, the estimated surface (or curve)"),
     "reconstruct": (
         _reconstruct,
         "make a triangle mesh from the points of a scan; no normals needed, borders stay open",
     ),
-    "diagnose": (_diagnose, "describe a cloud: what would be chosen for it, and what could go wrong"),
-    "view": (_view, "look at clouds, meshes, tables and saved models in the browser, or as one HTML file"),
+    "diagnose": (_diagnose, "estimate rank, bandwidth, noise, curvature and components of a cloud, with warnings"),
+    "view": (_view, "show clouds, meshes, tables and saved models in the browser, or as one HTML file"),
     "compile": (_compile, "compile the kernels ahead of their first use, for instance when a container is built"),
 }

@@ -1,4 +1,4 @@
-"""``subbundle denoise scan.ply -o clean.ply``: every point of a cloud projected onto the surface in its middle."""
+"""``subbundle denoise scan.ply -o clean.ply``: every point of a cloud projected onto its ridge."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
 from subbundle.commands._learned import collected
-from subbundle.commands._pieces import denoise_pieces, is_asked_for, offer_pieces
+from subbundle.commands._pieces import denoise_pieces, is_requested, offer_pieces
 from subbundle.commands._reports import account_of_ridge, check_report, write_report
-from subbundle.commands._scans import Given, check_cloud_output, describe_outliers, read_given, turned, write_cloud
+from subbundle.commands._scans import Given, check_cloud_output, describe_outliers, oriented, read_given, write_cloud
 from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, choose the bandwidth, project, write and report."""
-    if is_asked_for(options):
+    if is_requested(options):
         denoise_pieces(options)
         return
     check_cloud_output(options.output)
@@ -88,10 +88,10 @@ def _write(
     normals = None
     if ridge.tangents.shape[1:] == (3, 2) and (options.normals or options.output.suffix.lower() == ".ply"):
         found = np.nan_to_num(ridge.normals[:, :, 0])
-        found, agreed = turned(ridge.points, found, bundle.bandwidth, given.scan.normals)
+        found, consistent = oriented(ridge.points, found, bundle.bandwidth, given.scan.normals)
         normals = found[kept]
-        if not agreed:
-            messages.append("the normals cannot agree everywhere: the surface has no sides, or sheets touch")
+        if not consistent:
+            messages.append("normals have no consistent orientation: the surface is not orientable, or sheets touch")
     columns = {"noise": ridge.noise, "outlier_score": ridge.outlier_scores, "status": ridge.status.astype(np.int64)}
     attributes = {**given.scan.take(kept).attributes, **{name: values[kept] for name, values in columns.items()}}
     write_cloud(options.output, ridge.points[kept], normals, attributes, given.comments)

@@ -1,4 +1,4 @@
-"""``subbundle diagnose data.npy``: what a cloud is like, and how far to trust what is learned from it."""
+"""``subbundle diagnose data.npy``: estimates of rank, bandwidth, noise and curvature of a cloud, with warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--output must end in .html; got {output.name!r}.")
     progress = Progress()
     rows = read_rows(options, progress)
-    progress.stage("looking at the cloud")
+    progress.stage("diagnosing the cloud")
     report = diagnose(rows.values, options.rank, options.bandwidth, n_jobs=options.jobs)
     print(report)
     for note in rows.notes:

@@ -12,7 +12,7 @@ from subbundle import saving
 from subbundle._progress import Progress
 from subbundle._types import FloatArray, Status, count_statuses
 from subbundle.commands._learned import Rows, check_rows, collected, read_rows
-from subbundle.commands._pieces import embed_pieces, is_asked_for, offer_pieces
+from subbundle.commands._pieces import embed_pieces, is_requested, offer_pieces
 from subbundle.commands._reports import account_of_embedding, check_report, write_report
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(
             f"{options.model} must hold a model of the kind {kind.__name__}; it holds a {type(saved).__name__}."
         )
-    if is_asked_for(options):
+    if is_requested(options):
         embed_pieces(options, new_model(kind, options) if saved is None else saved)
         return
     _check(options, kind)
@@ -65,7 +65,7 @@ def _kind(options: argparse.Namespace, saved: Any) -> type[Any]:
 
 
 def _check(options: argparse.Namespace, kind: type[Any]) -> None:
-    """Raise, before any work is done, on options that cannot be followed."""
+    """Raise, before any work is done, on options that cannot be combined."""
     check_report(options.report)
     offer_pieces([options.data], "embed", table=True)
     if options.output is None:
@@ -73,7 +73,7 @@ def _check(options: argparse.Namespace, kind: type[Any]) -> None:
     check_output(options.output)
     if options.standardize and (options.save is not None or options.model is not None):
         raise ValueError(
-            "--standardize cannot go with --save or --model: a model does not keep the scales. Standardize the table "
+            "--standardize cannot be combined with --save or --model: a model has no scales. Standardize the table "
             "first, or save a scikit-learn pipeline from Python."
         )
     if kind is PrincipalSubmanifold:
@@ -118,7 +118,7 @@ def _fitted(options: argparse.Namespace, kind: type[Any], values: FloatArray, pr
 
 
 def _write(path: Path, rows: Rows, found: dict[str, Any]) -> None:
-    """Write what was ``found`` of the rows, by columns; NaN and a status for rows that were left out."""
+    """Write the quantities ``found`` as columns; NaN and a status for rows that were left out."""
     coordinates = found["coordinates"]
     columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
     columns |= {name: column for name, column in found.items() if name not in ("coordinates", "label", "status")}
@@ -137,7 +137,7 @@ def _about_atlas(model: AtlasEmbedding, values: FloatArray, found: dict[str, Any
         f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} principal components kept",
         f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {model.n_neighbors_} neighbours each, "
         f"{averaged}; residual {np.mean(found['residual']):.4g} on average",
-        f"charts contradict each other by {model.alignment_residual_:.2%} of their size; distortion "
+        f"alignment residual of the charts {model.alignment_residual_:.2%} of their size; distortion "
         f"{np.mean(distortion):.3g} on average, {np.max(distortion):.3g} at most",
         model.quality_.sentence(),
         f"inside the charts: {np.mean(found['status'] == Status.OK):.1%} of the rows, in "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from subbundle._progress import Progress
 from subbundle.commands._learned import collected
-from subbundle.commands._pieces import is_asked_for, offer_pieces, reconstruct_pieces
+from subbundle.commands._pieces import is_requested, offer_pieces, reconstruct_pieces
 from subbundle.commands._reports import account_of_mesh, check_report, write_report
 from subbundle.commands._scans import Given, check_cloud_output, clusters, read_given, write_cloud
 from subbundle.io import write_mesh
@@ -15,7 +15,7 @@ from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh, check_output
 from subbundle.triangles.simplify import check_simplifier, simplify_mesh
 
-# What arguments of `subbundle.reconstruct` are called in warnings, and here.
+# Arguments of `subbundle.reconstruct`, as warnings name them, and the options of the command.
 _OPTIONS = {
     "Leave closed=False": "Leave --closed out", "closed=True": "--closed", "larger opening": "larger --opening",
     "larger bandwidth": "larger --bandwidth", "another bandwidth": "another --bandwidth",
@@ -24,7 +24,7 @@ _OPTIONS = {
 
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write and report."""
-    if is_asked_for(options):
+    if is_requested(options):
         reconstruct_pieces(options)
         return
     check_report(options.report)
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _made(options: argparse.Namespace, given: Given, progress: Progress) -> tuple[Mesh, list[str]]:
-    """The mesh, and the warnings that came with it, in terms of the options of the command."""
+    """The mesh, and its warnings in terms of the options of the command."""
     scan = given.scan
     with collected() as messages:
         mesh = reconstruct(

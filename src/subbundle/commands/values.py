@@ -1,4 +1,4 @@
-"""What a typed value must be, as types for `argparse`."""
+"""Types of option values for `argparse`."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ def units(text: str) -> tuple[str, float]:
     found = [_UNIT_NAMES.get(name, name) for name in re.sub(r"s\b", "", text.strip().lower()).split(":")]
     if len(found) > 2 or any(name not in UNITS for name in found):
         raise ArgumentTypeError(
-            f"must be one of {', '.join(UNITS)}, or two like m:mm to turn metres into millimetres; got {text!r}"
+            f"must be one of {', '.join(UNITS)}, or two like m:mm to convert metres to millimetres; got {text!r}"
         )
     return found[-1], float(f"{UNITS[found[0]] / UNITS[found[-1]]:.12g}")

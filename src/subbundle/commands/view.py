@@ -1,4 +1,4 @@
-"""``subbundle view scan.ply``: look at files in the browser, or write one page that shows them offline."""
+"""``subbundle view scan.ply``: show files in the browser, or write one page that shows them offline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COORDINATES = (
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Named objects, rows for a model, columns that colour the first, scans, and what would hide the rest."""
+    """Named objects, rows for a model, columns that colour the first, scans, and names of objects hidden at first."""
 
     named: dict[str, Any]
     rows: FloatArray | None = None
@@ -51,7 +51,7 @@ class Objects:
 
 def run(options: argparse.Namespace) -> None:
     """Read, run the job if one is requested, and show or write."""
-    library()  # what the page draws with, before any work is done
+    library()  # raises before any work is done
     if options.html is not None and options.html.suffix.lower() != ".html":
         raise ValueError(f"--html must end in .html; got {options.html.name!r}.")
     progress = Progress()
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def objects_in(files: Sequence[Path]) -> Objects:
-    """What ``files`` hold. A table beside one saved model is placed by that model."""
+    """The content of ``files``. A table given with one saved model is located by that model."""
     named: dict[str, Any] = {}
     columns: dict[str, Mapping[str, Any]] = {}
     scans: dict[str, Scan] = {}
@@ -102,7 +102,7 @@ def objects_in(files: Sequence[Path]) -> Objects:
 
 
 def with_job(objects: Objects, job: str, progress: Progress, n_jobs: int | None) -> Objects:
-    """``objects`` and what ``job`` makes of the first cloud among them."""
+    """``objects`` and the result of ``job`` on the first cloud among them."""
     found = next((name for name, thing in objects.named.items() if isinstance(thing, np.ndarray)), None)
     if found is None:
         raise ValueError(f"--run {job} needs points; {', '.join(objects.named)} holds none.")

@@ -1,7 +1,7 @@
-"""A box halved across its longest side again and again: tiles are its halves of halves, rows are sorted by their paths.
+"""A box bisected recursively across its longest side: tiles are nodes of this tree, rows are sorted by their paths.
 
-The path of a place is a number, one bit for each halving, so that a tile is an interval of paths. Sides and corners are
-multiples of powers of two, so that borders of tiles depend on the data only through its extent.
+The path of a point is a number, one bit for each bisection, so that a tile is an interval of paths. Sides and corners
+are multiples of powers of two, so that borders of tiles depend on the data only through its extent.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.sources import Piece
 from subbundle.distributed.tiles import checksum, record, within
 
-# Halvings below which points are copies of each other as far as tiles go.
+# Most bisections: points in the same cell then are not separated further.
 _HALVINGS = 60
-# Part of the extent, as a power of two, that the corners of the whole are multiples of.
+# Fraction of the extent, as a power of two, that the corners of the box are multiples of.
 _LATTICE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """The box from the corner ``low`` [d] on, ``sides`` [d] wide, and its halves of halves."""
+    """The box from the corner ``low`` [d] with ``sides`` [d], and its recursive bisection."""
 
     low: FloatArray
     sides: FloatArray
 
     @staticmethod
     def over(low: FloatArray, high: FloatArray) -> Halves:
-        """A box over all between two corners."""
+        """A box that contains both corners."""
         extent = max(float((high - low).max()), float(np.abs(high).max()) * 1e-12, np.finfo(float).tiny * 1e20)
         unit = 2.0 ** (np.ceil(np.log2(extent)) - _LATTICE)
         corner = np.floor(low / unit) * unit
-        # One unit more than reaches the upper corner, which then lies inside.
+        # One unit more, so that the upper corner lies inside.
         return Halves(corner, unit * 2.0 ** np.ceil(np.log2(np.floor((high - corner) / unit) + 1.0)))
 
     def axes(self) -> list[int]:
-        """The axis of every halving: that of the longest side."""
+        """The axis of every bisection: that of the longest side."""
         sides, axes = self.sides.copy(), []
         for _ in range(_HALVINGS):
             axes.append(int(np.argmax(sides)))
@@ -58,7 +58,7 @@ class Halves:
         return path
 
     def box(self, path: int, depth: int) -> FloatArray:
-        """Corners [2, d] of what is left after ``depth`` halvings, from the first ``path`` in it."""
+        """Corners [2, d] of the box at ``depth``, given the first ``path`` in it."""
         low, sides = self.low.copy(), self.sides.copy()
         for number, axis in enumerate(self.axes()[:depth]):
             sides[axis] /= 2.0
@@ -69,7 +69,7 @@ class Halves:
 def leaves_of(paths: IntArray, fraction: float, cap: int) -> list[tuple[int, int]]:
     """First path and depth of tiles of at most ``cap`` observations, of which a ``fraction`` has the given ``paths``.
 
-    Where that is not all of them, there is room for three standard deviations of what it misses.
+    Where the fraction is below 1, three standard deviations of the estimated count are added.
     """
     paths, leaves, todo = np.sort(paths), list[tuple[int, int]](), [(0, 0)]
     while todo:

@@ -1,7 +1,7 @@
-"""Denoised rows in the format that they came in, with all that the file has of them, in the same order.
+"""Denoised rows in the format of the input, with all their attributes, in the same order.
 
-Tiles write what they own into one file of records, in the order of the rows. Each file is then read again, piece by
-piece; its coordinates are replaced, and what was found is added under the names that ``subbundle denoise`` uses.
+Tiles write their own rows into one file of records, in the order of the rows. Each input file is then read again, piece
+by piece; its coordinates are replaced, and the results are added under the names that ``subbundle denoise`` uses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WINDOW = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class RowFile:
-    """A file of ``n_rows`` records; those that no tile has written are nil."""
+    """A file of ``n_rows`` records; those that no tile has written are zero."""
 
     path: Path
     dim: int
@@ -46,7 +46,7 @@ class RowFile:
         ])  # fmt: skip
 
     def make(self) -> None:
-        """Make the file, all records nil, with its place on the disk: whether that is full is known then."""
+        """Create the file, all records zero, with its blocks allocated, so that a full disk raises here."""
         with open(self.path, "wb") as stream:
             left = self.n_rows * self.kind.itemsize
             if hasattr(os, "posix_fallocate"):
@@ -56,7 +56,7 @@ class RowFile:
                 left -= stream.write(bytes(min(left, _WINDOW)))
 
     def put(self, rows: NDArray[np.int64], records: NDArray[np.void]) -> None:
-        """Write ``records`` at ``rows``, which rise; a window of the file is in memory at a time."""
+        """Write ``records`` at ``rows``, which increase; a window of the file is in memory at a time."""
         width = max(_WINDOW // self.kind.itemsize, 1)
         cuts = np.flatnonzero(np.diff(rows // width)) + 1
         for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
@@ -90,8 +90,8 @@ def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], Flo
         rows, records["x"], records["status"] = found["rows"], found["points"], found["status"]
         records["noise"], records["score"], normals = found["noise"], found["scores"], found["normals"]
     if normals.shape[1]:
-        with np.load(seeds, allow_pickle=False) as turned:
-            records["normal"] = follow(records["x"], normals, (turned["points"], turned["normals"]))
+        with np.load(seeds, allow_pickle=False) as oriented:
+            records["normal"] = follow(records["x"], normals, (oriented["points"], oriented["normals"]))
     records["done"] = 1
     file.put(rows, records)
     some = in_fraction(rows, SAMPLE / file.n_rows)
@@ -100,7 +100,7 @@ def scattered_tile(path: str, file: RowFile, seeds: str) -> tuple[list[int], Flo
 
 @dataclass(frozen=True, slots=True)
 class Grain:
-    """How finely coordinates are to be kept, in formats that round them, and the corners of all that is written."""
+    """Resolution of the coordinates in formats that round them, and the corners of all points written."""
 
     step: float
     low: NDArray[np.float64]
@@ -121,7 +121,7 @@ def write_file(
 
 
 def target_of(path: str, out: Path) -> Path:
-    """Where the denoised rows of a file go; COPC files become LAZ files, which nothing here can index anew."""
+    """Path of the denoised rows of a file; COPC files become LAZ files, without their index."""
     name = Path(path).name
     return out / (name[: -len(".copc.laz")] + ".laz" if name.lower().endswith(".copc.laz") else name)
 
@@ -221,7 +221,7 @@ def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
 
 
 def _as_given(columns: dict[str, NDArray[Any]], given: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """``columns`` with normals on the side of those that the scanner has ``given``, where it has."""
+    """``columns`` with normals oriented as those ``given`` by the scanner, where there are some."""
     if not all(name in columns and name in given for name in _NORMAL):
         return columns
     along = np.sum([columns[name] * np.nan_to_num(given[name].astype(np.float64)) for name in _NORMAL], axis=0)
@@ -230,12 +230,12 @@ def _as_given(columns: dict[str, NDArray[Any]], given: dict[str, NDArray[Any]]) 
 
 
 def _finer(header: Any, grain: Grain) -> Any:
-    """The ``header`` with scales as fine as asked for, where 32 bits have room for the extent.
+    """The ``header`` with scales as fine as required, where the extent fits into 32 bits.
 
-    The extent is the measured one: that of the header need not be true.
+    The extent is the measured one: that of the header may be wrong.
     """
     made = deepcopy(header)
-    made.vlrs = type(made.vlrs)(record for record in made.vlrs if record.user_id != "copc")  # its index is no more
+    made.vlrs = type(made.vlrs)(record for record in made.vlrs if record.user_id != "copc")  # its index is not valid
     step = 10.0 ** np.floor(np.log10(grain.step))
     extent = np.maximum(np.abs(grain.high - header.offsets), np.abs(grain.low - header.offsets))
     made.scales = np.where(extent / step < 2.0**31, np.minimum(header.scales, step), header.scales)

@@ -1,10 +1,9 @@
 """Rank, bandwidth and typical kernel mass of a cloud on disk, the same for every division into tiles.
 
-Up to `sample.SAMPLE` points they are what one machine chooses. Of more, a sample with a fraction s of the points shows
-the variance of the ridge for all of them (it falls as 1/n), but nothing of bandwidths so narrow that the sample has no
-neighbours within them. Where the risk is least at the narrowest bandwidth that the sample knows, a₀, the cloud is
-looked at again around a few hundred places, as far as rows read with 2 a₀ and as densely as memory allows, until it is
-not, or no row is left out.
+Up to `sample.SAMPLE` points they are chosen as in memory. Of more, a sample with a fraction s of the points gives the
+variance of the ridge for all of them (it falls as 1/n), but only for bandwidths at which the sample has neighbours.
+Where the risk is least at the narrowest of these, a₀, it is estimated again at a few hundred places, from points as far
+around as a fit with 2 a₀ reads and as densely as memory allows, until the minimum is interior or all points are used.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from subbundle.selection import choose_bandwidth, choose_rank
 from subbundle.selection.bandwidth import BandwidthChoice, bandwidth_around, by_neighbours, no_shape
 from subbundle.selection.tuning import PLACES
 
-# Points around places that are held at once.
+# Most points around places that are in memory at once.
 _HELD = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a cloud is seen with: dimension, bandwidth, typical kernel mass; and what is to be known about these."""
+    """Dimension, bandwidth and typical kernel mass of a cloud, and remarks on these."""
 
     rank: int
     bandwidth: float
@@ -49,11 +48,11 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
     rank = choose_rank(cloud, max_rank=max(cloud.dim - 1, 1)).rank if rank == "auto" else int(rank)
     if len(rows) == plan.n_points:
         return _of_all(cloud, rank, bandwidth)
-    # As many as a risk is averaged over on one machine.
+    # As many as a risk is averaged over in memory.
     places = points[smallest(rows, PLACES)]
     notes: list[str] = []
     if bandwidth == "auto":
-        width = _zoomed(plan, places, points, rank, client)
+        width = _refined(plan, places, points, rank, client)
         if np.isnan(width):
             choice = by_neighbours(cloud, rank)
             width = choice.bandwidth
@@ -62,7 +61,7 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
         width = float(bandwidth)
     points, fraction = _dense(plan, places, points, halo_of(rank, plan.dim, WIDEST_TRIED * width), client)
     near = Cloud(points)
-    # Raises where the bandwidth does not suit the data.
+    # Raises where the bandwidth is too small or too large for the data.
     PrincipalSubbundle(near, rank, width)
     bundle = PrincipalSubbundle(near, rank, width, min_density=0.0)
     notes += [remark for remark in [no_shape(bundle)] if remark]
@@ -71,7 +70,7 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
 
 
 def _of_all(cloud: Cloud, rank: int, bandwidth: float | str) -> Chosen:
-    """The same as on one machine, which has all points."""
+    """The choice from all points, as in memory."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", SubbundleWarning)
         width = choose_bandwidth(cloud, rank).bandwidth if bandwidth == "auto" else float(bandwidth)
@@ -79,10 +78,10 @@ def _of_all(cloud: Cloud, rank: int, bandwidth: float | str) -> Chosen:
     return Chosen(rank, width, bundle.typical_mass, tuple(str(one.message) for one in issued))
 
 
-def _zoomed(plan: TilePlan, places: FloatArray, sample: FloatArray, rank: int, client: Any) -> float:
-    """The bandwidth of least risk at the places, from samples as dense as needed."""
+def _refined(plan: TilePlan, places: FloatArray, sample: FloatArray, rank: int, client: Any) -> float:
+    """The bandwidth of least risk at the places, from successively denser samples."""
     fraction = len(sample) / plan.n_points
-    # With this bandwidth rows read as far as the cloud is wide.
+    # At this bandwidth a fit reads the whole cloud.
     widest = float(np.linalg.norm(np.ptp(sample, axis=0))) / halo_of(rank, plan.dim, 1.0)
     near = sample
     while True:
@@ -98,7 +97,7 @@ def _zoomed(plan: TilePlan, places: FloatArray, sample: FloatArray, rank: int, c
 
 
 def _at_the_narrowest(choice: BandwidthChoice) -> bool:
-    """Whether a narrower bandwidth than the sample knows may be better still."""
+    """Whether the risk is least at the narrowest bandwidth with an estimate."""
     known = np.flatnonzero(np.isfinite(choice.risks))
     return bool(known.size) and int(np.argmin(choice.risks)) == known[0]
 
@@ -106,7 +105,7 @@ def _at_the_narrowest(choice: BandwidthChoice) -> bool:
 def _dense(
     plan: TilePlan, places: FloatArray, sample: FloatArray, radius: float, client: Any
 ) -> tuple[FloatArray, float]:
-    """Points around the places, as many as can be held, and the fraction of all that they are."""
+    """Points around the places, as many as memory allows, and the fraction of all points there."""
     apart = cKDTree(places).query(sample, distance_upper_bound=radius, p=np.inf)[0]
     expected = np.count_nonzero(np.isfinite(apart)) * plan.n_points / len(sample)
     fraction = min(_HELD / max(expected, 1.0), 1.0)
@@ -114,6 +113,6 @@ def _dense(
 
 
 def _without(points: FloatArray, places: FloatArray) -> FloatArray:
-    """Points that are none of the places, to which they would be no judges."""
+    """Points other than the places, at which the risk is evaluated."""
     apart = cKDTree(places).query(points, distance_upper_bound=np.finfo(float).tiny)[0]
     return np.asarray(points[apart > 0.0])

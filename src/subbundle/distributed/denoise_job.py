@@ -1,8 +1,8 @@
-"""`denoise`: every point of a cloud larger than memory moved onto the surface in its middle, file by file.
+"""`denoise`: every point of a cloud larger than memory projected to the ridge, file by file.
 
-Five stages, each of them done by workers and skipped where it is done: tiles (`plan`), dimension, bandwidth and typical
-mass from a sample (`choosing`), rows projected to the ridge tile by tile (`denoising`), normals turned to one side
-(`denoising.turned`), and the files written again with what was found (`_writers`).
+Five stages, each of them run by workers and skipped where its result exists: tiles (`plan`), dimension, bandwidth and
+typical mass from a sample (`choosing`), rows projected to the ridge tile by tile (`denoising`), normals oriented
+(`denoising.oriented_seeds`), and the files written again with the results (`_writers`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from subbundle._progress import Progress
 from subbundle._validation import as_integer, as_positive
 from subbundle.distributed._writers import Grain, RowFile, scattered_tile, target_of, write_file
 from subbundle.distributed.choosing import Chosen, choose
-from subbundle.distributed.denoising import cell_for, denoised_tile, turned
+from subbundle.distributed.denoising import cell_for, denoised_tile, oriented_seeds
 from subbundle.distributed.plan import chosen_once, planned, prepared
 from subbundle.distributed.runner import Call, Results, run, run_all
 from subbundle.distributed.sample import read_sample
 from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 
-# Parts of the bandwidth that coordinates are kept to, at least, by formats that round them.
+# Resolution of the coordinates in formats that round them, in bandwidths.
 _FINE = 1e-3
-# Bandwidths that a point moves at most: 20 steps of one, and those of the continuation.
+# Largest shift of a point, in bandwidths: 20 steps of one, and those of the continuation.
 _MARGIN = 80.0
 
 
 @dataclass(frozen=True, slots=True)
 class Denoised:
-    """What a job has done.
+    """The result of a job.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Denoised:
     rank, bandwidth, noise : int, float, float
         Dimension and bandwidth in use; median noise along a normal direction, over a sample of the rows.
     statuses : dict of int to int
-        How many points have each status.
+        Number of points of each status.
     notes : tuple of str
-        What is to be known about these.
+        Remarks on these.
     """
 
     paths: tuple[Path, ...]
@@ -79,7 +79,7 @@ def denoise(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Denoised:
-    """Denoise the points of files larger than memory; the same files, with what was found, go to the folder ``out``.
+    """Denoise the points of files larger than memory; the same files, with the results, are written to ``out``.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def denoise(
     normals : bool
         Write normals to ``.npy`` and ``.parquet`` as well.
     work : folder or None
-        For tiles and results, about 160 bytes a point: ``.subbundle`` in it, or in ``out``, removed at the end.
+        For tiles and results, about 160 bytes per point: ``.subbundle`` in it, or in ``out``, removed at the end.
     resume : bool
-        Go on with what an earlier job left in ``work``.
+        Continue an interrupted job from its ``work``.
 
     Examples
     --------
@@ -123,27 +123,28 @@ def denoise(
     chosen, settings = _settings(plan, rank, bandwidth, order, client, progress)
     what = f"projecting {plan.n_points} points in {len(plan)} tiles with bandwidth {chosen.bandwidth:.4g}"
     results = run(plan, denoised_tile, settings, client=client, out=workplace / "results", what=what, progress=progress)
-    agreed = not settings["cell"] or _seeds(plan, results, settings["cell"], workplace)
-    torn = [] if agreed else ["the normals cannot agree everywhere: the surface has no sides, or sheets touch"]
+    consistent = not settings["cell"] or _seeds(plan, results, settings["cell"], workplace)
+    message = "normals have no consistent orientation: the surface is not orientable, or sheets touch"
+    notes = [*chosen.notes, *([] if consistent else [message])]
     rows = RowFile(workplace / "rows.bin", plan.dim, source.n_rows)
     rows.make()
     calls = [
         Call(plan.describe(tile), (str(path), rows, str(workplace / "seeds.npz")), plan.counts[tile])
         for tile, path in enumerate(results.paths)
     ]
-    counted = run_all(client, scattered_tile, calls, "putting rows in order", progress)
+    counted = run_all(client, scattered_tile, calls, "sorting rows", progress)
     margin = _MARGIN * chosen.bandwidth
     grain = Grain(_FINE * chosen.bandwidth, plan.boxes.min(axis=(0, 1)) - margin, plan.boxes.max(axis=(0, 1)) + margin)
     folder.mkdir(parents=True, exist_ok=True)
     written = _written(source, targets, rows, level, normals, grain, client, progress)
     shutil.rmtree(workplace, ignore_errors=True)
-    return _summary(plan, source, targets, chosen, counted, written, [*chosen.notes, *torn])
+    return _summary(plan, source, targets, chosen, counted, written, notes)
 
 
 def _targets(source: Source, out: Path) -> list[Path]:
     targets = [target_of(path, out) for path in source.paths]
     if len(set(targets)) < len(targets):
-        raise ValueError("all files must have names of their own: each is written under its name to one folder.")
+        raise ValueError("all files must have different names: each is written under its name to one folder.")
     same = [path for path, target in zip(source.paths, targets, strict=True) if Path(path) == target]
     if same:
         raise ValueError(f"the output must not replace the input; {same[0]} would be. Give another folder.")
@@ -153,7 +154,7 @@ def _targets(source: Source, out: Path) -> list[Path]:
 def _settings(
     plan: TilePlan, rank: int | str, bandwidth: float | str, order: int, client: Any, progress: Progress | None
 ) -> tuple[Chosen, dict[str, Any]]:
-    """What is chosen from the sample, the first time; and the settings of the tiles' task."""
+    """Choices from the sample, made once; and the settings of the tiles' task."""
 
     def make() -> list[Any]:
         found = choose(plan, rank, bandwidth, client=client)
@@ -169,13 +170,13 @@ def _settings(
 
 
 def _seeds(plan: TilePlan, results: Results, cell: float, folder: Path) -> bool:
-    """Write the seeds of all tiles, turned to one side; whether they could agree."""
+    """Write the oriented seeds of all tiles; whether a consistent orientation exists."""
     names = ("seed_keys", "seed_rows", "seed_points", "seed_normals")
     parts = [results.load(tile, names) for tile in range(len(plan))]
-    points, normals, agreed = turned(parts, cell)
+    points, normals, consistent = oriented_seeds(parts, cell)
     with open(folder / "seeds.npz", "wb") as stream:
         np.savez(stream, points=points, normals=normals)
-    return agreed
+    return consistent
 
 
 def _written(

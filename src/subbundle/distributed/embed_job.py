@@ -1,7 +1,7 @@
-"""`embed`: coordinates of a table larger than memory. A model is fitted to a sample; every piece is placed by it.
+"""`embed`: coordinates of a table larger than memory. A model is fitted to a sample and applied to every piece.
 
 Pieces are independent of each other, and a row's coordinates depend on the model and the row alone, to the bit. Each
-piece becomes a file of its own, in the format of the table, so that the folder can be read as one table again.
+piece becomes one file in the format of the table, so that the folder can be read as one table.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PIECE = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What a job has done.
+    """The result of a job.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class Embedded:
     n_rows, n_sampled, n_incomplete : int
         Rows of the table; those that the model was fitted to; those with missing values.
     statuses : dict of int to int
-        How many rows have each status.
+        Number of rows of each status.
     residual : float
-        Root mean square of the distances from the shape.
+        Root mean square of the distances to the shape.
     """
 
     paths: tuple[Path, ...]
@@ -85,7 +85,7 @@ def embed(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Embedded:
-    """Give every row of a table larger than memory its coordinates, in files of the folder ``out``.
+    """Coordinates of every row of a table larger than memory, in files of the folder ``out``.
 
     Parameters
     ----------
@@ -94,18 +94,18 @@ def embed(
     model : estimator or None
         `AtlasEmbedding` or `PrincipalSubmanifold`, fitted or not; None for ``AtlasEmbedding(n_components=2)``.
     n_sampled : int
-        Rows, at most, that a model which is not fitted learns from: those whose numbers have the smallest hashes.
+        Most rows that an unfitted model is fitted to: those whose numbers have the smallest hashes.
     drop, label : names of columns
         Left out; copied to the output but not learned from.
     missing : {"refuse", "drop", "local"}
-        What to do with rows that lack numbers: raise, give them NaN, or place them by what they have (which an
-        `AtlasEmbedding` with ``missing="local"`` can).
+        What to do with rows that lack numbers: raise, give them NaN, or locate them by their observed features (which
+        an `AtlasEmbedding` with ``missing="local"`` can).
     client : distributed.Client or None
-        Who does it; None: this process.
+        Its workers do the work; None: this process.
     work : folder or None
-        For what a job that is interrupted needs; ``.subbundle`` in it, or in ``out``, removed at the end.
+        For intermediate results; ``.subbundle`` in it, or in ``out``, removed at the end.
     resume : bool
-        Go on with what an earlier job left there.
+        Continue an interrupted job from there.
     """
     as_choice(missing, "missing", ("refuse", "drop", "local"))
     n_sampled = as_integer(n_sampled, "n_sampled", low=2)
@@ -129,7 +129,7 @@ def embed(
     ]
     folder.mkdir(parents=True, exist_ok=True)
     todo = [call for call in calls if not Path(call.arguments[5]).exists()]
-    run_all(client, _place_piece, todo, f"placing {source.n_rows} rows", progress)
+    run_all(client, _locate_piece, todo, f"locating {source.n_rows} rows", progress)
     found = [json.loads(Path(call.arguments[5]).read_text()) for call in calls]
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(paths, fitted, source.n_rows, count, found)
@@ -139,7 +139,7 @@ def _fitted(
     source: Source, layout: TableLayout, model: Any, n_sampled: int, missing: str, work: Path, client: Any,
     progress: Progress | None,
 ) -> tuple[Any, int]:  # fmt: skip
-    """The model, fitted to a sample unless it is already, and how many rows that has; kept in ``work``."""
+    """The model, fitted to a sample unless it is already, and the size of the sample; kept in ``work``."""
     kept = work / "model.npz"
     if kept.exists():
         found = saving.load(kept)
@@ -170,12 +170,12 @@ def _fitted(
 
 
 def _check_job(work: Path, made_of: list[Any]) -> None:
-    """Raise where ``work`` holds the work of another job; otherwise note which one it is."""
+    """Raise where ``work`` holds the work of another job; otherwise record the job in it."""
     kept, mark = work / "job", hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
     if kept.exists() and kept.read_text() != mark:
         raise ValueError(
             f"{work} holds the work of another job: the table, the options or the version have changed since. Remove "
-            "the folder to begin anew."
+            "the folder to start again."
         )
     with atomic_path(kept) as temporary:
         temporary.write_text(mark)
@@ -187,14 +187,14 @@ def _model(path: str) -> Any:
     return saving.load(path)
 
 
-def _place_piece(piece: Piece, layout: TableLayout, model: str, missing: str, path: str, note: str) -> None:
-    """Write the coordinates of a piece, and beside its work what is to be summed up."""
+def _locate_piece(piece: Piece, layout: TableLayout, model: str, missing: str, path: str, note: str) -> None:
+    """Write the coordinates of a piece, and its contribution to the summary to ``note``."""
     values, labels = read_rows(piece, layout)
     complete: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
     if missing == "refuse" and not complete.all():
         raise ValueError(
             f"{np.sum(~complete)} rows lack numbers, first row {piece.start + int(np.argmin(complete))}. Write "
-            "--missing drop (or local) to go on without, or --drop with the columns that have gaps"
+            "--missing drop (or local) to accept them, or --drop with the columns that have gaps"
         )
     used = np.ones(len(values), np.bool_) if missing == "local" else complete
     columns = _columns(_model(model), values[used])
@@ -210,7 +210,7 @@ def _place_piece(piece: Piece, layout: TableLayout, model: str, missing: str, pa
 
 
 def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:
-    """What ``subbundle embed`` writes of rows."""
+    """The columns that ``subbundle embed`` writes."""
     # Estimators refuse a table without rows; one row shows the columns.
     rows = values if len(values) else model.mean_[None]
     with warnings.catch_warnings():

@@ -1,12 +1,12 @@
-"""The surface of oriented seeds on the scene's grid, brick by brick, with names that all tiles agree on.
+"""The surface of oriented seeds on the scene's grid, brick by brick, with the same vertex names in all tiles.
 
-The indicator at a grid point is l − w: the winding number of `mesh_sides` and its level, the mean of w at the seeds
-within the side of a block. It follows what w drifts by where the surface is open or its areas are wrong, as the
-screening of `surface.screening` does. It must not follow single seeds, whose noise would perforate thin walls, nor the
-next sheet, if that looks the same way: then its level is higher or lower by one. Grid points within the reach of a seed
-are known. Where seeds cover half of a sheet or more, their planes determine the sign from two cells on; only nearer w
-is computed. Dual marching cubes finds the zero set in bricks of 32 cells that do not depend on the tiles; a vertex is
-named by its cell and the loop there, a quad belongs to the grid point where its edge begins.
+The indicator at a grid point is l − w: the winding number w of `mesh_sides` and its level l, the mean of w at the seeds
+within the side of a block. The level corrects the drift of w where the surface is open or its areas are wrong, as the
+screening of `surface.screening` does. It is not fitted to single seeds, whose noise would perforate thin walls, nor to
+the next sheet of the same orientation, whose level differs by one. The indicator is defined within the reach of a seed.
+Where seeds cover half of a sheet or more, their planes determine the sign from two cells on; w is computed only nearer.
+Dual marching cubes extracts the zero set in bricks of 32 cells that do not depend on the tiles; a vertex is named by
+its cell and the loop there, a quad belongs to the grid point where its edge begins.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _HALF = 0.5
 def zero_set(
     seeds: TileSeeds, areas: FloatArray, scene: Nodes, box: FloatArray, scale: Scale
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """The zero set within `Scale.margin` cells of ``box`` [2, 3], from all ``seeds`` two blocks further, turned alike.
+    """The zero set within `Scale.margin` cells of ``box`` [2, 3], from all oriented ``seeds`` two blocks further.
 
-    ``areas`` [n] are those that the seeds stand for, in cells; ``scene`` is what lies further away. Returns names [v]
-    of the vertices, sorted, their places [v, 3], and quads [q, 4] of their rows, sorted.
+    ``areas`` [n] are those of the seeds, in cells; ``scene`` has the seeds further away. Returns names [v]
+    of the vertices, sorted, their positions [v, 3], and quads [q, 4] of their rows, sorted.
     """
     ends = scale.cells(np.asarray(box)) + np.array([[-scale.margin - 2], [scale.margin + 3]])
     places = (seeds.points - scale.corner) / scale.cell
@@ -51,7 +51,7 @@ def zero_set(
         sums = np.zeros((*(_BRICK + 2,) * 3, 3))
         _blend(places[rows] - base, normals[rows], areas[rows], levels[rows], scale.reach, sums)
         found, corners, cells = extract.extract_with_cells(_field(sums, sides, base, ends, scale.reach))
-        # Vertices of the brick's own cells; others that its quads need are those of the brick before.
+        # Vertices of the brick's own cells; the others of its quads are those of the brick before.
         own = (cells[:, :3] > 0).all(axis=1)
         label = names_of(cells[:, :3] + base, cells[:, 3])
         names.append(label[own])
@@ -67,7 +67,7 @@ def zero_set(
 
 def _levels(places: FloatArray, areas: FloatArray, values: FloatArray) -> FloatArray:
     """The mean [n] of the ``values`` [n] of w around every seed, on its own sheet."""
-    # Two sheets that look the same way may share a block.
+    # Two sheets of the same orientation may share a block.
     sheet = np.floor(values).astype(np.int64) & 15
     names, group = np.unique(names_of(np.floor(places / FINE).astype(np.int64), sheet), return_inverse=True)
     sums = summed(group, areas[:, None] * np.column_stack([np.ones(len(areas)), places, values]), len(names))
@@ -93,7 +93,7 @@ def _field(sums: FloatArray, sides: Winding, base: IntArray, ends: IntArray, rea
     fade = np.maximum(1.0 - (height / reach) ** 2, 0.0)
     # Squares are products; other powers may round otherwise when there are other rows.
     sheet = np.pi * reach**2 / 5.0 * fade * (fade**2) ** 2
-    # As steep as w is through a plane; where that has gone from side to side, w is not needed.
+    # The slope of w through a plane; where it saturates, w is not needed.
     steep = 1.0 / (np.sqrt(2.0 * np.pi) * SMOOTH_CELLS)
     value = np.clip(height * steep, -_HALF, _HALF)
     near = np.flatnonzero((weight < SHEET_COVERED * sheet) | (np.abs(value) < _HALF))

@@ -1,6 +1,6 @@
 """`reconstruct`: the surface of a scene larger than memory, tile by tile, to one mesh without seams.
 
-Six stages: tiles (`plan`), a first look (`mesh_scale`), seeds per tile, clusters per tile and their signs
+Six stages: tiles (`plan`), noise, spacing and windows (`mesh_scale`), seeds per tile, clusters per tile and their signs
 (`mesh_signs`), the mesh of every tile (`mesh_tiles`), and these written as one (`mesh_weld`) or tile by tile.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._validation import as_positive
-from subbundle.distributed.mesh_scale import Scale, look_at
-from subbundle.distributed.mesh_signs import Clusters, turn_clusters
+from subbundle.distributed.mesh_scale import Scale, plan_scale
+from subbundle.distributed.mesh_signs import Clusters, orient_clusters
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import arrays_of, tile_clusters, tile_piece, tile_seeds
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
@@ -31,13 +31,13 @@ from subbundle.io import write_ply
 
 # Bytes of a worker for every observation of a tile, halo and mesh included.
 _BYTES_PER_POINT = 2000.0
-# Widest half-width of a gap, in bandwidths, that is looked at: halos grow with it.
+# Largest half-width of a gap that is bridged, in bandwidths: halos grow with it.
 _WIDEST_OPENING = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class TiledMesh:
-    """What a job has done.
+    """The result of a job.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class TiledMesh:
     n_vertices, n_faces, n_border_edges, n_components, euler_characteristic : int
         Of the whole mesh, vertices on seams counted once.
     noise, spacing, bandwidth, cell : float
-        As in the summary of a mesh that `subbundle.reconstruct` makes.
+        As in the summary of a mesh by `subbundle.reconstruct`.
     """
 
     paths: tuple[Path, ...]
@@ -67,12 +67,12 @@ class TiledMesh:
 
 
 def as_opening(opening: float) -> float:
-    """``opening``, if tiles see so far."""
+    """``opening``, if it is not too large for the halos of tiles."""
     opening = as_positive(opening, "opening", hint="It is half a width in bandwidths; 3 is usual.")
     if opening > _WIDEST_OPENING:
         raise ValueError(
-            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, which see no further around; got "
-            f"{opening:g}. Mesh what has so wide gaps with subbundle.reconstruct."
+            f"opening must be at most {_WIDEST_OPENING:g} bandwidths in tiles, whose halos grow with it; got "
+            f"{opening:g}. Use subbundle.reconstruct to bridge wider gaps."
         )
     return opening
 
@@ -95,7 +95,7 @@ def reconstruct(
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
-    `subbundle.reconstruct` this cuts no handles, and turns sheets that are nearly height fields upward.
+    `subbundle.reconstruct` this cuts no handles, and orients sheets that are nearly height fields upward.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def reconstruct(
     bandwidth, opening : float or "auto", float
         As for `subbundle.reconstruct`; ``opening`` is at most 8.
     work : folder or None
-        In its folder ``.subbundle`` are tiles and results, about 250 bytes a point, removed at the end; by default that
-        is the folder ``out``, or the one of the file.
+        For tiles and results, about 250 bytes per point: ``.subbundle`` in it, or in ``out`` or the folder of that
+        file, removed at the end.
     resume : bool
-        Go on with what an earlier job left in ``work``.
+        Continue an interrupted job from its ``work``.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def reconstruct(
         points_per_tile=most_points(memory, workers, _BYTES_PER_POINT) if points_per_tile is None else points_per_tile,
     )  # fmt: skip
     found = chosen_once(
-        plan, "scale", [bandwidth, opening], lambda: asdict(look_at(plan, bandwidth, opening, client=client)), progress,
-        "looking at noise and density",
+        plan, "scale", [bandwidth, opening], lambda: asdict(plan_scale(plan, bandwidth, opening, client=client)),
+        progress, "estimating noise and density",
     )  # fmt: skip
     scale = Scale(**found)
     pieces = _pieces(plan, scale, client, workplace / "results", progress)
     if progress is not None:
         progress.stage(f"welding {len(plan)} tiles")
-    # Clouds of a million points are what the fraction of the largest component that counts was found on.
+    # The smallest fraction of the largest component that is kept was tuned on clouds of a million points.
     pieces, seams = weld(pieces, len(plan), SAMPLE * scale.spacing**2)
     (target.parent if one else target).mkdir(parents=True, exist_ok=True)
     paths = (write_welded(target, pieces, seams),) if one else _written(target, pieces, plan)
@@ -152,16 +152,16 @@ def _pieces(plan: TilePlan, scale: Scale, client: Any, out: Path, progress: Prog
     settings["seeds"] = _pattern(seeds)
     clusters = run(plan, tile_clusters, settings, what="orienting", **job)
     known = [part.name for part in fields(Clusters)]
-    turned = turn_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
+    oriented = orient_clusters([Clusters(**clusters.load(tile, known)) for tile in range(len(plan))])
     settings["clusters"], settings["signs"] = _pattern(clusters), str(out / f"signs-{clusters.paths[0].name}")
     with atomic_path(settings["signs"]) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, names=turned.names, signs=turned.signs, **dict[str, Any](arrays_of(turned.nodes)))
+        np.savez(stream, names=oriented.names, signs=oriented.signs, **dict[str, Any](arrays_of(oriented.nodes)))
     results = run(plan, tile_piece, settings, what=f"meshing {len(plan)} tiles, cells {scale.cell:.3g} wide", **job)
     return lambda tile: Piece(**results.load(tile))
 
 
 def _pattern(results: Results) -> str:
-    """The paths of results, with a place for the number of the tile."""
+    """The paths of results, with a placeholder for the number of the tile."""
     first = results.paths[0]
     return str(first.with_name(first.name.replace(f"-{0:06d}-", "-{:06d}-")))
 

@@ -1,4 +1,4 @@
-"""Places of a scene, the same for every division into tiles: names of cells, owners of places, sums and local means."""
+"""Names of cells, owners of points, sums and local means, the same for every division of a scene into tiles."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from subbundle.distributed.tiles import inside as between
 
 # Bits of a cell's number along each axis; the rest of a name is for the vertices of one cell.
 NAME_BITS, OF_CELL = 19, 4
-# Places that are averaged around at a time: their neighbours take some thousand bytes each.
+# Places with a local mean at a time: their neighbours take some thousand bytes each.
 _CHUNK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Territory:
-    """The box of a tile among those of its neighbours, to which places belong: to the box they lie in, or the nearest.
+    """The box of a tile among those of its neighbours; a point belongs to the box it lies in, or to the nearest.
 
-    Boxes without observations are left out of a plan, but noise and grid cells reach a little beyond the others.
+    Boxes without observations are left out of a plan, but noise and grid cells extend a little beyond the others.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class Territory:
         return inside(points, self.box, margin)
 
     def owns(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Which ``points`` [n, 3] belong to the tile; among boxes equally near the first counts."""
+        """Which ``points`` [n, 3] belong to the tile; ties are resolved in favour of the first box."""
         best, owner = np.full(len(points), np.inf), np.full(len(points), -1)
         for number, box in enumerate(np.asarray(self.boxes, np.float64)):
             away = np.maximum(box[0] - points, points - box[1]).max(axis=1, initial=0.0)
-            # Inside is nearer than on an upper face, where the next box begins.
+            # The interior takes precedence over an upper face, where the next box begins.
             away[inside(points, box, 0.0)] = -1.0
             nearer = away < best
             best[nearer], owner[nearer] = away[nearer], number
@@ -63,7 +63,7 @@ def inside(points: FloatArray, box: FloatArray, margin: float) -> NDArray[np.boo
 
 
 def names_of(cells: IntArray, which: IntArray | int = 0) -> IntArray:
-    """One number [n] for ``cells`` [n, 3] and ``which`` (0 to 15) of the things in a cell; sorted as the cells are."""
+    """One number [n] for ``cells`` [n, 3] and ``which`` (0 to 15) in a cell; sorted as the cells are."""
     shifted = cells + (1 << (NAME_BITS - 1))
     if len(shifted) and (shifted.min() < 0 or shifted.max() >= 1 << NAME_BITS):
         raise ValueError(
@@ -83,7 +83,7 @@ def cells_of(names: IntArray) -> IntArray:
 
 
 def changes(rows: IntArray) -> IntArray:
-    """Where ``rows`` [n] or [n, m] differ from the ones before, with 0, and n."""
+    """Indices where ``rows`` [n] or [n, m] differ from the previous ones, with 0, and n."""
     rows = np.atleast_2d(rows.T).T
     new = np.any(rows[1:] != rows[:-1], axis=1)
     return np.concatenate([np.arange(min(len(rows), 1)), np.flatnonzero(new) + 1, [len(rows)]]).astype(np.int64)
@@ -107,8 +107,8 @@ def averaged(
 ) -> FloatArray:  # fmt: skip
     """Means [n, m] of ``values`` [c, m] of ``others`` [c, 3] within R of ``places`` [n, 3]; NaN where there are none.
 
-    Weights are (1 − r²/R²)², times ``weights`` [c]. Pairs of places and others that are not ``alike`` do not count.
-    Sums follow the order of the others, whatever other places there are.
+    Weights are (1 − r²/R²)², times ``weights`` [c]. Pairs of places and others that are not ``alike`` are left out.
+    Sums are in the order of the others and do not depend on the other places.
     """
     tree, means = cKDTree(others), np.full((len(places), values.shape[1]), np.nan)
     for start in range(0, len(places), _CHUNK):

@@ -1,8 +1,8 @@
 """Vertices of a tile on robust quadrics, whose bandwidths follow the risks at the seeds of all tiles around.
 
 As `surface.project`, with everything a function of bounded surroundings: squared biases and variances are averaged over
-as many cells around as there over the mesh; centres of quadrics are seeds, the most reliable of voxels that grow with
-the bandwidth; and each vertex goes to the mean of the quadrics of all centres near it.
+as many cells as there over the mesh; centres of quadrics are seeds, the most reliable one per voxel, whose side grows
+with the bandwidth; and each vertex is projected to the mean of the quadrics of all centres near it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SIDES = np.sqrt(2.0) ** np.arange(16)
 
 
 def project_margin(scale: Scale) -> float:
-    """Cells around a tile in which seeds must be known for its vertices."""
+    """Cells around a tile in which seeds are required for its vertices."""
     return AVERAGED + READ + scale.centres + scale.widest
 
 
 def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale) -> Piece:
     """The mesh of a tile with the vertices of ``skin`` on the surface, their normals and standard errors."""
-    # Whole voxels of centres, of which only those that matter are then fitted.
+    # Whole voxels of centres, of which only those near vertices are then fitted.
     here = seeds.take(np.flatnonzero(tile.near(seeds.points, (scale.centres + scale.widest) * scale.cell)))
     widths = _widths(seeds, here.points, scale)
     rows, radii = _centres(here, widths, scale)
@@ -52,7 +52,7 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
     bend = averaged(fit.points, fit.points, BEND * scale.cell, fit.curvature[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
     out = blend.blend_at(skin.vertices, skin.normals, fit, values, radii)
-    # Slivers at a border have normals that fit nothing; the nearest seed's do. Between sparse centres radii are wider.
+    # Slivers at a border have unreliable normals; the nearest seed's are used. Between sparse centres radii are wider.
     lost = np.flatnonzero(out[:, 0] == 0.0)
     normals = skin.normals.copy()
     if lost.size and len(here.names):
@@ -65,20 +65,20 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
 
 def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:
     """The bandwidth [n] of positions at ``places`` [n, 3], from the probes of ``seeds``."""
-    rungs, probes = scale.rungs, np.flatnonzero(np.isfinite(seeds.risks[:, 0]))
+    bandwidths, probes = scale.bandwidths, np.flatnonzero(np.isfinite(seeds.risks[:, 0]))
     if len(probes) == 0:
-        return np.full(len(places), rungs[1])
+        return np.full(len(places), bandwidths[1])
     points = seeds.points[probes]
     mean = averaged(points, points, AVERAGED * scale.cell, seeds.risks[probes]).T
-    rung = choosing.least_risk(mean[: len(rungs)], mean[len(rungs) :])
-    read = averaged(places, points, READ * scale.cell, rung[:, None])[:, 0]
-    return choosing.width_of(rungs, np.where(np.isfinite(read), read, 1.0))
+    level = choosing.least_risk(mean[: len(bandwidths)], mean[len(bandwidths) :])
+    read = averaged(places, points, READ * scale.cell, level[:, None])[:, 0]
+    return choosing.width_of(bandwidths, np.where(np.isfinite(read), read, 1.0))
 
 
 def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArray, FloatArray]:
-    """Rows of the seeds that are centres, ascending, and the radius in which each counts.
+    """Rows of the seeds that are centres, ascending, and the radius of the weights of each.
 
-    Voxels with one centre each are so wide that it counts in all of its voxel, in steps of √2 from one cell on.
+    The side of a voxel with one centre, in steps of √2 from one cell on, is such that the radius covers the voxel.
     """
     level = np.searchsorted(_SIDES[1:], BLENDED_RADIUS * widths / (DIAGONAL * scale.cell), side="right")
     side = _SIDES[level]
@@ -90,7 +90,7 @@ def _centres(seeds: TileSeeds, widths: FloatArray, scale: Scale) -> tuple[IntArr
 def _placed(
     start: FloatArray, across: FloatArray, out: FloatArray, scale: Scale
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Positions, normals and standard errors from the sums; vertices without a quadric, or too far from it, stay."""
+    """Positions, normals and standard errors from the sums; vertices without a quadric nearby are not moved."""
     known = out[:, 0] > 0.0
     total = np.where(known, out[:, 0], 1.0)[:, None]
     way, tilted, values = out[:, 1:4] / total, out[:, 4:7] / total, out[:, 7:] / total

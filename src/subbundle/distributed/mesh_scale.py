@@ -1,13 +1,13 @@
-"""What all tiles of a scene must know before any of them is meshed: the lattice, noise, spacing and windows.
+"""Parameters of a scene that all tiles share: the lattice, noise, spacing and windows.
 
-A mesh of tiles is the same to the bit for every tiling because nothing that decides it depends on one: grid, voxels and
-blocks of the search trees begin at one origin, windows follow from one look at the scene, and everything else is a
-function of the observations within `Scale.halo` of the place. How far that must reach follows from the steps and
-windows of `subbundle.surface`.
+A mesh of tiles is the same to the bit for every tiling because nothing in it depends on the tiling: grid, voxels and
+blocks of the search trees begin at one origin, windows are estimated once for the scene, and everything else is a
+function of the observations within `Scale.halo`. The width of the halo follows from the steps and windows of
+`subbundle.surface`.
 
 Of up to 250,000 points noise, spacing and windows are those of `subbundle.reconstruct`. Of more points a sample would
-be too sparse to see the surface, so the scene is looked at around a few places, complete there; where its noise turns
-out to be wide, further around and with a fraction of the points.
+be too sparse to resolve the surface, so they are estimated from all points around a few places; where the estimated
+noise is wide, from a fraction of the points within a larger radius.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from subbundle.surface.tuning import (
 _BLOCK_WINDOWS = 6.0
 # Of a cube of side 1.
 DIAGONAL = float(np.sqrt(3.0))
-# Points of a scene that are looked at, at most.
-_LOOKED = 250_000
-# Side of the blocks of the scene, in cells: seeds there are turned alike, and masses and winding numbers compared with
-# those as far around.
+# Most points that noise, spacing and windows are estimated from.
+_MOST_POINTS = 250_000
+# Side of the blocks of the scene, in cells: seeds in a block are oriented together, and masses and winding numbers
+# compared with those within it.
 BLOCK = 4 * FINE
 # A factor that mixes the bits of a name.
 _MIX = 0x1E3779B97F4A7C15
@@ -67,13 +67,13 @@ def radius_of(rounds: int) -> float:
     return float(np.sqrt(32.0 / 7.0 * rounds))
 
 
-# Radii over which risks are averaged, as over the vertices of a mesh, three edges a round; and curvatures. The voxel of
-# a probe lies within twice its side of every seed in it.
+# Radii over which risks, as over the vertices of a mesh with three edges a round, and curvatures are averaged. The
+# voxel of a probe lies within twice its side of every seed in it.
 AVERAGED, BEND, READ = radius_of(3 * RISK_ROUNDS), radius_of(AVERAGING_ROUNDS), 2.0 * PROBES
 # Bandwidths at which the windows of fits end.
 _REACH = float(np.sqrt(tail(2, LEFT_OUT)))
-# Longest way of a start until it is a seed, in windows: steps are at most one long.
-_WANDER = 1 + RIDGE_STEPS
+# Largest distance from a start to its seed, in windows: steps are at most one long.
+_LARGEST_SHIFT = 1 + RIDGE_STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,17 @@ class Scale:
     Attributes
     ----------
     origin : tuple of 3 floats
-        Where cell (0, 0, 0) begins.
+        Lower corner of cell (0, 0, 0).
     cell, window : float
         Side of the grid cells, and the bandwidth for normals and topology.
     noise, spacing : float
         Of the observations: across the surface, and along it.
     height_noise : float
-        The noise that explains how heights of narrow windows differ.
+        Noise estimated from the differences of heights in narrow windows.
     side : float
         Of the voxels that observations are averaged in; 0 for none.
     least_mass : float
-        Kernel mass that a seed must have, as a fraction of what is typical around it.
+        Least kernel mass of a seed, as a fraction of the typical mass around it.
     opening : float
         Half the width, in windows, up to which a patch without observations is bridged.
     """
@@ -124,14 +124,14 @@ class Scale:
         return self.corner, _BLOCK_WINDOWS * self.window
 
     @property
-    def rungs(self) -> FloatArray:
-        """The bandwidths of positions."""
+    def bandwidths(self) -> FloatArray:
+        """The grid of bandwidths of positions."""
         return choosing.bandwidths(self.pilot)
 
     @property
     def reach(self) -> float:
-        """Cells around the seeds in which the surface is looked for."""
-        # The corners of a cell are up to √3 further than what lies in it.
+        """Cells around the seeds in which the indicator is computed."""
+        # The corners of a cell are up to √3 further than its points.
         return self.opening * self.window / self.cell + 2.0
 
     @property
@@ -141,31 +141,31 @@ class Scale:
 
     @property
     def margin(self) -> int:
-        """Cells from a tile within which its mesh is known before it is cut off at the tile."""
-        # Where a gap may begin and end; where a border may begin, and how far it is followed.
+        """Cells around a tile in which its mesh is computed before it is cut off at the tile."""
+        # Both ends of a gap; and those of the region at a border.
         return 2 * self.rings + 2 * RINGS
 
     @property
-    def wander(self) -> float:
-        """Cells between a seed and the observations that it starts from, at most."""
-        return _WANDER * self.window / self.cell + 2.0 * START_CELLS
+    def largest_shift(self) -> float:
+        """Most cells between a seed and the observations that it starts from."""
+        return _LARGEST_SHIFT * self.window / self.cell + 2.0 * START_CELLS
 
     @property
     def widest(self) -> float:
-        """Cells within which a quadric counts, at most."""
-        return max(BLENDED_RADIUS * float(self.rungs[-1]) / self.cell, DIAGONAL)
+        """Largest radius, in cells, of the weights of a quadric."""
+        return max(BLENDED_RADIUS * float(self.bandwidths[-1]) / self.cell, DIAGONAL)
 
     @property
     def centres(self) -> float:
-        """Cells around a tile within which quadrics count for its vertices, or for the curvature of those that do."""
-        # Holes that are filled, two windows wide, may reach so far beyond the tile.
+        """Cells around a tile whose quadrics contribute to its vertices, or to the curvature of those that do."""
+        # Filled holes, two windows wide, may extend so far beyond the tile.
         return self.widest + BEND + 4.0
 
     @property
     def halo(self) -> float:
-        """How far around a tile its observations must be known."""
+        """Distance around a tile within which observations are required."""
         # Blocks of the pyramid, or of the finest cloud, begin further out.
-        quadrics = self.centres * self.cell + (TANGENTIAL_REACH + VOXEL_SIDE * PYRAMID_BLOCK) * self.rungs[-1]
+        quadrics = self.centres * self.cell + (TANGENTIAL_REACH + VOXEL_SIDE * PYRAMID_BLOCK) * self.bandwidths[-1]
         return max(float(quadrics), self.margin * self.cell + _REACH * self.window + self.lattice[1] + self.side)
 
     def cells(self, points: FloatArray, side: float | FloatArray = 1.0) -> IntArray:
@@ -174,21 +174,21 @@ class Scale:
         return found
 
 
-def look_at(plan: TilePlan, bandwidth: float | str = "auto", opening: float = 3.0, *, client: Any = None) -> Scale:
-    """Look at the scene that ``plan`` has on disk, to be meshed with gaps up to ``opening`` bridged."""
+def plan_scale(plan: TilePlan, bandwidth: float | str = "auto", opening: float = 3.0, *, client: Any = None) -> Scale:
+    """Estimate the `Scale` of the scene of ``plan``, to be meshed with gaps up to ``opening`` bridged."""
     rows, sample = read_sample(plan.folder)
     origin = 0.5 * (sample.min(axis=0) + sample.max(axis=0))
-    if plan.n_points <= _LOOKED:
+    if plan.n_points <= _MOST_POINTS:
         return replace(scale_of(sample, bandwidth, origin=origin), opening=opening)
     places = sample[smallest(rows, SCENE_PLACES)]
-    fraction, each = len(rows) / plan.n_points, _LOOKED / SCENE_PLACES
-    asked = min(max(int(np.ceil(each * fraction)), 8), len(rows) - 1)
-    far = cKDTree(sample).query(places, k=[asked + 1], p=np.inf)[0][:, 0]
-    # On a surface numbers grow with the square of the radius.
-    radius = float(np.median(far)) * np.sqrt(each * fraction / asked)
+    fraction, each = len(rows) / plan.n_points, _MOST_POINTS / SCENE_PLACES
+    count = min(max(int(np.ceil(each * fraction)), 8), len(rows) - 1)
+    far = cKDTree(sample).query(places, k=[count + 1], p=np.inf)[0][:, 0]
+    # On a surface the number of points grows with the square of the radius.
+    radius = float(np.median(far)) * np.sqrt(each * fraction / count)
     while True:
         known = cKDTree(places).query(sample, p=np.inf)[0] <= radius
-        part = min(_LOOKED * fraction / max(int(known.sum()), 1), 1.0)
+        part = min(_MOST_POINTS * fraction / max(int(known.sum()), 1), 1.0)
         near = around(plan, places, radius, fraction=part, client=client)[1]
         scale = scale_of(_packed(near, places, radius), bandwidth, fraction=part, origin=origin)
         if radius > SCENE_WINDOWS * scale.window or radius > float(np.ptp(sample, axis=0).max()):
@@ -197,9 +197,9 @@ def look_at(plan: TilePlan, bandwidth: float | str = "auto", opening: float = 3.
 
 
 def _packed(points: FloatArray, places: FloatArray, radius: float) -> FloatArray:
-    """``points`` [n, 3] around ``places`` moved, each place with its surroundings, to the nodes of a small grid.
+    """``points`` [n, 3] around ``places`` translated, place by place, to the nodes of a small grid.
 
-    Widths that are tried begin at a fraction of the size of the cloud, which should be that of what is looked at.
+    The grid of bandwidths begins at a fraction of the size of the cloud, which then is that of these points.
     """
     nearest = cKDTree(places).query(points, p=np.inf)[1]
     side = int(np.ceil(np.sqrt(len(places))))
@@ -211,9 +211,9 @@ def _packed(points: FloatArray, places: FloatArray, radius: float) -> FloatArray
 def scale_of(
     sample: FloatArray, bandwidth: float | str = "auto", *, fraction: float = 1.0, origin: FloatArray | None = None
 ) -> Scale:
-    """Look at ``sample`` [n, 3], a ``fraction`` of the observations at the places it is from.
+    """Estimate the `Scale` from ``sample`` [n, 3], a ``fraction`` of the observations in its region.
 
-    The lattice begins at ``origin`` [3], by default the middle of the sample.
+    The lattice begins at ``origin`` [3], by default the centre of the sample.
     """
     scan = prepare(np.asarray(sample, np.float64), None, bandwidth, 1, share=fraction, dense=0)
     begin = 0.5 * (sample.min(axis=0) + sample.max(axis=0)) if origin is None else np.asarray(origin, np.float64)
@@ -234,9 +234,9 @@ def scale_of(
 def mass_fraction(points: FloatArray, mass: FloatArray, names: IntArray, scale: Scale, rows: IntArray) -> FloatArray:
     """Kernel ``mass`` of the seeds at ``rows``, as a fraction of the median of some of those around; 1 where none is.
 
-    Seeds cover every sheet evenly, however dense it is, and outliers beside it have a small fraction of its mass.
+    Seeds cover every sheet evenly, whatever its density, and outliers near it have a small fraction of its mass.
     """
-    # One in four, by the bits of its name: which ones does not depend on the tile.
+    # One in four, by the bits of its name, independent of the tile.
     some = np.flatnonzero(((names * _MIX) >> 40) % STRIDE == 0)
     if len(some) == 0 or len(rows) == 0:
         return np.ones(len(rows))

@@ -2,13 +2,13 @@
 
     w(x) = 1/(4π) Σ_i A_i n_i·(x_i − x) / √(|x_i − x|⁶ + ε⁶),
 
-the solid angle under which x sees the seeds, their areas A_i turned by their normals: 1 inside of a closed surface, 0
-outside, and the solution of the Poisson equation that `surface.implicit` solves. Seeds in blocks of four cells around
-x are summed one by one. Further away blocks stand for theirs, by the sum of A_i n_i and the mean place, and the wider
-the further: at each level of doubling those in the parent's neighbours that are no neighbours themselves. Blocks of 4
-and 8 cells are made from the seeds around a tile, those from 16 cells on from the whole scene, a table of seven numbers
-for every block near the surface. Which blocks count depends on the block of x alone, so that w has the same bits in
-every tile.
+the solid angle that the seeds, with areas A_i and normals n_i, subtend at x: 1 inside of a closed surface, 0 outside,
+and the solution of the Poisson equation that `surface.implicit` solves. Seeds in blocks of four cells around x are
+summed one by one. Seeds further away are replaced by blocks, with the sum of A_i n_i at their mean position, wider with
+distance: at each level of doubling the blocks in the parent's neighbours that are no neighbours themselves. Blocks of 4
+and 8 cells are computed from the seeds around a tile, those from 16 cells on from the whole scene, a table of seven
+numbers for every block near the surface. The blocks in a sum depend on the block of x alone, so that w has the same
+bits in every tile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from subbundle.distributed.mesh_scale import BLOCK
 from subbundle.distributed.tuning import FINE
 from subbundle.surface.tuning import SMOOTH_CELLS
 
-# Levels of blocks that a tile makes itself: up to those of the scene.
+# Levels of blocks that a tile computes itself: up to those of the scene.
 _LEVELS = (BLOCK // FINE).bit_length() - 1
 # ε in cells: w then rises through a plane by 0.70/ε a cell, as the ordinary solution does with its Gaussian.
 _SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH_CELLS
@@ -33,14 +33,14 @@ _SOFT = 0.701 * np.sqrt(2.0 * np.pi) * SMOOTH_CELLS
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Blocks that stand for their seeds, level after level, each twice as wide as the one before.
+    """Blocks that represent their seeds, level after level, each twice as wide as the one before.
 
     Attributes
     ----------
     keys : [n] of int
         Cell of each, as `names_of` writes it; sorted within a level.
     sources : [n, 6]
-        Mean place, in cells of the grid, and sum of areas times normals.
+        Mean position, in cells of the grid, and sum of areas times normals.
     first : [levels + 1]
         The first row of every level, and n.
     """
@@ -51,9 +51,9 @@ class Nodes:
 
     @staticmethod
     def of(blocks: IntArray, columns: FloatArray, levels: int | None = None) -> Nodes:
-        """From what lies in ``blocks`` [c, 3]: ``columns`` [c, 7] are areas, and sums over areas of places and normals.
+        """From clusters in ``blocks`` [c, 3]: ``columns`` [c, 7] are areas, and area-weighted positions and normals.
 
-        Without a number of ``levels``, as many as it takes until whatever is near them has all as neighbours.
+        Without a number of ``levels``, as many as it takes until all blocks are neighbours.
         """
         keys, sources, apart = list[IntArray](), list[FloatArray](), 2
         while len(keys) != levels and (levels is not None or apart > 1 or len(keys) < 2):
@@ -74,7 +74,7 @@ class Nodes:
 class Winding:
     """Winding numbers around oriented seeds at ``places`` [n, 3] (in cells of the grid), sorted by name.
 
-    ``areas`` [n] are in cells, ``moments`` [n, 3] areas times normals; ``scene`` has all that is further away.
+    ``areas`` [n] are in cells, ``moments`` [n, 3] areas times normals; ``scene`` has the seeds further away.
     """
 
     def __init__(self, places: FloatArray, areas: FloatArray, moments: FloatArray, scene: Nodes) -> None:
@@ -86,9 +86,9 @@ class Winding:
         self._nodes = Nodes.of(cells[order], columns[order], _LEVELS).below(scene)
 
     def at(self, places: FloatArray) -> FloatArray:
-        """w [t] at ``places`` [t, 3], in cells; all seeds within two blocks of them must be known."""
+        """w [t] at ``places`` [t, 3], in cells; all seeds within two blocks of them are required."""
         cells = np.floor(places / FINE).astype(np.int64)
-        # Along the curve wide blocks change rarely.
+        # Along the space-filling curve wide blocks change rarely.
         order = np.argsort(z_curve(cells), kind="stable")
         cells, begins, out = cells[order], changes(cells[order]), np.empty(len(places))
         nodes, targets = self._nodes, np.ascontiguousarray(places[order].T)
@@ -109,8 +109,8 @@ def _sum_sources(
     """4π w at ``targets`` [3, t], in groups between ``begins`` [g + 1], each in one of the finest ``cells`` [g, 3].
 
     Sources [n, 6] are places and moments: single ``seeds``, those of the finest blocks between their ``ends``, and the
-    blocks of `Nodes`. The sums of a target follow the order of the sources; they are in single precision from the
-    middle of the cell, where twice as many fit into a register and roots take half as long.
+    blocks of `Nodes`. The sums of a target are in the order of the sources and in single precision, relative to the
+    centre of the cell: twice as many fit into a register, and roots take half as long.
     """
     levels, small, widest = first.shape[0] - 2, np.float32(soft), 0
     rows, counts = np.empty((levels, 189), np.int64), np.zeros(levels, np.int64)
@@ -166,7 +166,7 @@ def _blocks_of(keys: IntArray, begin: int, end: int, c0: int, c1: int, c2: int, 
         l0, l1, l2, wide = 2 * (c0 >> 1) - 2, 2 * (c1 >> 1) - 2, 2 * (c2 >> 1) - 2, 6
     for i in range(l0, l0 + wide):
         for j in range(l1, l1 + wide):
-            # Along the last axis cells follow each other.
+            # Along the last axis cells are contiguous.
             line = ((i + half) << (2 * NAME_BITS)) | ((j + half) << NAME_BITS)
             row = begin + np.searchsorted(keys[begin:end], (line | (l2 + half)) << OF_CELL)
             while row < end and keys[row] < (line | (l2 + wide + half)) << OF_CELL:

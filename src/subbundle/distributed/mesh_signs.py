@@ -1,14 +1,14 @@
 """One orientation for the seeds of all tiles.
 
-Space is cut into blocks of 16 cells that do not depend on the tiles. Inside a block, seeds that vote strongly for each
-other are joined into *clusters*, turned alike, by `surface.orient`'s summed votes. All other votes, those across blocks
-and the weak ones inside, are summed between clusters: a table of a few numbers per block, small enough for the whole
-scene. On this graph the same algorithm turns the clusters. Two walls that are near each other in one block, but hang
-together only elsewhere, are so joined through the strong votes of the whole scene and not through the weak ones across.
+Space is divided into blocks of 16 cells that do not depend on the tiles. Inside a block, seeds with strong mutual votes
+are merged into *clusters* of consistent orientation, by `surface.orient`'s summed votes. All other votes, those across
+blocks and the weak ones inside, are summed between clusters: a table of a few numbers per block, small enough for the
+whole scene. On this graph the same algorithm orients the clusters. Two walls that are close in one block but connected
+only elsewhere are thus oriented by the strong votes along the surface, not by the weak ones between them.
 
-Each connected component is then turned as a whole. A sheet that is nearly a height field (the mean of its normals is
-steeper than 37 degrees) has no inside: its upper side counts. Everything else is turned outward, by the seeds furthest
-in 26 directions, or towards the cavity whose wall it is, as by `surface.orient`; there clusters stand for their seeds.
+Each connected component is then oriented as a whole. A sheet that is nearly a height field (the mean of its normals is
+steeper than 37 degrees) has no inside and is oriented upward. Other components are oriented outward, by the seeds
+furthest in 26 directions, or towards the cavity that they enclose, as by `surface.orient`, with clusters for seeds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from subbundle.surface.orient import majority_signs, merge_votes, neighbour_vote
 from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
-# Cells around a tile in which seeds must be known for its blocks: neighbours, four cells away at most, and their
+# Cells around a tile in which seeds are required for its blocks: neighbours, four cells away at most, their
 # neighbours, and the surroundings that their masses are compared with.
 SIGN_MARGIN = 1.5 * BLOCK + 2.0 * 4.0 + BLOCK
 
@@ -48,7 +48,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of the blocks of one tile: what the whole scene must know of them.
+    """Clusters of the blocks of one tile, as the orientation of the scene reads them.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class Clusters:
     blocks : [c, 3] of int
         The block each lies in.
     sums : [c, 7]
-        Of the areas, and over the areas of the places in cells and of the signed normals.
+        Of the areas, and area-weighted of the positions in cells and of the signed normals.
     furthest, facing : [c, 26]
-        How far the cluster reaches in every direction, and the component of the normal there.
+        Support function of the cluster in every direction, and the component of the normal at its maximum.
     pairs, votes : [e, 2], [e]
         Names of two clusters, the one with the first seed first, and the sum of the votes between them.
     """
@@ -74,8 +74,8 @@ class Clusters:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
-    """The clusters of a whole scene: names [c], sorted, signs [c], and what they are from afar."""
+class OrientedClusters:
+    """The clusters of a whole scene: names [c], sorted, signs [c], and the blocks that represent them at a distance."""
 
     names: IntArray
     signs: FloatArray
@@ -85,7 +85,7 @@ class Turned:
 def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Members, Clusters]:
     """Clusters of the blocks whose middles are in a ``tile``, from all seeds within `SIGN_MARGIN` cells ``around``."""
     near = tile.near(around.points, (SIGN_MARGIN - BLOCK) * scale.cell)
-    # Only what is small beside the largest of all can be small beside its surroundings.
+    # Only masses that are small relative to the largest can be small relative to their surroundings.
     small = np.flatnonzero(near & (around.mass < scale.least_mass * around.mass.max(initial=0.0)))
     near[small] = mass_fraction(around.points, around.mass, around.names, scale, small) > scale.least_mass
     seeds = around.take(np.flatnonzero(near if near.sum() > 1 else near & False))
@@ -116,14 +116,14 @@ def cluster_tile(around: TileSeeds, tile: Territory, scale: Scale) -> tuple[Memb
     return members, Clusters(names, blocks[rows[first]], sums, furthest, facing, ends, total.astype(np.float64))
 
 
-def turn_clusters(parts: list[Clusters]) -> Turned:
-    """The clusters of the scene, from those of all tiles."""
+def orient_clusters(parts: list[Clusters]) -> OrientedClusters:
+    """The oriented clusters of the scene, from those of all tiles."""
     columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Clusters)}
     order = np.argsort(columns["names"], kind="stable")
     names, sums, blocks = (columns[name][order] for name in ("names", "sums", "blocks"))
     n = len(names)
     if n == 0:
-        return Turned(names, np.empty(0), Nodes.of(blocks, sums))
+        return OrientedClusters(names, np.empty(0), Nodes.of(blocks, sums))
     ranked = np.lexsort(columns["pairs"].T[::-1])
     pairs, votes = np.searchsorted(names, columns["pairs"][ranked]), columns["votes"][ranked]
     signs = majority_signs(merge_votes(n, pairs, votes)[0], pairs, votes)
@@ -139,38 +139,38 @@ def turn_clusters(parts: list[Clusters]) -> Turned:
         hulls[:, direction] = last[changes(part[last])[1:] - 1]
         outward += facing[hulls[:, direction], direction]
     upright = np.abs(height) > UPWARD
-    turned = np.where(np.where(upright, height, outward) < 0.0, -1.0, 1.0)
-    places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * turned[part])[:, None]
+    flips = np.where(np.where(upright, height, outward) < 0.0, -1.0, 1.0)
+    places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * flips[part])[:, None]
     bodies = np.flatnonzero((area >= SMALLEST_PART * sums[:, 0].sum()) & ~upright).tolist()
     members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
-    turned *= towards_cavity([places[hull] for hull in hulls], places, moments, members, bodies)
-    signs = signs * turned[part]
+    flips *= towards_cavity([places[hull] for hull in hulls], places, moments, members, bodies)
+    signs = signs * flips[part]
     sums[:, 4:] *= signs[:, None]
-    return Turned(names, signs, Nodes.of(blocks, sums))
+    return OrientedClusters(names, signs, Nodes.of(blocks, sums))
 
 
-def oriented(around: TileSeeds, members: list[Members], turned: Turned) -> tuple[TileSeeds, FloatArray]:
-    """The seeds ``around`` a tile that are no outliers, their normals turned, and their areas [n].
+def oriented(around: TileSeeds, members: list[Members], clusters: OrientedClusters) -> tuple[TileSeeds, FloatArray]:
+    """The seeds ``around`` a tile that are no outliers, with oriented normals, and their areas [n].
 
     ``members`` are those of the tile and its neighbours.
     """
     known, signs, areas, cluster = (
         np.concatenate([getattr(part, f.name) for part in members]) for f in fields(Members)
     )
-    signs = signs * turned.signs[np.searchsorted(turned.names, cluster)]
+    signs = signs * clusters.signs[np.searchsorted(clusters.names, cluster)]
     _, rows, places = np.intersect1d(around.names, known, assume_unique=True, return_indices=True)
     seeds = around.take(rows)
     return replace(seeds, normals=seeds.normals * signs[places, None]), areas[places]
 
 
 def _extremes(points: FloatArray, normals: FloatArray, place: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """Reach [n, 26] of every cluster and the normal's component there; of equals the last row counts."""
+    """Support function [n, 26] of every cluster and the normal's component there; of equals the last row is taken."""
     directions = cube_directions(1, 2, 3)
     order = np.argsort(place, kind="stable")
     points, normals, place = points[order], normals[order], place[order]
     furthest, facing = np.empty((n, len(directions))), np.empty((n, len(directions)))
     for k, (x, y, z) in enumerate(directions if n else ()):
-        # Written out: a product of matrices may round otherwise when there are other rows.
+        # Written out: the rounding of a matrix product may depend on the other rows.
         along = points[:, 0] * x + points[:, 1] * y + points[:, 2] * z
         furthest[:, k] = np.maximum.reduceat(along, changes(place)[:-1])
         last = np.flatnonzero(along == furthest[place, k])

@@ -1,9 +1,9 @@
 """The triangles of a tile and its surroundings before they are projected: manifold, cut where the cloud ends.
 
-Everything here is decided by the grid, the seeds and windows within `Scale.margin` cells, in an order that follows the
-names of the vertices, so that neighbouring tiles find the same triangles where they overlap. Names are pairs: (vertex
-of the grid, −1); where the border cuts an edge, its ends, the one that is kept first; in the middle of a filled hole
-(first vertex around it, −2).
+Everything here depends only on the grid, the seeds and windows within `Scale.margin` cells, in the order of the names
+of the vertices, so that neighbouring tiles have the same triangles where they overlap. Names are pairs: (vertex of the
+grid, −1); where the border cuts an edge, its ends, the one that is kept first; at the centre of a filled hole (first
+vertex around it, −2).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Piece:
     names : [n, 2] of int
         Of the vertices; the same in every tile that has the vertex.
     vertices, normals : [n, 3]
-        To the bit the same in every tile, too; the normals are of unit length.
+        The same to the bit in every tile; the normals are of unit length.
     error : [n]
         Standard errors across the surface; infinite without nearby observations.
     faces : [m, 3]
         Rows of the vertices; each face is in one tile only.
     seam : [n] of bool
-        Vertices that other tiles may have, too.
+        Vertices that other tiles may share.
     border : [b] of int
-        A vertex of every edge of these faces that no other face has, in no tile.
+        A vertex of every edge of these faces that belongs to no other face of any tile.
     """
 
     names: IntArray
@@ -110,9 +110,9 @@ def _manifold(
 def _opened(points: FloatArray, faces: IntArray, seeds: TileSeeds, scale: Scale) -> IntArray:
     """The ``faces`` without patches that are wider than the opening and have no seed nearby.
 
-    As `openings.classify_patches`, as far as a tile can see: what is further from the seeds than the opening is half
-    wide goes, and what is that far along the mesh, in rings of edges, from all vertices that are seen, like a sheet
-    between two that look the same way; and with it all that is not seen around.
+    As `surface.openings`, with the mesh of a tile: vertices further from the seeds than half the width of the opening
+    are removed, and those that far along the mesh, in rings of edges, from all vertices near seeds, like a sheet
+    between two of the same orientation; and with them the vertices without seeds around them.
     """
     if len(faces) == 0:
         return faces
@@ -134,7 +134,7 @@ def _trimmed(
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """The mesh cut where the cloud ends, small holes filled and the border smoothed."""
     beyond = excess_near_border(cloud, points, faces, scale.window, scale.noise)
-    # As `clip.outer_region`, as far as a tile can see: positive all the way from the border.
+    # As `clip.outer_region`, with the mesh of a tile: the positive region connected to the border.
     positive, outer, pairs = beyond > 0.0, np.zeros(len(points), np.bool_), edges_of(faces).ends
     outer[border_edges(faces).ravel()] = True
     outer &= positive
@@ -145,7 +145,7 @@ def _trimmed(
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     points = np.concatenate([points, start + t[:, None] * (end - start)])
     names = np.concatenate([names, names[edges, 0]])
-    faces = _without_crumbs(points, faces, scale)
+    faces = _without_small_components(points, faces, scale)
     known = len(points)
     points, faces = repair.fill_holes(points, faces, RESOLVED * scale.window)
     names = np.concatenate([names, np.full((len(points) - known, 2), _MIDDLE)])
@@ -155,8 +155,8 @@ def _trimmed(
     return names, clip.smoothed(points, faces, 1.0 / CELL_WINDOWS), faces
 
 
-def _without_crumbs(points: FloatArray, faces: IntArray, scale: Scale) -> IntArray:
-    """The ``faces`` without narrow components, which a tile sees as a whole."""
+def _without_small_components(points: FloatArray, faces: IntArray, scale: Scale) -> IntArray:
+    """The ``faces`` without small connected components, which lie within the mesh of a tile."""
     label, ends = component_labels(faces, len(points)), np.full((2, len(points), 3), -np.inf)
     for way, end in zip((1.0, -1.0), ends, strict=True):
         np.maximum.at(end, label[faces].ravel(), way * points[faces.ravel()])

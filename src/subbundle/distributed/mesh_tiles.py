@@ -4,7 +4,7 @@
     clusters   per tile, from the seeds of it and its neighbours; then the scene      `mesh_signs`
     pieces     per tile, from observations, oriented seeds around it                  `mesh_skin`, `mesh_project`
 
-A tile reads what its neighbours found before, and nothing else of the scene but the signs of the clusters.
+A tile reads the results of its neighbours in the passes before, and of the scene only the signs of the clusters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from subbundle.distributed.mesh_project import project_margin, projected
 from subbundle.distributed.mesh_scale import BLOCK, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, observed, seeds_of
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, Turned, cluster_tile, oriented
+from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, OrientedClusters, cluster_tile, oriented
 from subbundle.distributed.mesh_skin import Piece, skin_of
 from subbundle.distributed.runner import Results
 from subbundle.distributed.tiles import TilePlan
@@ -32,7 +32,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def seed_margin(scale: Scale) -> float:
-    """Cells around a tile in which seeds must be known for its mesh: those around others that determine its level."""
+    """Cells around a tile in which seeds are required for its mesh: those around others that determine its level."""
     return max(project_margin(scale), scale.margin + 4.0 * BLOCK + 4.0)
 
 
@@ -43,18 +43,18 @@ def around(parts: list[TileSeeds], tile: Territory, margin: float, scale: Scale)
 
 
 def piece_of(
-    points: FloatArray, seeds: TileSeeds, members: list[Members], signs: Turned, tile: Territory, scale: Scale
+    points: FloatArray, seeds: TileSeeds, members: list[Members], signs: OrientedClusters, tile: Territory, scale: Scale
 ) -> Piece:
     """The mesh of a ``tile``, from ``points`` [n, 3] within `Scale.halo` and ``seeds`` within `seed_margin` cells.
 
     ``members`` are those of all tiles around, ``signs`` the clusters of the scene.
     """
-    turned, areas = oriented(seeds, members, signs)
+    found, areas = oriented(seeds, members, signs)
     scan = observed(points, tile, scale)
-    if scan is None or len(turned.names) == 0:
+    if scan is None or len(found.names) == 0:
         names, three = np.empty((0, 2), np.int64), np.empty((0, 3))
         return Piece(names, three, three, three[:, 0], three.astype(np.int64), three[:, 0] > 0.0, names[:, 0])
-    return projected(skin_of(turned, areas, signs.nodes, scan.cloud, tile, scale), turned, scan.levels, tile, scale)
+    return projected(skin_of(found, areas, signs.nodes, scan.cloud, tile, scale), found, scan.levels, tile, scale)
 
 
 def tile_seeds(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
@@ -76,11 +76,11 @@ def tile_piece(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:
     scale = Scale(**settings["scale"])
     here, margin = _territory(plan, tile, scale), seed_margin(scale)
     seeds = _seeds_around(plan, tile, margin, here, scale, settings)
-    # Blocks, by which clusters are dealt out, reach further than tiles.
+    # Blocks, by which clusters are assigned to tiles, extend beyond these.
     near = [tile, *plan.neighbours(tile, (margin + SIGN_MARGIN) * scale.cell)]
     members = [_load(Members, settings["clusters"], other) for other in near]
     with np.load(settings["signs"], allow_pickle=False) as file:
-        signs = Turned(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
+        signs = OrientedClusters(file["names"], file["signs"], Nodes(*(file[part.name] for part in fields(Nodes))))
     return arrays_of(piece_of(plan.tile(tile, scale.halo).points, seeds, members, signs, here, scale))
 
 
@@ -90,15 +90,15 @@ def arrays_of(record: Any) -> dict[str, NDArray[Any]]:
 
 
 def _territory(plan: TilePlan, tile: int, scale: Scale) -> Territory:
-    """The box of a tile among all that may be nearer to a place near it."""
-    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + scale.wander) * scale.cell)])
+    """The box of a tile among all that may be nearer to a point near it."""
+    near = sorted([tile, *plan.neighbours(tile, 2.0 * (scale.margin + scale.largest_shift) * scale.cell)])
     return Territory(plan.boxes[near], near.index(tile))
 
 
 def _seeds_around(
     plan: TilePlan, tile: int, margin: float, here: Territory, scale: Scale, settings: dict[str, Any]
 ) -> TileSeeds:
-    near = [tile, *plan.neighbours(tile, (margin + scale.wander) * scale.cell)]
+    near = [tile, *plan.neighbours(tile, (margin + scale.largest_shift) * scale.cell)]
     return around([_load(TileSeeds, settings["seeds"], other) for other in near], here, margin, scale)
 
 

@@ -1,9 +1,9 @@
-"""Pieces of a mesh made one, by the names of the vertices on the seams.
+"""The meshes of the tiles joined by the names of the vertices on the seams.
 
 A vertex inside a tile is in one piece only. Those on seams, a few thousand of a tile with a million, are in up to
-eight: their names are all that is held of the whole mesh, and the first piece that has a vertex numbers it. Vertices
-and faces are then written piece by piece. Connected components that are too small beside the largest are left out, as
-from a mesh of all points at once.
+eight: of the whole mesh only their names are in memory, and the first piece that has a vertex numbers it. Vertices
+and faces are then written piece by piece. Connected components that are too small relative to the largest are left
+out, as from a mesh of all points at once.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Pieces = Callable[[int], Piece]
 
 @dataclass(frozen=True, slots=True)
 class Weld:
-    """How pieces hang together.
+    """Numbering of the vertices of all pieces.
 
     Attributes
     ----------
     offsets : [k + 1]
-        Number of the first vertex that each piece gives, and how many there are.
+        Number of the first vertex that each piece contributes, and the number of vertices.
     seams : k arrays of int
         The numbers of the vertices on seams, of every piece.
     n_faces, n_border_edges, n_components : int
@@ -63,19 +63,19 @@ class Weld:
         return self.n_vertices - (3 * self.n_faces + self.n_border_edges) // 2 + self.n_faces
 
     def of(self, number: int, piece: Piece) -> tuple[IntArray, NDArray[np.bool_]]:
-        """The number [n] that every vertex of a piece has in the whole mesh, and whether the piece gives it."""
+        """The number [n] of every vertex of a piece in the whole mesh, and whether the piece contributes it."""
         first, last = self.offsets[number : number + 2]
         numbers, inner = np.empty(len(piece.names), np.int64), int((~piece.seam).sum())
         numbers[piece.seam] = self.seams[number]
-        # Vertices of a seam come first among those that a piece gives.
+        # Vertices of a seam come first among those that a piece contributes.
         numbers[~piece.seam] = last - inner + np.arange(inner)
         return numbers, (numbers >= first) & (numbers < last)
 
 
 def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, Weld]:
-    """The ``count`` pieces without small connected components, and how they hang together.
+    """The ``count`` pieces without small connected components, and the numbering of their vertices.
 
-    Components are small beside the largest, as `surface.repair.are_large` has it, or beside the area ``widest``, if
+    Components are small relative to the largest, as in `surface.repair.are_large`, or to the area ``widest``, if
     that is smaller: in a scene of a thousand houses one house is not small.
     """
     names, parts, areas, inner, faces, border, n_parts = [], [], [], [], 0, 0, 0
@@ -98,7 +98,7 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     if not kept.all():
         of_piece = np.split(kept[component], np.cumsum([len(area) for area in areas[:-1]]))
         return weld(lambda number: _without(pieces(number), of_piece[number]), count, widest)
-    # A vertex is given by the first piece that has it.
+    # A vertex is contributed by the first piece that has it.
     owner = np.repeat(np.arange(count), lengths)[first]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count) + inner)]).astype(np.int64)
     order, numbers = np.argsort(owner, kind="stable"), np.empty(len(owner), np.int64)
@@ -126,7 +126,7 @@ def _without(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
 
 
 def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
-    """Write the whole mesh as a binary PLY file, a piece at a time; whole or not at all."""
+    """Write the whole mesh as a binary PLY file, a piece at a time, atomically."""
     count = len(seams.offsets) - 1
     if seams.n_vertices > _MOST:
         raise ValueError(

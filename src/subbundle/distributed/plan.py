@@ -1,9 +1,9 @@
-"""`plan_tiles`: two passes over a source, and the tiles of a cloud lie on disk, none larger than a worker can hold.
+"""`plan_tiles`: the tiles of a cloud on disk in two passes over a source, none larger than the memory of a worker.
 
-The first pass measures: extent, rows that are finite, and a sample (`sample`), by which the extent is halved until no
-tile has too many rows: nine tenths of a cloud in one clump make many small tiles there. The second sorts the rows of
-every piece into these tiles. No process holds more than a piece or a tile.
-What jobs on points have in common is here, too: their folder of work, and choices that are made once.
+The first pass measures extent, number of finite rows, and a sample (`sample`), by which the extent is bisected until no
+tile has too many rows: tiles are small where the cloud is dense. The second sorts the rows of every piece into these
+tiles. No process holds more than a piece or a tile.
+The jobs on points share their folder of work, and choices that are made once, which are here, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.workers import per_worker
 
-# Bytes of a worker for every observation of a tile: tree and copies take half (`benchmarks scale_out`), as much is for
+# Bytes of a worker for every observation of a tile: half for tree and copies (`benchmarks scale_out`), half for
 # halos, which are wide where tiles are small.
 BYTES_PER_POINT = 700.0
 # Larger tiles have less halo, and worse balance between workers.
@@ -56,14 +56,14 @@ def plan_tiles(
     data : path, folder, pattern, several of these, array, Dask array or data frame
         ``.npy``, ``.las``, ``.laz``, ``.ply`` (binary) and ``.parquet`` files are read in pieces.
     work : folder
-        Where the tiles go: about 32 bytes per point in space. A plan of the same files and options that is there
-        already is used again.
+        Folder of the tiles: about 32 bytes per point in space. An existing plan of the same files and options is used
+        again.
     points_per_tile : int or None
-        Observations of a tile at most; None for as many as ``memory`` allows each of the ``workers``.
+        Most observations of a tile; None for as many as ``memory`` allows each of the ``workers``.
     bounds : [2, d] or None
         Only points between these corners are taken; the others are counted in ``n_left_out``.
     client : distributed.Client or None
-        Who does it; None: this process.
+        Its workers do the work; None: this process.
     """
     folder = Path(work).absolute()
     source = open_source(data, folder)
@@ -90,7 +90,7 @@ def plan_tiles(
 
 
 def most_points(memory: float | str | None, workers: int, each: float = BYTES_PER_POINT) -> int:
-    """How many points of ``each`` so many bytes a tile may have where all ``workers`` together have ``memory``."""
+    """Most points of a tile, at ``each`` bytes per point, where all ``workers`` together have ``memory``."""
     return int(np.clip(per_worker(memory, workers) / each, _SMALLEST, _LARGEST))
 
 
@@ -104,7 +104,7 @@ def _measured(
     n_points = sum(one.count for one in found)
     if n_points == 0:
         raise ValueError(f"at least one point must be finite and in bounds; of {source.n_rows} none is.")
-    # Only now: what is refused leaves nothing behind.
+    # After the checks, so that refused input leaves no files.
     folder.mkdir(parents=True, exist_ok=True)
     keep_sample(folder, found)
     low = np.min([one.low for one in found if one.count], axis=0)
@@ -142,13 +142,13 @@ def _name(piece: Any) -> str:
 
 
 def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
-    """The folder of a job's work, empty unless it resumes another; made when there is something to keep in it."""
-    # A folder of its own: at the end it is removed with all that it holds.
+    """The folder of a job's work, empty unless it resumes another; created with its first file."""
+    # A separate folder: at the end it is removed with its content.
     folder = (out if work is None else Path(work).absolute()) / WORK
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise FileExistsError(
             f"{folder} must not exist yet: it holds the work of a job that was interrupted. Write --resume "
-            "(resume=True) to finish it, or remove the folder to begin anew."
+            "(resume=True) to finish it, or remove the folder to start again."
         )
     return folder
 
@@ -162,16 +162,16 @@ def planned(source: Source, folder: Path, dims: tuple[int, ...], doing: str, **o
 
 
 def chosen_once(
-    plan: TilePlan, name: str, asked: list[Any], make: Callable[[], Any], progress: Progress | None, what: str
+    plan: TilePlan, name: str, options: list[Any], make: Callable[[], Any], progress: Progress | None, what: str
 ) -> Any:
-    """What ``make()`` returns, numbers, strings and lists; kept for a job that resumes and asks the same."""
+    """The result of ``make()``, numbers, strings and lists; kept for a resumed job with the same options."""
     kept = Path(plan.folder) / f"{name}.json"
-    asked = [plan.made_of, *asked]
-    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == asked:
+    options = [plan.made_of, *options]
+    if kept.exists() and (found := json.loads(kept.read_text()))["asked"] == options:
         return found["chosen"]
     if progress is not None:
         progress.stage(f"{what} of {plan.n_points} points")
-    text = json.dumps({"asked": asked, "chosen": make()})
+    text = json.dumps({"asked": options, "chosen": make()})
     with atomic_path(kept) as temporary:
         temporary.write_text(text)
     return json.loads(text)["chosen"]

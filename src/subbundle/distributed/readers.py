@@ -1,7 +1,7 @@
-"""Files read by pieces, two functions a format: how many rows and coordinates, and the points of some rows.
+"""Files read by pieces, two functions per format: number of rows and coordinates, and the points of some rows.
 
-``.npy`` is mapped into memory, ``.las`` and ``.laz`` are sought and decoded chunk by chunk, binary ``.ply`` is read by
-offset (its header announces where every vertex lies), ``.parquet`` by its row groups.
+``.npy`` is mapped into memory, ``.las`` and ``.laz`` are decoded chunk by chunk, binary ``.ply`` is read by offset (its
+header determines the position of every vertex), ``.parquet`` by its row groups.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def points_of(path: str | Path, start: int, stop: int) -> FloatArray:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Errors that name the file."""
+    """Add the name of the file to errors."""
     try:
         yield
     except ImportError:
@@ -121,7 +121,7 @@ def parquet_rows(file: Any, start: int, stop: int, columns: list[str] | None = N
 
 @dataclass(frozen=True, slots=True)
 class PlyLayout:
-    """Where the vertices of a PLY file are: ``count`` records of type ``dtype`` from the byte ``offset`` on."""
+    """The vertices of a PLY file: ``count`` records of type ``dtype`` from the byte ``offset`` on."""
 
     count: int
     dtype: np.dtype[np.void]
@@ -153,7 +153,7 @@ def ply_layout(path: Path) -> PlyLayout:
     if not {"x", "y", "z"} <= {name for name, _ in fields}:
         raise ValueError("its vertices must have the properties x, y and z")
     if re.search(r"^\s*property\s+list", body, re.M):
-        raise ValueError("its vertices hold lists, which have no fixed place")
+        raise ValueError("its vertices hold lists, which have no fixed length")
     comments = tuple(re.findall(r"^comment (.*?)\r?$", header, re.M))
     layout = PlyLayout(int(element[2]), np.dtype(fields), offset, comments)
     if layout.count < 0 or offset + layout.count * layout.dtype.itemsize > path.stat().st_size:

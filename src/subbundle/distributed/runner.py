@@ -1,8 +1,8 @@
-"""The job runner: pure functions on workers, with retries; results written whole, named by what they were made from.
+"""The job runner: pure functions on workers, with retries; results written atomically, named by a hash of their input.
 
-A task is a function ``task(plan, tile, settings)`` of a module, which returns named arrays. The arrays of a tile go to
-``name-hash.npz``, the hash being that of plan, task, settings and version: what is there already is not done again, so
-that a job that was interrupted goes on where it was.
+A task is a function ``task(plan, tile, settings)`` of a module, which returns named arrays. The arrays of a tile are
+written to ``name-hash.npz``, with the hash of plan, task, settings and version: existing results are not computed
+again, so that an interrupted job can be resumed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from subbundle.distributed.workers import needed
 
 Arrays = Mapping[str, NDArray[Any]]
 Task = Callable[[TilePlan, int, dict[str, Any]], Arrays]
-# Times that a task is tried again: a worker may have lost its machine, or the disk was full for a moment.
+# Retries of a task: a worker may have been lost, or the disk full temporarily.
 _RETRIES = 2
 # Failures that a message lists.
 _LISTED = 3
 
 
 class JobError(SubbundleError):
-    """Some tasks of a job failed; what the others did is kept.
+    """Some tasks of a job failed; the results of the others are kept.
 
     Attributes
     ----------
     reasons : dict of str to str
-        Why, for every task that failed.
+        Reason, for every task that failed.
     """
 
     def __init__(self, what: str, reasons: Mapping[str, str], total: int) -> None:
@@ -47,14 +47,14 @@ class JobError(SubbundleError):
         listed = "; ".join(f"{name}: {why}" for name, why in list(reasons.items())[:_LISTED])
         more = f"; and {len(reasons) - _LISTED} more" if len(reasons) > _LISTED else ""
         super().__init__(
-            f"{what} failed for {len(reasons)} of {total}: {listed}{more}. What the others did is kept: the same job "
-            "with --resume (resume=True) does only what is missing."
+            f"{what} failed for {len(reasons)} of {total}: {listed}{more}. Results of the others are kept: the same "
+            "job with --resume (resume=True) computes only what is missing."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One task of many: what it is called in messages, its arguments, and the rows that a bar counts for it."""
+    """One task of many: its name in messages, its arguments, and its number of rows for the progress bar."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -66,7 +66,7 @@ def run_all(
 ) -> list[Any]:
     """``function`` of every call on the workers of ``client`` (None: in this process), results in the given order.
 
-    Raises `JobError` when all others are done, if some fail again and again.
+    Raises `JobError` when all others are done, if some fail repeatedly.
     """
     if progress is not None and calls:
         progress.stage(what)
@@ -97,9 +97,9 @@ def _here(function: Callable[..., Any], calls: Sequence[Call], progress: Progres
 
 
 def _there(client: Any, function: Callable[..., Any], calls: Sequence[Call], progress: Progress | None) -> list[Any]:
-    """The results of all calls, or the errors in their places.
+    """The results of all calls, or errors instead.
 
-    A worker that dies takes the blame of all tasks that it held: those blamed too often are tried again one by one.
+    The death of a worker counts as a failure of all tasks that it held: those with too many are repeated one by one.
     """
     done = _submitted(client, function, calls, progress)
     for number, result in enumerate(done):
@@ -134,14 +134,14 @@ def _submitted(
 def _reason(error: BaseException) -> str:
     """One line."""
     if type(error).__name__ == "KilledWorker":
-        return "its worker was killed every time, probably for want of memory; give more memory, or smaller tiles"
+        return "its worker was killed every time, probably for lack of memory; give more memory, or smaller tiles"
     if type(error).__name__ == "FutureCancelledError":
         return "the scheduler was lost"
     if isinstance(error, OSError) and error.errno is None and "requested and" in str(error):
-        return f"the disk is full, or files may not be as large: {error}"  # NumPy gives no reason
-    said = " ".join(str(error).split()) or type(error).__name__
+        return f"the disk is full, or files may not be as large: {error}"  # NumPy reports no cause
+    text = " ".join(str(error).split()) or type(error).__name__
     expected = isinstance(error, ValueError | OSError | ImportError)
-    return said.rstrip(".") if expected else f"{type(error).__name__}: {said}"
+    return text.rstrip(".") if expected else f"{type(error).__name__}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Results:
         return len(self.paths)
 
     def load(self, tile: int, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
-        """The arrays of a tile, or those among them that are named."""
+        """The arrays of a tile, or those of the given ``names``."""
         with np.load(self.paths[tile], allow_pickle=False) as file:
             return {name: file[name] for name in (file.files if names is None else names)}
 
@@ -174,7 +174,7 @@ def run(
     client : distributed.Client or None
         None: in this process.
     out : folder or None
-        Where results go; the folder of the plan by default.
+        Folder of the results; that of the plan by default.
     """
     folder = Path(plan.folder if out is None else out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -193,7 +193,7 @@ def run(
 
 
 def _one_tile(folder: str, tile: int, task: Task, settings: dict[str, Any], path: str) -> None:
-    """Do one tile and write what comes out, as a whole or not at all."""
+    """Run the task on one tile and write the result atomically."""
     arrays = task(TilePlan.open(folder), tile, settings)
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""A sample of the rows, the same for every division into pieces and tiles, and what lies around some places.
+"""A sample of the rows, the same for every division into pieces and tiles, and the points around some places.
 
-The sample has the rows with the smallest hash, one of the row's number alone (`subbundle._sampling`). Of up to `SAMPLE`
-rows all are taken, and what is chosen from the sample is what one machine would choose.
+The sample has the rows with the smallest hash of the row's number (`subbundle._sampling`). Of up to `SAMPLE` rows all
+are taken, and choices from the sample are those from all points in memory.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Piece
 from subbundle.distributed.tiles import TilePlan, inside, within
 
-# Rows of a sample: as many as one machine chooses a bandwidth from in seconds.
+# Rows of a sample: as many as allow choosing a bandwidth in seconds.
 SAMPLE = 1_000_000
 _FILE = "sample.npz"
-# Trees leave out what is as far as the bound; rows on it belong to those within.
+# Search trees exclude points at the bound; here these are included.
 _NEARLY = 1.0 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a piece is like: finite rows, their extent, and those of them in the sample, with their hashes."""
+    """Finite rows of a piece, their extent, and those of them in the sample, with their hashes."""
 
     count: int
     low: FloatArray
@@ -39,7 +39,7 @@ class Survey:
 
 
 def survey_piece(piece: Piece, fraction: float, box: FloatArray | None) -> Survey:
-    """Measure a piece; ``fraction`` of all rows, at least, are the sample."""
+    """Measure a piece; the sample is at least the ``fraction`` of all rows."""
     points = piece.read()
     good = within(points, box)
     rows, points = piece.first + np.flatnonzero(good), points[good]

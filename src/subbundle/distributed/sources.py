@@ -1,8 +1,8 @@
-"""Where points larger than memory come from: files read a piece at a time, each row with a number of its own.
+"""Sources of points larger than memory: files read a piece at a time, with rows numbered consecutively.
 
-Several files, folders and patterns are one source; rows are numbered through, in the order of the files' names as they
-are given. Dask arrays and data frames are put down as ``.npy`` files first, one partition at a time. Of a table,
-columns of numbers are learned from.
+Several files, folders and patterns are one source; rows are numbered consecutively, in the order of the files as given.
+Dask arrays and data frames are written to ``.npy`` files first, one partition at a time. Of a table the numeric columns
+are used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from subbundle._validation import as_real
 from subbundle.distributed.readers import READERS, naming, parquet_rows, points_of, shape_of, suffix_of
 from subbundle.distributed.workers import needed
 
-# Rows of a piece: 24 MB of points in space, so that a worker holds little beside its tile.
+# Rows of a piece: 24 MB of points in space, little compared to a tile.
 PIECE = 1_000_000
 
 
@@ -72,7 +72,7 @@ class Source:
             first += count
 
     def signature(self) -> list[Any]:
-        """What changes when a file does: names, rows, bytes and times of last change."""
+        """Names, rows, bytes and times of last change of the files, to detect changes."""
         stats = [os.stat(path) for path in self.paths]
         return [
             [str(path), count, stat.st_size, stat.st_mtime_ns]
@@ -81,7 +81,7 @@ class Source:
 
 
 def open_source(data: Any, work: Path | None = None) -> Source:
-    """The source that ``data`` is: a path, a folder, a pattern, several of these, an array, or a Dask collection.
+    """The source of ``data``: a path, a folder, a pattern, several of these, an array, or a Dask collection.
 
     Arrays and Dask collections are written to the folder ``work`` first, as ``.npy`` files of one partition each.
     """
@@ -91,11 +91,11 @@ def open_source(data: Any, work: Path | None = None) -> Source:
         data = [data]
     if isinstance(data, Sequence) and data and all(isinstance(one, str | os.PathLike) for one in data):
         return _of_files([path for one in data for path in _files(os.fspath(one))])
-    return _of_files(_put_down(data, work))
+    return _of_files(_written(data, work))
 
 
 def _files(name: str) -> list[str]:
-    """The files that ``name`` is, holds or matches, in the order of their names."""
+    """The file ``name``, the files in that folder, or those that match the pattern, in the order of their names."""
     path = Path(name)
     if path.is_file():
         return [str(path.absolute())]
@@ -104,8 +104,7 @@ def _files(name: str) -> list[str]:
     if not found:
         known = ", ".join(READERS)
         raise FileNotFoundError(
-            f"{name} must be a file, a folder or a pattern of files ending in one of {known}; nothing of the kind is "
-            "there."
+            f"{name} must be a file, a folder or a pattern of files ending in one of {known}; no such file is there."
         )
     return found
 
@@ -119,13 +118,13 @@ def _of_files(paths: Sequence[str]) -> Source:
         dims.setdefault(dim, path)
     if len(dims) > 1:
         listed = " and ".join(f"{dim} in {Path(path).name}" for dim, path in dims.items())
-        raise ValueError(f"all files must have as many coordinates; there are {listed}.")
+        raise ValueError(f"all files must have the same number of coordinates; there are {listed}.")
     if sum(counts) == 0 or 0 in dims:
         raise ValueError(f"there must be at least one point; {Path(paths[0]).name} and the others hold none.")
     return Source(tuple(paths), tuple(counts), next(iter(dims)))
 
 
-def _put_down(data: Any, work: Path | None) -> list[str]:
+def _written(data: Any, work: Path | None) -> list[str]:
     """``data`` as ``.npy`` files in ``work``, one of each partition."""
     if work is None:
         raise ValueError("arrays larger than memory are written to disk first; give a folder for that, work=…")
@@ -136,13 +135,13 @@ def _put_down(data: Any, work: Path | None) -> list[str]:
             raise ValueError(f"points must be rows of numbers, [n, d]; got shape {values.shape}.")
         folder.mkdir(parents=True, exist_ok=True)
         paths.append(str(folder / f"{number:06d}.npy"))
-        if not _is_there(paths[-1], values):
+        if not _holds(paths[-1], values):
             np.save(paths[-1], values)
     return paths
 
 
-def _is_there(path: str, values: FloatArray) -> bool:
-    """Whether an earlier job has put down the same: files that stay as they are let it be resumed."""
+def _holds(path: str, values: FloatArray) -> bool:
+    """Whether the file holds the same values from an earlier job: unchanged files allow it to be resumed."""
     try:
         return np.array_equal(np.load(path, mmap_mode="r", allow_pickle=False), values, equal_nan=True)
     except (OSError, ValueError, EOFError):
@@ -163,7 +162,7 @@ def _blocks(data: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """Columns of a table: ``names`` of those that are learned from, and the ``label`` that is copied, if any."""
+    """Columns of a table: ``names`` of the features, and the ``label`` that is copied, if any."""
 
     names: tuple[str, ...]
     label: str | None = None
@@ -199,7 +198,7 @@ def _parquet_layout(path: str, drop: Sequence[str], label: str | None) -> TableL
     }
     names = tuple(name for name in schema.names if is_number[name] and name not in drop and name != label)
     if not names:
-        raise ValueError(f"{path} must hold columns of numbers; it holds none of its {len(schema.names)} as numbers.")
+        raise ValueError(f"{path} must hold columns of numbers; none of its {len(schema.names)} is numeric.")
     return TableLayout(names, label)
 
 

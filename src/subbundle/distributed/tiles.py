@@ -1,8 +1,8 @@
 """`TilePlan`: space divided into boxes, each with the file of the observations whose *input* position lies in it.
 
-The boxes are halves of halves of one box whose corners are multiples of a power of two, so that their borders depend on
-the data only through its extent. Every observation is owned by one tile; `TilePlan.tile` adds those of a halo around
-it, in the order of their row numbers.
+The boxes are recursive bisections of one box whose corners are multiples of a power of two, so that their borders
+depend on the data only through its extent. Every observation is owned by one tile; `TilePlan.tile` adds those of a halo
+around it, in the order of their row numbers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TilePlan:
     Attributes
     ----------
     folder : str
-        Where the tiles lie.
+        Folder of the tiles.
     boxes : [m, 2, d]
         Lower and upper corners.
     counts : tuple of int
@@ -67,7 +67,7 @@ class TilePlan:
     checksums : tuple of int
         CRC-32 of the tiles' files.
     n_rows, n_left_out : int
-        Rows of the source, and those among them that are not finite or out of bounds, which no tile has.
+        Rows of the source, and those among them that are not finite or out of bounds, which are in no tile.
     made_of : str
         Hash of source and options.
     """
@@ -95,12 +95,12 @@ class TilePlan:
 
     @cached_property
     def token(self) -> str:
-        """Hash of all tiles: the same points in the same tiles have the same."""
+        """Hash of all tiles, equal for the same points in the same tiles."""
         content = json.dumps([self.boxes.tolist(), self.checksums])
         return hashlib.sha256(content.encode()).hexdigest()
 
     def describe(self, tile: int) -> str:
-        """Where a tile is and how many observations it has, for messages."""
+        """Box and number of observations of a tile, for messages."""
         low, high = self.boxes[tile]
         place = " × ".join(f"{a:g}..{b:g}" for a, b in zip(low, high, strict=True))
         return f"tile {tile} ({place}, {self.counts[tile]} points)"
@@ -122,12 +122,12 @@ class TilePlan:
         )
 
     def neighbours(self, tile: int, halo: float) -> list[int]:
-        """Tiles that have a place within ``halo`` of the box of ``tile`` along every axis."""
+        """Tiles within ``halo`` of the box of ``tile`` along every axis."""
         low, high = self.boxes[tile]
         return [other for other in self.meeting(low - halo, high + halo) if other != tile]
 
     def meeting(self, low: FloatArray, high: FloatArray) -> list[int]:
-        """Tiles whose boxes meet the box from ``low`` to ``high`` [d]."""
+        """Tiles whose boxes intersect the box from ``low`` to ``high`` [d]."""
         touching = (self.boxes[:, 0] <= high).all(axis=1) & (self.boxes[:, 1] >= low).all(axis=1)
         return [int(tile) for tile in np.flatnonzero(touching)]
 
@@ -145,13 +145,13 @@ class TilePlan:
             whole = False
         if not whole:
             raise ValueError(
-                f"the file of tile {tile}, {path}, is damaged or gone: it is not what was written. Remove the work "
-                "folder and begin anew, without --resume"
+                f"the file of tile {tile}, {path}, is damaged or missing: it is not what was written. Remove the work "
+                "folder and start again, without --resume"
             )
         return records
 
     def save(self) -> None:
-        """Write the plan beside its tiles; it is the last that is written."""
+        """Write the plan into the folder of its tiles, after these."""
         content = {
             "version": _VERSION, "made_of": self.made_of, "n_rows": self.n_rows, "n_left_out": self.n_left_out,
             "boxes": self.boxes.tolist(), "counts": self.counts, "checksums": self.checksums,
@@ -161,7 +161,7 @@ class TilePlan:
 
     @staticmethod
     def open(folder: str | Path) -> TilePlan:
-        """The plan that `save` left in ``folder``."""
+        """The plan that `save` wrote to ``folder``."""
         content: dict[str, Any] = json.loads((Path(folder) / _FILE).read_text())
         return TilePlan(
             str(folder), np.array(content["boxes"]), tuple(content["counts"]), tuple(content["checksums"]),
@@ -170,7 +170,7 @@ class TilePlan:
 
     @staticmethod
     def exists(folder: str | Path, made_of: str) -> bool:
-        """Whether a complete plan of this source and these options is there."""
+        """Whether ``folder`` holds a complete plan of this source and these options."""
         path = Path(folder) / _FILE
         return path.is_file() and json.loads(path.read_text()).get("made_of") == made_of
 

@@ -1,4 +1,4 @@
-"""Dask, and who does the work: a scheduler that is there, or processes of this machine that end with the job."""
+"""Dask workers of a job: those of an existing scheduler, or processes of this machine that end with the job."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from subbundle._parallel import resolve_jobs
 from subbundle._validation import as_integer
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-# Bytes of the process that only hands out work, with the interpreter and the sample that bandwidths are chosen from.
+# Bytes of the scheduling process, with the interpreter and the sample that bandwidths are chosen from.
 _OWN = 500e6
-# Part of the free memory that a job takes where none is given.
+# Fraction of the free memory that a job uses where none is given.
 _PART = 0.6
 
-# Tasks take seconds: nobody need look a hundred times in each what they are at. It saves a twentieth of the time.
+# No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time.
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 
 
@@ -32,7 +32,7 @@ def needed(module: str, extra: str = "dask") -> Any:
 
 
 def as_bytes(memory: float | str | None) -> float:
-    """Bytes that all processes of a job may have together: a number, ``"4GB"``, or most of what is free for None."""
+    """Bytes for all processes of a job together: a number, ``"4GB"``, or most of the free memory for None."""
     if memory is None:
         free = free_memory()
         return _PART * free if free < float("inf") else 4e9
@@ -63,14 +63,14 @@ def cluster(
     Parameters
     ----------
     scheduler : str or None
-        Address of a Dask scheduler, ``"tcp://…"``, whose workers have this package and see the same files. None starts
-        processes on this machine, which end with the block.
+        Address of a Dask scheduler, ``"tcp://…"``, whose workers have this package and access to the same files. None
+        starts processes on this machine, which end with the block.
     workers : int or None
         Processes to start; None for one per core.
     memory : float, str or None
         Bytes for all processes together, like ``"4GB"``.
 
-    Scripts that start processes need ``if __name__ == "__main__":`` around what they do.
+    Scripts that start processes need ``if __name__ == "__main__":`` around their calls.
     """
     distributed = needed("distributed")
     if scheduler is not None:

@@ -1,4 +1,4 @@
-"""What `AtlasEmbedding` does: from a table to an atlas laid out in R^k, rows placed on it, and its state as arrays."""
+"""`AtlasEmbedding` as functions: the atlas of a table laid out in R^k, rows located in it, and its state as arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from subbundle.selection.components import Components
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A table laid out, and the way into the components it was laid out in and back."""
+    """The layout of a table, and the principal components it was computed in."""
 
     components: Components
     layout: TableLayout
@@ -50,7 +50,7 @@ def learn(
     else:
         size = as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")
     points, weights = _distinct(points, weights)
-    # Rows in the order of a search tree, so that nothing depends on the order they came in.
+    # Rows in the order of a search tree, so that results do not depend on the input order.
     order = Cloud(points).order
     points, weights = points[order], weights[order]
     components = kept_components(points, rank, reduce_dim)
@@ -59,8 +59,8 @@ def learn(
     layout = lay_out_table(inside, weights, rank, metric=kind, n_neighbors=size, bandwidth=width, n_jobs=n_jobs)
     if layout.cut > 0.0 and closed == "raise":
         raise ValueError(
-            "the data must lie on a shape that can be laid out in one piece; unrolled from its centre it comes back "
-            "beside itself, as a circle, cylinder, sphere or Möbius strip does. Write closed='cut' to cut it open."
+            "the data must lie on a shape that can be laid out without a cut; this one is closed, as a circle, "
+            "cylinder, sphere or Möbius strip is. Write closed='cut' to cut it open."
         )
     return Learned(components, layout)
 
@@ -80,13 +80,13 @@ def _bandwidth(bandwidth: Any) -> float | str | None:
     return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto', or None to take rows as they are.")
 
 
-def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:
-    """``atlas`` moved so that the point of it nearest to ``base`` [D] has coordinates zero, and coordinates run along
-    the frame of ``bundle`` there; and that point."""
+def centred_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle) -> tuple[LaidOutAtlas, FloatArray]:
+    """``atlas`` with coordinates zero at the projection of ``base`` [D] and axes along the frame of ``bundle`` there;
+    and that projection."""
     here = atlas.locate(base[None])
     frame = bundle.frame(here.points).vectors[0]
     if not np.isfinite(frame).all():
-        raise ValueError("base_point must lie near the data, where these have a frame; got one without. Pass None.")
+        raise ValueError("base_point must lie near the data; there is no tangent frame at the given one. Pass None.")
     width = DIFFERENCE_RADII * float(np.median(atlas.radii))
     ahead, behind = (atlas.locate(here.points + sign * width * frame.T).coordinates for sign in (1.0, -1.0))
     turn = nearest_frame((ahead - behind) / (2.0 * width))
@@ -94,8 +94,8 @@ def developed_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbund
 
 
 def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> Located:
-    """Place ``rows`` [n, d] without missing values; ``novelty`` is the distance from where the data covers the shape,
-    in the units of the data."""
+    """Locate ``rows`` [n, d] without missing values; ``novelty`` is the distance from the region of the shape that
+    charts cover, in the units of the data."""
     located = atlas.locate(components.enter(rows))
     points = components.leave(located.points)
     offsets = rows - points
@@ -112,19 +112,19 @@ def as_shown(located: Located, outside: str) -> Located:
 
 
 def completed(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> FloatArray:
-    """``rows`` [n, d] with missing entries replaced by those of the nearest point of the shape, again and again until
-    they have settled as paths do."""
+    """``rows`` [n, d] with missing entries imputed from their projection to the shape, iterated to the tolerance of
+    paths."""
     known = np.isfinite(rows)
     if known.all():
         return rows
     filled = filled_from(rows, components.leave(atlas.bases))
-    moving, settled = np.flatnonzero(~known.all(axis=1)), PATH_SETTLED * float(np.median(atlas.radii))
+    moving, tolerance = np.flatnonzero(~known.all(axis=1)), PATH_SETTLED * float(np.median(atlas.radii))
     for _ in range(MOST_ROUNDS):
         projections = components.leave(atlas.locate(components.enter(filled[moving])).points)
         found = np.where(known[moving], rows[moving], projections)
         moves = np.linalg.norm(found - filled[moving], axis=1)
         filled[moving] = found
-        moving = moving[moves > settled]
+        moving = moving[moves > tolerance]
         if moving.size == 0:
             break
     return filled
@@ -137,12 +137,12 @@ _VALUES = (
 # Arrays of the training points, and the base point where there is one.
 _OWN = ("embedding_", "residuals_", "coverage_", "disagreement_", "distortion_", "labels_", "status_", "base_point_")
 _ATLAS, _DISTANCES = "atlas.", "distances."
-# Names in files of the arrays of the atlas: lengths stand beside it.
+# Names in files of the arrays of the atlas; lengths have no prefix.
 _NAMES = {name: name if name.startswith("length") else _ATLAS + name for name in ARRAYS}
 
 
-def remember(model: Any, learned: Learned) -> None:
-    """Everything that `transform` and its inverse need."""
+def set_learned(model: Any, learned: Learned) -> None:
+    """Set the attributes that `transform` and its inverse read."""
     layout, components = learned.layout, learned.components
     model._components = components
     model.mean_, model.axes_, model.noise_ = components.mean, components.axes, components.noise
@@ -155,15 +155,15 @@ def remember(model: Any, learned: Learned) -> None:
     model.n_connected_components_ = int(layout.atlas.atlas.labels.max()) + 1
 
 
-def describe(model: Any, rows: FloatArray) -> None:
-    """Coordinates of the training rows and how far to trust them."""
+def set_training(model: Any, rows: FloatArray) -> None:
+    """Set the coordinates of the training rows, their diagnostics and the quality of the embedding."""
     rows = completed(rows, model._components, model.atlas_)
     placed = place_rows(rows, model._components, model.atlas_)
     model.embedding_ = as_shown(placed, model.outside).coordinates
     model.status_, model.residuals_ = placed.status, placed.residuals
     model.coverage_, model.disagreement_ = placed.coverage, placed.disagreement
     model.distortion_, model.labels_ = placed.distortion, placed.labels
-    # Judged in an order that does not depend on how the rows came.
+    # Evaluated in an order that does not depend on the input order.
     order = np.lexsort(placed.coordinates.T)
     inside = model._components.enter(rows[order])
     stress = model._along().stress(inside, placed.coordinates[order])
@@ -184,7 +184,7 @@ def state_of_atlas(model: Any) -> State:
 
 
 def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Give ``model`` what `state_of_atlas` took from another."""
+    """Set the attributes of ``model`` to the output of `state_of_atlas`."""
     if values.get("layout") != 2:
         raise ValueError(
             "its embedding was fitted by an earlier version, whose charts are no longer read; fit it again"

@@ -14,13 +14,12 @@ from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_integer, as_points, tabular
 
-# Fraction of the points that may lie outside all charts before it is worth a warning.
+# Fraction of the points outside all charts above which a warning is issued.
 FEW = 0.02
 
 
 def check_rank(rank: int, name: str, X: FloatArray) -> None:
-    """Raise when the features of ``X`` [n, d] have no room for ``rank`` dimensions; warn when they have no more than
-    that."""
+    """Raise when ``rank`` exceeds the number of features of ``X`` [n, d]; warn when it is equal."""
     dim = X.shape[1]
     if rank > dim:
         raise ValueError(
@@ -29,15 +28,15 @@ def check_rank(rank: int, name: str, X: FloatArray) -> None:
         )
     if rank == dim:
         warnings.warn(
-            f"{name}={rank} is the number of features: there is nothing to reduce, and the geometry is that of the "
-            f"plain Euclidean space. Use {name}={dim - 1} or less for a shape inside it.",
+            f"{name}={rank} is the number of features: no dimension is reduced, and the geometry is Euclidean. "
+            f"Use {name}={dim - 1} or less for a shape of lower dimension.",
             SubbundleWarning,
             stacklevel=3,
         )
 
 
 def checked_coordinates(estimator: Any, X: Any) -> FloatArray:
-    """``X`` [n, k], coordinates of a fitted ``estimator``; NaN stands for a point that has none and stays NaN."""
+    """``X`` [n, k], coordinates of a fitted ``estimator``; NaN for points without coordinates is kept."""
     check_is_fitted(estimator)
     rank = estimator._n_features_out
     coordinates: FloatArray = check_array(tabular(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan")
@@ -56,7 +55,7 @@ def explained(X: FloatArray, residuals: FloatArray) -> float:
 
 
 def fewest_rows(rank: Any) -> int:
-    """Observations needed at least, for the check that comes before everything else."""
+    """Minimum number of observations, for the first check of the input."""
     return 2 if isinstance(rank, str) else int(rank) + 2
 
 
@@ -80,16 +79,16 @@ def read_table(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> FloatA
     if missing.any() and estimator.missing != "local":
         raise ValueError(
             f"X must have no missing values; {np.count_nonzero(missing)} of {len(dense)} rows have NaN, first in row "
-            f"{int(np.argmax(missing))}. Write missing='local' to place such rows by the features they have, or fill "
-            "or drop them first."
+            f"{int(np.argmax(missing))}. Write missing='local' to locate such rows by their observed features, or "
+            "impute or drop them first."
         )
     if np.isinf(dense).any():
         raise ValueError("X must be finite; it has entries of infinity. Drop such rows, or write NaN for them.")
     return dense
 
 
-def taking_part(rows: FloatArray, sample_weight: Any, least: int) -> tuple[FloatArray, FloatArray]:
-    """Those of ``rows`` [n, d] that miss nothing and have a weight, at least so many; and their weights."""
+def weighted_rows(rows: FloatArray, sample_weight: Any, least: int) -> tuple[FloatArray, FloatArray]:
+    """The complete ones of ``rows`` [n, d] with positive weight, at least ``least``; and their weights."""
     weights = np.ones(len(rows))
     if sample_weight is not None:
         weights = as_points(sample_weight, "sample_weight", ndim=None)
@@ -99,18 +98,18 @@ def taking_part(rows: FloatArray, sample_weight: Any, least: int) -> tuple[Float
             raise ValueError(
                 f"sample_weight must not be negative; got {weights.min():g}. Write 0 for rows to leave out of the fit."
             )
-    whole = np.isfinite(rows).all(axis=1)
-    chosen = whole & (weights > 0.0)
+    complete = np.isfinite(rows).all(axis=1)
+    chosen = complete & (weights > 0.0)
     if np.count_nonzero(chosen) < least:
         raise ValueError(
             f"X must have at least {least} rows without missing values and with a weight above zero; got "
-            f"{np.count_nonzero(chosen)}. Fill the gaps of some first, or give more rows a weight."
+            f"{np.count_nonzero(chosen)}. Impute missing values of some first, or give more rows a weight."
         )
     return rows[chosen], weights[chosen]
 
 
 def filled_from(rows: FloatArray, complete: FloatArray) -> FloatArray:
-    """``rows`` [n, d] with missing entries taken from the nearest of ``complete`` [m, d], by what they share."""
+    """``rows`` [n, d] with missing entries from the row of ``complete`` [m, d] nearest in the observed features."""
     filled = rows.copy()
     for i in np.flatnonzero(np.isnan(rows).any(axis=1)):
         known = np.isfinite(rows[i])
@@ -121,16 +120,16 @@ def filled_from(rows: FloatArray, complete: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class DistanceCoordinates:
-    """Coordinates in which given distances are Euclidean, as nearly as they can be: classical scaling, all of it.
+    """Classical scaling of a matrix of distances, with all positive eigenvalues.
 
     Attributes
     ----------
     points : [n, r]
-        Of the training rows.
+        Coordinates of the training rows.
     means : [n]
         Mean squared distance of each of them to the others.
     axes : [n, r]
-        What squared distances to them, centred, are multiplied with.
+        Eigenvectors over √λ: centred squared distances times −½ of these are coordinates.
     """
 
     points: FloatArray
@@ -147,8 +146,8 @@ class DistanceCoordinates:
             )
         if (distances < 0.0).any() or not np.allclose(distances, distances.T, rtol=1e-6, atol=1e-12):
             raise ValueError(
-                "X must be symmetric and have no negative entries with metric='precomputed'. Pass (X + X.T)/2 if the "
-                "two directions differ by rounding only."
+                "X must be symmetric and have no negative entries with metric='precomputed'. Pass (X + X.T)/2 if it "
+                "is symmetric up to rounding."
             )
         squared = distances**2
         means = squared.mean(axis=0)

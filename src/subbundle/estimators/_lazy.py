@@ -32,7 +32,7 @@ def transformed(estimator: Any, X: Any) -> FloatArray:
 def mapped(function: Callable[[Any], FloatArray], X: Any, names: list[str]) -> FloatArray:
     """``function`` of the rows of ``X``, lazily: a Dask array for an array, a data frame with ``names`` for one.
 
-    Each partition is worked on by one thread: Dask runs several at once.
+    Each partition uses one thread: Dask processes several at once.
     """
     block = _OnOneThread(function)
     if _is_frame(X):
@@ -46,7 +46,7 @@ def mapped(function: Callable[[Any], FloatArray], X: Any, names: list[str]) -> F
 
 
 class _OnOneThread:
-    """A function of an array that works on the thread it is called on."""
+    """A function of an array that uses only the calling thread."""
 
     def __init__(self, function: Callable[[Any], FloatArray]) -> None:
         self._function = function
@@ -57,7 +57,7 @@ class _OnOneThread:
 
 
 class _FrameBlock:
-    """A function of an array as one of data frames, which keeps their index."""
+    """A function of arrays applied to data frames, with their index."""
 
     def __init__(self, block: _OnOneThread, names: list[str]) -> None:
         self._block, self._names = block, names
@@ -71,12 +71,12 @@ class _FrameBlock:
 def sampled(X: Any, n_rows: int = FITTED, *, sample_weight: Any = None) -> Any:
     """At most ``n_rows`` rows of a Dask collection, those whose numbers have the smallest hashes, in memory.
 
-    Anything else is returned as it is. A warning reports how many of how many rows there are.
+    Anything else is returned unchanged. A warning reports the size of the sample.
     """
     if not is_lazy(X):
         return X
     if sample_weight is not None:
-        raise ValueError("sample_weight must be None for Dask collections, of which a sample is learned from.")
+        raise ValueError("sample_weight must be None for Dask collections, which are subsampled for the fit.")
     lengths = _lengths(X)
     total = sum(lengths)
     share, first, parts, numbers = fraction_for(n_rows, total), 0, [], []
@@ -91,8 +91,8 @@ def sampled(X: Any, n_rows: int = FITTED, *, sample_weight: Any = None) -> Any:
     kept = smallest(np.concatenate(numbers), n_rows) if numbers else np.empty(0, np.int64)
     if total > n_rows:
         warnings.warn(
-            f"fit learns from {len(kept)} of {total} rows, a sample that is the same for every division into "
-            "partitions; attributes of the training points are those of the sample.",
+            f"fit uses a sample of {len(kept)} of {total} rows, independent of the partitions; attributes of the "
+            "training points refer to the sample.",
             SubbundleWarning,
             stacklevel=3,
         )
@@ -124,7 +124,7 @@ def _rows_of(frame: Any, rows: Any) -> Any:
 
 
 def _together(X: Any, parts: list[Any]) -> Any:
-    """The blocks in memory, one under the other."""
+    """The blocks in memory, concatenated."""
     found = import_module("dask").compute(*parts)
     if _is_frame(X):
         return import_module("pandas").concat(found) if found else X._meta

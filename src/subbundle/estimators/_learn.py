@@ -1,9 +1,9 @@
-"""From what a user gave an estimator to a learned bundle, in R^d or on a known manifold, and to a chart.
+"""From the parameters and the rows of an estimator to a bundle, in R^d or on a known manifold, and to a chart.
 
-On a manifold the steps are those of `_prepare`: the bandwidth is chosen under a local map of the data (offsets in R^D
-for spheres, logarithms at the most central observation elsewhere), where distances are about those of the manifold; the
-observations are projected along geodesics onto the ridge of their own bundle; and the bundle is built again from what
-arrived there, at 0.67 of the bandwidth. In full rank there is nothing to project: the bundle is the manifold itself.
+On a manifold the steps are those of `_prepare`: the bandwidth is chosen in linear coordinates of the data (offsets in
+R^D for spheres, logarithms at the most central observation elsewhere), which nearly preserve distances; the
+observations are projected along geodesics onto the ridge of their bundle; and the bundle is estimated again from the
+projections, at 0.67 of the bandwidth. In full rank nothing is projected: the bundle is the tangent bundle.
 Points are rows [n, D], matrices one after the other.
 """
 
@@ -25,7 +25,7 @@ from subbundle.charts.chart import Chart
 from subbundle.charts.tuning import MOST_GEODESICS
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
-from subbundle.estimators._prepare import Prepared, denoised, guess_remark, narrower, prepare
+from subbundle.estimators._prepare import Prepared, denoised, fallback_remark, narrower, prepare
 from subbundle.estimators.tuning import COMPONENTS_OF_ALL, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
 from subbundle.selection.bandwidth import compare_bandwidths
@@ -35,8 +35,8 @@ from subbundle.selection.rank import choose_rank
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import as_observations, check_space, flattened, shaped
 
-# Observations that a sum of squared distances is taken over.
-_JUDGES = 300
+# Most observations in a sum of squared distances.
+_REFERENCES = 300
 
 
 def prepare_on_manifold(
@@ -63,16 +63,16 @@ def prepare_on_manifold(
 
 
 def central_rows(rows: FloatArray, space: Space) -> IntArray:
-    """Rows by their sum of squared distances to up to 300 others, spread over the data, the least first.
+    """Rows in increasing order of their sum of squared distances to up to 300 reference rows.
 
-    The order of the rows does not matter: those compared with are every so-many-th in lexicographic order.
+    The references are evenly spaced in lexicographic order, so that the order of the rows does not matter.
     """
     order = np.lexsort(rows.T[::-1])
-    judges = order[evenly(len(rows), _JUDGES)]
+    references = order[evenly(len(rows), _REFERENCES)]
     points = shaped(space, rows)
     total = np.zeros(len(rows))
-    for judge in judges:
-        total += space.dist(points, points[judge]) ** 2
+    for reference in references:
+        total += space.dist(points, points[reference]) ** 2
     return np.asarray(np.argsort(total, kind="stable"), dtype=np.int64)
 
 
@@ -89,14 +89,14 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto",))
-    images = surroundings_on(space).local_map(rows[central_rows(rows, space)[0]]).enter(rows)
-    images = images[all_finite(images)]
+    flat = surroundings_on(space).local_map(rows[central_rows(rows, space)[0]]).enter(rows)
+    flat = flat[all_finite(flat)]
     if rank == space.dim:
-        # The subspaces are the tangent spaces whatever the bandwidth, which only bounds how far the data reaches.
-        count = min(4 * (rank + 1), len(images) - 1)
-        return float(np.median(cKDTree(images).query(images, k=count + 1)[0][:, -1])), ""
-    choice = compare_bandwidths(images, rank, n_jobs=n_jobs)
-    return choice.bandwidth, guess_remark(choice, len(rows), rank)
+        # The subspaces are the tangent spaces for every bandwidth, which only determines the support.
+        count = min(4 * (rank + 1), len(flat) - 1)
+        return float(np.median(cKDTree(flat).query(flat, k=count + 1)[0][:, -1])), ""
+    choice = compare_bandwidths(flat, rank, n_jobs=n_jobs)
+    return choice.bandwidth, fallback_remark(choice, len(rows), rank)
 
 
 def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -> FloatArray:
@@ -110,14 +110,14 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
     return rows if space is None else as_observations(rows, space)
 
 
-# Below this fraction of the places that agree, a choice is worth a warning.
+# Fraction of the points that support a rank below which a warning is issued.
 _UNSURE = 0.5
 
 
-def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
+def resolved_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
     """``rank`` itself, or for ``"auto"`` the dimension of the rows ``X`` [n, d], in ``space`` where there is one.
 
-    Never the whole space, which would leave nothing to learn, and never a point.
+    At least 1, and below the number of features.
     """
     if not isinstance(rank, str):
         return rank
@@ -128,8 +128,8 @@ def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None 
     found = max(choice.rank, 1)
     if choice.confidence < _UNSURE:
         warnings.warn(
-            f"{name}='auto' took {found}, but only {choice.confidence:.0%} of the places agree: the dimension is "
-            f"uncertain, or varies, or the cloud fills the space. Look at subbundle.diagnose(X), or pass {name}.",
+            f"{name}='auto' chose {found}, which only {choice.confidence:.0%} of the places support: the dimension is "
+            f"uncertain, or varies, or the cloud fills the space. See subbundle.diagnose(X), or pass {name}.",
             SubbundleWarning,
             stacklevel=3,
         )
@@ -139,7 +139,7 @@ def settled_rank(rank: int | str, name: str, X: FloatArray, space: Space | None 
 def _tangent_coordinates(rows: FloatArray, space: Space) -> FloatArray:
     """Logarithms [n, dim] at the most central of ``rows`` [n, D]; those without one are left out.
 
-    Not the rows themselves: however thin, the manifold they lie on would be the first shape to be seen.
+    Rows in R^D would give the dimension of the manifold instead of that of the data in it.
     """
     points = shaped(space, rows)
     logs = flattened(space, space.log(points, points[central_rows(rows, space)[0]]))
@@ -163,7 +163,7 @@ def learn(estimator: Any, X: FloatArray, rank: int, name: str) -> Prepared:
     )  # fmt: skip
 
 
-# Rank up to which geodesics are followed in all directions: of more it takes a minute for a thousand rows.
+# Highest rank of a fan of geodesics: above, a thousand rows take a minute.
 _HIGHEST = 12
 
 
@@ -191,16 +191,16 @@ def find_base_point(learned: Prepared, base_point: Any, space: Space | None) -> 
 
 
 def first_chart(learned: Prepared, base: FloatArray, radius: float | str, space: Space | None) -> Chart:
-    """The chart at ``base`` [r]: in many components of fewer geodesics, none longer than the data is wide.
+    """The chart at ``base`` [r]; in many components of fewer geodesics, no longer than the diameter of the data.
 
-    Of rank 2 it has half of the most geodesics of a chart, in half of the time: its interpolant is good to a hundredth
-    of a bandwidth or better, far below the noise, where `Chart` aims at a thousandth.
+    Of rank 2 it has half of the most geodesics of a chart, in half of the time: the error of its interpolant is at most
+    a hundredth of a bandwidth, far below the noise; the tolerance of `Chart` is a thousandth.
     """
     bundle, rank = learned.bundle, learned.bundle.rank
     if rank > _HIGHEST:
         raise ValueError(
-            f"n_components must be at most {_HIGHEST} for one chart, whose geodesics go in all directions; got {rank}. "
-            f"Use AtlasEmbedding(n_components={rank}), which follows none."
+            f"n_components must be at most {_HIGHEST} for one chart, a fan of geodesics in all directions; got {rank}. "
+            f"Use AtlasEmbedding(n_components={rank}), which integrates none."
         )
     fraction = (COMPONENTS_OF_ALL / learned.components.axes.shape[1]) ** 8
     if space is not None or fraction >= 1.0 or rank == 1:

@@ -1,9 +1,9 @@
-"""From a table of observations to a subbundle that is fit for long geodesics.
+"""From a table of observations to a subbundle for long geodesics.
 
 Four steps: keep the principal components above the noise floor; choose the bandwidth a; project the observations onto
-the ridge of their own bundle, corrected for curvature; build the bundle again from what arrived there, at 0.67 a.
-Geodesics follow noise in the subspaces for their whole length, so what is removed before they start pays many times
-over. a is the best one for the ridge; where nothing is projected there, the best one for geodesics.
+the ridge of their bundle, corrected for curvature; estimate the bundle again from the projections, at 0.67 a.
+Errors of the subspaces accumulate along geodesics, so noise is removed first. a minimises the estimated error of the
+ridge; without projection, that of geodesics.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from subbundle.selection.components import (
 )
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
-# Fraction of the variance whose loss is reported.
+# Fraction of the variance lost above which a remark is made.
 _MUCH = 0.05
-# Most steps to the ridge; points that have not converged by then are as good.
+# Most iterations to the ridge; points not converged by then are as accurate.
 _STEPS = 10
 
 
@@ -47,7 +47,7 @@ class Prepared:
     Attributes
     ----------
     components : Components
-        The way there and back.
+        Map to the kept components and back.
     bandwidth : float
         a, chosen or given; the median of a(p), where it is a function.
     bundle : PrincipalSubbundle or RiemannianSubbundle
@@ -55,7 +55,7 @@ class Prepared:
     local_bandwidth : LocalBandwidth or None
         The function a(p) in the kept components, where it is one.
     remark : str
-        Why the result should be looked at with care; empty where there is no reason.
+        Why the result is uncertain; empty otherwise.
     """
 
     components: Components
@@ -79,7 +79,7 @@ def prepare(
     """Learn the bundle of the given ``rank`` from ``points`` [N, d]; see the estimators for the settings."""
     components, few = _working_components(points, rank, reduce_dim)
     cloud = Cloud(components.enter(points))
-    width, guessed = _bandwidth(cloud, rank, bandwidth, "ridge" if denoise else "geodesics", n_jobs)
+    width, fallback = _bandwidth(cloud, rank, bandwidth, "ridge" if denoise else "geodesics", n_jobs)
     bundle = PrincipalSubbundle(cloud, rank, width, kernel=kernel, centering=centering, n_jobs=n_jobs)
     local, typical = bundle.local_bandwidth, bundle.bandwidth
     if denoise:
@@ -90,25 +90,25 @@ def prepare(
         some = cloud.at(cloud.sample(max(int(np.ceil(fraction * cloud.n_points)), rank + 2))) + cloud.centre
         projected = denoised(bundle, some)
         bundle = PrincipalSubbundle(projected, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
-    return Prepared(components, typical, bundle, local, " ".join(filter(None, (few, guessed))))
+    return Prepared(components, typical, bundle, local, " ".join(filter(None, (few, fallback))))
 
 
 def narrower(mass: float, rank: int, *, given: bool) -> float:
-    """Bandwidth of the bundle of a denoised cloud relative to the one that denoised it, where neighbours have this
-    ``mass``; not more than one that was ``given``, and less than one that was chosen."""
-    wanted = tuning.MASS_PER_DIMENSION * max(rank, 2)
-    factor = max(tuning.NARROWER, float((wanted / mass) ** (1.0 / rank)))
+    """Bandwidth for a denoised cloud relative to the one that denoised it, whose typical kernel mass is ``mass``; at
+    most 1 where that was ``given``, less where it was chosen."""
+    required = tuning.MASS_PER_DIMENSION * max(rank, 2)
+    factor = max(tuning.NARROWER, float((required / mass) ** (1.0 / rank)))
     return min(factor, 1.0 if given else tuning.WIDEST)
 
 
 def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] projected onto the second-order ridge; those without a ridge nearby, outliers, stay where they
-    are. A bundle that fills its space has the whole space for a ridge."""
+    """``points`` [n, r] projected onto the second-order ridge; those without a ridge nearby, outliers, are unchanged.
+    The ridge of a bundle of full rank is the whole space."""
     if bundle.rank == surrounding_dim(bundle):
         return points
     projected = carry_to_ridge(bundle, points, tol=TOL, max_steps=_STEPS)
     arrived = (projected.status == Status.OK) | (projected.status == Status.NOT_CONVERGED)
-    # Points belong to a shape within three standard deviations of the data; one that moved further has changed sheets.
+    # Points belong to a shape within three standard deviations of the data; longer shifts end on another sheet.
     with np.errstate(invalid="ignore"):
         arrived &= projected.shifts <= RESIDUAL_DEVIATIONS * (
             bundle.bandwidth_at(points) + float(np.nanmedian(projected.shifts))
@@ -117,19 +117,19 @@ def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
 
 
 def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> tuple[Components, str]:
-    """The components that geodesics are followed in, and a remark where they leave out much of the data.
+    """The components that geodesics are integrated in, and a remark where they lose much of the variance.
 
     With ``"auto"`` those above the noise floor that separate neighbours, up to 10 of them.
     """
     if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= tuning.FEW_FEATURES:
         return _lifted(_components(points, rank, reduce_dim), rank), ""
-    kept, resolved = resolved_components(points, rank, most=tuning.MOST_COMPONENTS)
+    kept, n_informative = resolved_components(points, rank, most=tuning.MOST_COMPONENTS)
     count = kept.axes.shape[1]
-    if count >= resolved or kept.kept >= 1.0 - _MUCH:
+    if count >= n_informative or kept.kept >= 1.0 - _MUCH:
         return _lifted(kept, rank), ""
     return _lifted(kept, rank), (
-        f"The {count} first of {resolved} components were used, which hold {kept.kept:.0%} of the variance: geodesics "
-        "are followed in no more. Use subbundle.AtlasEmbedding, which takes all, or pass reduce_dim."
+        f"The first {count} of {n_informative} components were used, with {kept.kept:.0%} of the variance: the most "
+        "that geodesics are integrated in. Use subbundle.AtlasEmbedding, which uses all, or pass reduce_dim."
     )
 
 
@@ -147,10 +147,10 @@ def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> 
 
 
 def _lifted(components: Components, rank: int) -> Components:
-    """The same with empty coordinates added until there are more than ``rank``.
+    """The same with zero axes added until there are more than ``rank``.
 
-    A subspace that fills the whole space is a constant one in a space of one dimension more: geodesics are straight
-    lines, and coordinates a rigid motion of the data.
+    A subbundle of full rank is a constant one in a space of one dimension more: geodesics are straight lines, and
+    coordinates a rigid motion of the data.
     """
     missing = rank + 1 - components.axes.shape[1]
     if missing <= 0:
@@ -161,7 +161,7 @@ def _lifted(components: Components, rank: int) -> Components:
 def _bandwidth(
     cloud: Cloud, rank: int, bandwidth: Any, purpose: str, n_jobs: int | None
 ) -> tuple[float | LocalBandwidth, str]:
-    """The bandwidth, given or chosen, and a remark where it is only a guess."""
+    """The bandwidth, given or chosen, and a remark where it is a fallback."""
     if not isinstance(bandwidth, str):
         return as_positive(bandwidth, "bandwidth", hint="Or pass 'auto'."), ""
     as_choice(bandwidth, "bandwidth", ("auto", "local"))
@@ -169,15 +169,15 @@ def _bandwidth(
         found = choose_local_bandwidth(cloud, rank, purpose=purpose, n_jobs=n_jobs)
         return (float(found.bandwidth.values[0]) if found.method == "one bandwidth" else found.bandwidth), ""
     choice = compare_bandwidths(cloud, rank, purpose=purpose, n_jobs=n_jobs)
-    return choice.bandwidth, guess_remark(choice, cloud.n_points, rank)
+    return choice.bandwidth, fallback_remark(choice, cloud.n_points, rank)
 
 
-def guess_remark(choice: BandwidthChoice, n_points: int, rank: int) -> str:
+def fallback_remark(choice: BandwidthChoice, n_points: int, rank: int) -> str:
     """A remark where bandwidths could not be compared; empty otherwise."""
     if choice.method != "neighbour distance":
         return ""
     return (
         f"bandwidth='auto' could not compare bandwidths on {n_points} observations (too few, or no shape of "
-        f"dimension {rank} in them) and took the distance to a few neighbours, {choice.bandwidth:.3g}. Look at the "
-        "result with care, or pass a bandwidth."
+        f"dimension {rank}) and used the distance to a few neighbours, {choice.bandwidth:.3g}. Check the "
+        "result, or pass a bandwidth."
     )

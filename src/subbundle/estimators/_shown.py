@@ -1,4 +1,4 @@
-"""What fitted estimators do alike: how they look in a notebook, coordinates of arrays, tables, Dask collections."""
+"""What fitted estimators share: display in notebooks, coordinates of arrays, tables and Dask collections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from subbundle._types import FloatArray, StatusArray, SubbundleWarning
 from subbundle.estimators._input import checked_coordinates
 from subbundle.estimators._lazy import is_lazy, transformed
 
-# Fitted attributes, of whichever estimator has them, and what they are called.
+# Fitted attributes and their labels.
 _FACTS = {
     "n_components_": "dimension",
     "rank_": "dimension",
@@ -25,13 +25,13 @@ _FACTS = {
     "n_neighbors_": "neighbours",
     "metric_": "layout",
     "n_connected_components_": "connected components",
-    "alignment_residual_": "charts contradict by",
+    "alignment_residual_": "alignment residual of the charts",
     "radius_": "radius",
 }
 
 
 class ShownWhenFitted:
-    """Adds a table of what was learned, and a picture, to what scikit-learn shows; a mixin before `BaseEstimator`."""
+    """Adds a table of fitted attributes and a plot to scikit-learn's display; a mixin before `BaseEstimator`."""
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
@@ -68,7 +68,7 @@ class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transfo
     def transform(self, X: Any) -> FloatArray:
         """Coordinates [n_samples, n_components] of ``X``; see ``outside`` for points that have none.
 
-        Dask arrays and data frames give such again, lazily, with the same partitions.
+        Of Dask arrays and data frames the result is one, lazily, with the same partitions.
         """
         if is_lazy(X):
             return transformed(self, X)
@@ -79,7 +79,7 @@ class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transfo
         return coordinates
 
     def loadings(self, X: Any) -> FloatArray:
-        """How each feature changes along each coordinate, [n, n_features, n_components], at coordinates ``X``."""
+        """Derivatives of the features by the coordinates, [n, n_features, n_components], at coordinates ``X``."""
         jacobian = self._jacobian_at(checked_coordinates(self, X))
         return np.asarray(np.einsum("dr,nrk->ndk", self.axes_, jacobian))
 
@@ -93,8 +93,8 @@ class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transfo
 
     @abstractmethod
     def _outside_message(self, status: StatusArray) -> str:
-        """A sentence where too many rows have no place; empty otherwise."""
+        """A sentence where too many rows lie outside all charts; empty otherwise."""
 
     @abstractmethod
     def _jacobian_at(self, coordinates: FloatArray) -> FloatArray:
-        """How each kept component changes along each coordinate [n, r, k]."""
+        """Derivatives of the kept components by the coordinates [n, r, k]."""

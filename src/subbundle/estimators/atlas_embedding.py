@@ -19,13 +19,13 @@ from subbundle.charts.chart import Located
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.estimators._atlas_model import (
     as_shown,
+    centred_at,
     completed,
-    describe,
-    developed_at,
     learn,
     place_rows,
-    remember,
     restore_atlas,
+    set_learned,
+    set_training,
     state_of_atlas,
 )
 from subbundle.estimators._input import (
@@ -36,16 +36,16 @@ from subbundle.estimators._input import (
     explained,
     fewest_rows,
     read_table,
-    taking_part,
+    weighted_rows,
 )
 from subbundle.estimators._lazy import sampled
-from subbundle.estimators._learn import settled_rank
+from subbundle.estimators._learn import resolved_rank
 from subbundle.estimators._shown import GivesCoordinates
 from subbundle.estimators.atlas_messages import fit_message, outside_message
 from subbundle.estimators.state import State
 from subbundle.selection.components import Components
 
-# Residuals are compared with the typical one of the training points, at least this fraction of a radius.
+# Least scale of residuals, as a fraction of the radius of a chart.
 _SHARPEST = 1e-3
 _CHOICES = {
     "metric": ("auto", "rigid", "stress", "precomputed"), "closed": ("cut", "raise"), "missing": ("raise", "local"),
@@ -56,10 +56,10 @@ _CHOICES = {
 class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     """Coordinates for the whole of a curved k-dimensional shape, true to scale, with an inverse.
 
-    A small chart at every row, with as much curvature as there is evidence of, is laid out in R^k together with the
-    distances along a graph of neighbours. Charts that agree decide alone: a sheet bent and rolled up in many dimensions
-    comes out undistorted, up to the noise along it. The more they contradict each other (thin data, shapes that cannot
-    be flattened) the more the distances count. Noise is removed first where there is evidence that this helps.
+    A small chart at every row, with curvature where cross-validation supports it, is laid out in R^k together with the
+    distances along a graph of neighbours. Consistent charts determine the layout alone: a developable sheet in many
+    dimensions is unrolled without distortion, up to the noise along it. The weight of the distances grows with the
+    inconsistency of the charts (sparse data, shapes that cannot be flattened). Noise is removed first if this helps.
 
     Parameters
     ----------
@@ -68,28 +68,28 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         `subbundle.selection.choose_rank`.
     bandwidth : float, "auto" or None
         Scale over which rows are averaged to remove noise, in the units of the data: the standard deviation of the
-        weights. ``"auto"``: by estimated risk, which may be none at all; None: rows stay as they are.
+        weights. ``"auto"``: that of least estimated risk, which may be zero; None: rows are not averaged.
     n_neighbors : int or "auto"
         Neighbours in a chart. ``"auto"``: the number whose layout predicts rows best when they are left out.
     base_point : array [n_features] or None
         Where the coordinates are zero; they then run along the frame of ``bundle_`` at that point and agree with
         `subbundle.log` near it. None: centred, along the principal axes.
     metric : {"auto", "rigid", "stress", "precomputed"}
-        Lay charts out as rigid pieces, follow distances along the shape, or (``"auto"``) weigh the two by how far
-        charts contradict each other; ``metric_`` reports which prevailed. Above 6 components ``"auto"`` is the
-        distances: rigid pieces take minutes there. ``"precomputed"``: as ``"auto"``, but ``X`` holds the distances
+        Fit rigid charts, distances along the shape, or (``"auto"``) both, weighted by the inconsistency of the
+        charts; ``metric_`` reports which has more weight. Above 6 components ``"auto"`` fits the
+        distances: rigid charts take minutes there. ``"precomputed"``: as ``"auto"``, but ``X`` holds the distances
         [n_samples, n_samples] between rows, and `transform` takes distances to the training rows.
     closed : {"cut", "raise"}
-        What to do with a shape that closes up (circle, cylinder, sphere, Möbius strip) and cannot be laid out in one
-        piece: cut it open far from its centre, or refuse.
+        What to do with a closed shape (circle, cylinder, sphere, Möbius strip), which cannot be laid out without a
+        cut: cut it open far from its centre, or refuse.
     reduce_dim : "auto", None or int
-        Principal components to work in. ``"auto"``: all of up to 8 features, else those above a floor of noise, or
-        but for a last trace of variance where there is no such floor.
+        Principal components to work in. ``"auto"``: all of up to 8 features, else those above the noise floor, or,
+        where there is none, all but a small fraction of the variance.
     missing : {"raise", "local"}
-        Refuse rows with missing values (NaN), or place them by the features they have; they are left out of the
+        Refuse rows with missing values (NaN), or locate them by their observed features; they are left out of the
         fit.
     outside : {"nearest", "nan"}
-        What `transform` gives to points beyond all charts: the coordinates of the nearest chart, continued, or NaN.
+        What `transform` returns for points beyond all charts: the nearest chart, extrapolated, or NaN.
     n_jobs : int or None
         Threads; None for all cores.
 
@@ -101,17 +101,17 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     residuals_, coverage_, disagreement_, distortion_, labels_, status_ : [n_samples]
         Of the training points, as in `locate`.
     n_connected_components_ : int
-        Connected components. Each is laid out on its own, side by side; distances between them mean nothing.
+        Connected components. Each has its own layout, side by side; distances between them have no meaning.
     quality_ : subbundle.embedding.quality.Quality
         Trustworthiness, continuity, stress and cross-validated prediction error, beside those of principal components.
     alignment_residual_ : float
-        How far the charts contradict each other, relative to their size: below 0.01 for a shape that can be flattened.
+        Inconsistency of the charts, relative to their size: below 0.01 for a shape that can be flattened.
     metric_ : str
-        ``"rigid"`` or ``"stress"``: what decided more, charts or distances along the shape.
+        ``"rigid"`` or ``"stress"``: what had more weight, charts or distances along the shape.
     cut_ : float
-        Fraction of the edges between charts that were cut because the shape closes up.
+        Fraction of the edges between charts that were cut because the shape is closed.
     bandwidth_, n_denoising_neighbors_ : float, int
-        Scale and number of the rows averaged over; 0 where rows stayed as they are.
+        Scale and number of the rows averaged over; 0 where rows were not averaged.
     n_neighbors_ : int
         Neighbours in a chart.
     atlas_, bundle_ : subbundle.embedding.laid_out_atlas.LaidOutAtlas, subbundle.PrincipalSubbundle
@@ -167,8 +167,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
 
-        ``sample_weight`` [n_samples]: how often each row counts; rows of weight zero are placed, but not learned from.
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
+        ``sample_weight`` [n_samples]: multiplicity of each row; rows of weight zero are located, but not fitted.
+        A Dask array or data frame is subsampled to at most 50000 rows; a warning reports how many.
         """
         X = sampled(X, sample_weight=sample_weight)
         for name, choices in _CHOICES.items():
@@ -177,19 +177,19 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         table = read_table(self, X, reset=True, least=fewest_rows(wanted))
         self._distances = DistanceCoordinates.of(table) if self.metric == "precomputed" else None
         rows = table if self._distances is None else self._distances.points
-        whole, weights = taking_part(rows, sample_weight, fewest_rows(wanted))
-        rank = settled_rank(wanted, "n_components", whole)
-        check_rank(rank, "n_components", whole)
+        complete, weights = weighted_rows(rows, sample_weight, fewest_rows(wanted))
+        rank = resolved_rank(wanted, "n_components", complete)
+        check_rank(rank, "n_components", complete)
         learned = learn(
-            whole, weights, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
+            complete, weights, rank, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, metric=self.metric,
             closed=self.closed, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs,
         )  # fmt: skip
-        remember(self, learned)
+        set_learned(self, learned)
         if self.base_point is not None:
             base = as_points(self.base_point, "base_point", dim=rows.shape[1], ndim=1)
-            self.atlas_, projection = developed_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
+            self.atlas_, projection = centred_at(self.atlas_, self._components.enter(base[None])[0], self.bundle_)
             self.base_point_ = self._components.leave(projection[None])[0]
-        describe(self, rows)
+        set_training(self, rows)
         message = fit_message(self)
         if message:
             warnings.warn(message, SubbundleWarning, stacklevel=2)
@@ -202,7 +202,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] of the shape at coordinates ``X`` [n_samples, n_components].
 
-        Beyond the charts the nearest one is continued, or NaN given, as ``outside`` asks for.
+        Beyond the charts the nearest one is extrapolated, or NaN returned, depending on ``outside``.
         """
         check_is_fitted(self)
         if self._distances is not None:
@@ -216,14 +216,14 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         return self._components.leave(points)
 
     def locate(self, X: Any) -> Located:
-        """Everything that is known of each row of ``X``: coordinates, projections, residuals, status, coverage,
-        disagreement, distortion, connected components and novelty; see `subbundle.Located`."""
+        """Coordinates, projections, residuals, status, coverage, disagreement, distortion, connected component and
+        novelty of each row of ``X``; see `subbundle.Located`."""
         located = as_shown(place_rows(self._checked(X), self._components, self.atlas_), self.outside)
         return replace(located, novelty=np.asarray(located.novelty) / self._residual_scale)
 
     def novelty(self, X: Any) -> FloatArray:
-        """Distance of each row of ``X`` from where the data covers the shape, in typical residuals of the training
-        points. About 1 for more of the same; much larger for what was not there."""
+        """Distance of each row of ``X`` from the region that the training points cover, in units of their typical
+        residual. About 1 for rows of the same distribution; much larger for others."""
         return np.asarray(self.locate(X).novelty)
 
     def distance(self, X: Any, Y: Any = None) -> FloatArray:

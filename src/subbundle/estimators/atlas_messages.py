@@ -1,4 +1,4 @@
-"""What an atlas embedding reports about itself in plain sentences."""
+"""Messages about a fitted atlas embedding."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from subbundle.estimators.tuning import UNPREDICTED
 
 
 def has_shape(model: Any) -> bool:
-    """Whether the rows of a fitted `AtlasEmbedding` lie about a shape of its dimension."""
+    """Whether the rows of a fitted `AtlasEmbedding` lie around a shape of its dimension."""
     return bool(model.alignment_residual_ <= EVEN_RESIDUAL or model.quality_.prediction_error <= UNPREDICTED)
 
 
 def fit_message(model: Any) -> str:
-    """Sentences about a fitted `AtlasEmbedding` that its user should read; empty when all is well."""
+    """Warnings about a fitted `AtlasEmbedding`; empty where there are none."""
     found = []
     quality, rank = model.quality_, model.n_components_
     if not has_shape(model):
@@ -31,21 +31,21 @@ def fit_message(model: Any) -> str:
         )
     elif model.cut_ > 0.0:
         found.append(
-            "the shape closes up on itself (like a circle, cylinder, sphere or Möbius strip) and was cut open: "
+            "the shape is closed (like a circle, cylinder, sphere or Möbius strip) and was cut open: "
             "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; "
             "closed='raise' refuses instead."
         )
     elif model.alignment_residual_ > EVEN_CONTRADICTION:
-        how = "distances along the shape" if model.metric_ == "stress" else "its charts as rigid pieces"
+        how = "distances along the shape" if model.metric_ == "stress" else "rigid charts"
         found.append(
-            f"the shape cannot be laid flat: charts contradict each other by {model.alignment_residual_:.0%} of their "
-            f"size. Coordinates follow {how}; distortion_ reports how much lengths change where, and distance(X) is "
+            f"the shape cannot be flattened: the alignment residual of the charts is {model.alignment_residual_:.0%} "
+            f"of their size. Coordinates fit {how}; distortion_ has the distortion at each row, and distance(X) is "
             "unaffected."
         )
     if model.n_connected_components_ > 1:
         found.append(
-            f"the rows form {model.n_connected_components_} connected components with gaps between them that stand "
-            "out against their spacing; each has coordinates of its own, side by side, and labels_ numbers them."
+            f"the rows form {model.n_connected_components_} connected components, with gaps much larger than their "
+            "spacing; each has its own coordinates, side by side, and labels_ numbers them."
         )
     beyond = outside_message(model.status_, model.outside)
     return " ".join(sentence[0].upper() + sentence[1:] for sentence in (*found, beyond) if sentence)
@@ -56,5 +56,5 @@ def outside_message(status: StatusArray, outside: str) -> str:
     beyond = int(np.count_nonzero(status != Status.OK))
     if beyond <= (FEW if outside == "nearest" else 0.0) * status.size:
         return ""
-    given = "the coordinates of the nearest chart, continued" if outside == "nearest" else "NaN"
+    given = "the coordinates of the nearest chart, extrapolated" if outside == "nearest" else "NaN"
     return f"{beyond} of {status.size} points lie beyond all charts and get {given}; locate(X) reports which."

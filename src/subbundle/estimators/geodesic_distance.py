@@ -1,5 +1,4 @@
-"""`GeodesicDistance`: distances along the shape of a cloud, for anything that takes a metric or a matrix of
-distances."""
+"""`GeodesicDistance`: distances along the shape of a cloud, as a metric or a matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from subbundle._types import FloatArray, SubbundleWarning
 from subbundle._validation import as_choice
 from subbundle.estimators._input import check_rank, checked_rank, fewest_rows
 from subbundle.estimators._lazy import is_lazy, mapped, sampled
-from subbundle.estimators._learn import checked_rows, learn, settled_rank
+from subbundle.estimators._learn import checked_rows, learn, resolved_rank
 from subbundle.estimators._prepare import Prepared, denoised
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
@@ -28,9 +27,8 @@ from subbundle.spaces.base import Space
 class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     """Distance between points along the k-dimensional shape that a cloud lies around.
 
-    The distance of x and y is the length of the shortest path that joins them on the ridge, the middle of the cloud,
-    after both have been projected to it (see `subbundle.distance`). It is infinite between connected components of the
-    cloud at the bandwidth.
+    The distance of x and y is the length of the shortest path on the ridge between their projections to it (see
+    `subbundle.distance`). It is infinite between connected components of the cloud at the bandwidth.
 
     Parameters
     ----------
@@ -39,7 +37,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         `subbundle.selection.choose_rank`. Above 16 rows take long to project, see `subbundle.ridge_project`.
     method : {"geodesics", "atlas"}
         Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
-        straightened. The atlas is the faster one for many points or high rank and bears more noise on long ways;
+        straightened. The atlas is faster for many points or high rank and more robust to noise at long distances;
         ``denoise``, ``kernel``, ``centering`` and ``tol`` are not used then, and ``space`` must be None.
     bandwidth, denoise, reduce_dim, kernel, centering, space, n_jobs
         As in `PrincipalSubmanifold`; ``bandwidth="local"`` not with the atlas.
@@ -57,7 +55,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     atlas_ : subbundle.AtlasEmbedding
         With the atlas.
     points_ : [n_samples, n_kept] or [n_samples, n_features]
-        The training points in the middle of the cloud, in the kept components; with the atlas as they are.
+        The training points projected to the ridge, in the kept components; with the atlas the training points.
     mean_, axes_, noise_
         The kept components, as in `PrincipalSubmanifold`.
     n_features_in_ : int
@@ -102,7 +100,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of ``X`` [n_samples, n_features]; ``y`` is ignored.
 
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
+        A Dask array or data frame is subsampled to at most 50000 rows; a warning reports how many.
         """
         X = sampled(X)
         wanted = checked_rank(self.rank, "rank")
@@ -110,11 +108,11 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.method == "atlas" and self.space is not None:
             raise ValueError(f"space must be None with method='atlas'; got {self.space!r}. Use method='geodesics'.")
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
-        rank = settled_rank(wanted, "rank", X, self.space)
+        rank = resolved_rank(wanted, "rank", X, self.space)
         if self.method == "atlas":
             check_rank(rank, "rank", X)
             with warnings.catch_warnings():
-                # They report the distortion of a layout; distances need none.
+                # Its warnings concern the layout, which distances do not use.
                 warnings.simplefilter("ignore", SubbundleWarning)
                 self._set_atlas(self._new_atlas(rank).fit(X))
             self.points_ = X
@@ -149,7 +147,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         return pairwise_distance(self.bundle_, points, others, tol=self.tol)
 
     def __call__(self, x: Any, y: Any) -> float:
-        """Distance between two points [n_features]; use it where a callable metric is wanted."""
+        """Distance between two points [n_features]: a callable metric."""
         check_is_fitted(self)
         rows = self._checked(np.stack([np.asarray(x), np.asarray(y)]))
         if self.method == "atlas":
@@ -175,7 +173,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         return checked_rows(self, X, self.space, reset=False)
 
     def _projected(self, X: FloatArray) -> FloatArray:
-        """Rows of ``X`` in the kept components, in the middle of the cloud unless ``denoise`` is off."""
+        """Rows of ``X`` in the kept components, projected to the ridge unless ``denoise`` is off."""
         points = self._components.enter(X)
         return denoised(self.bundle_, points) if self.denoise else points
 

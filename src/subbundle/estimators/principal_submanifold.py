@@ -1,4 +1,4 @@
-"""`PrincipalSubmanifold`: normal coordinates on the submanifold through the middle of a cloud, as a transformer."""
+"""`PrincipalSubmanifold`: normal coordinates on the principal submanifold of a cloud, as a transformer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from subbundle.charts.chart import Chart, Located
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.estimators._input import FEW, checked_coordinates, checked_rank, explained, fewest_rows
 from subbundle.estimators._lazy import sampled
-from subbundle.estimators._learn import checked_rows, find_base_point, first_chart, kept_variance, learn, settled_rank
+from subbundle.estimators._learn import checked_rows, find_base_point, first_chart, kept_variance, learn, resolved_rank
 from subbundle.estimators._prepare import Prepared
 from subbundle.estimators._shown import GivesCoordinates
 from subbundle.estimators.state import State, learned_from, state_of
@@ -32,10 +32,10 @@ _CHART, _OWN = "chart.", ("embedding_", "status_", "residuals_")
 class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     """Coordinates on the principal submanifold of a cloud, with an inverse.
 
-    Geodesics of the principal subbundle leave a base point μ in all directions of a k-dimensional subspace and trace a
-    submanifold; a point on it has the coordinates v ∈ R^k of the geodesic that leads there: |v| is its length, v/|v|
-    its direction. Distances from μ are true to scale. Coordinates end where the data ends and where geodesics meet
-    again.
+    The geodesics of the principal subbundle from a base point μ, in all directions of its k-dimensional subspace, form
+    a submanifold. A point exp_μ(v) on it has the coordinates v ∈ R^k: |v| is the length of the geodesic from μ, v/|v|
+    its initial direction. Distances from μ are preserved. The chart ends at the border of the support and at the cut
+    locus.
 
     Parameters
     ----------
@@ -43,17 +43,17 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         k, the dimension of the submanifold; below the number of features, and at most 12: geodesics go in all
         directions. ``"auto"``: that of the data, see `subbundle.selection.choose_rank`.
     bandwidth : float, "auto" or "local"
-        Standard deviation of the Gaussian that weighs neighbours, in the units of the data. ``"auto"``: the least
-        estimated error of the middle of the cloud, see `subbundle.selection.bandwidth`. ``"local"``: one for every
-        place, where that is estimated to be worth it, see `subbundle.selection.local_bandwidth`; not with ``space``.
+        Standard deviation of the Gaussian that weights neighbours, in the units of the data. ``"auto"``: that of least
+        estimated error of the ridge, see `subbundle.selection.bandwidth`. ``"local"``: a function of the point, where
+        this is estimated to reduce the error, see `subbundle.selection.local_bandwidth`; not with ``space``.
     base_point : "frechet", "learned" or array [n_features]
-        Where the coordinates start. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
+        Origin of the coordinates. ``"frechet"`` (or ``"auto"``): the observation with the least mean distance to the
         others; ``"learned"``: the same with distances along the shape. All are projected onto the ridge first.
     radius : float or "auto"
         Largest distance from the base point. ``"auto"``: as far as the data and the geodesics allow.
     denoise : bool
-        Project the observations onto the ridge, the middle of the cloud, first, and learn the subspaces again from
-        there, at 0.67 times the bandwidth. False: the bundle of the observations as they are.
+        Project the observations onto the ridge first, and estimate the subspaces again from the projections, at 0.67
+        times the bandwidth. False: the bundle of the observations themselves.
     reduce_dim : "auto", None or int
         Work in the principal components above the noise floor, up to 10 of them (with more than 4 features;
         ``"auto"``), in all features (None, which takes minutes where they are hundreds), or in so many components.
@@ -65,11 +65,10 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     space : subbundle.spaces.Space or None
         The manifold that the observations lie on, if it is known: ``sb.spaces.Sphere(2)``. Features are then the
         entries of its points, matrices row after row; `fit` and `transform` also take [n_samples, *space.shape].
-        Neighbours, bends and errors are measured on the manifold, and `inverse_transform` ends on it. ``reduce_dim``
-        and ``kernel`` are not used then.
+        Distances, curvature and errors are those on the manifold, and `inverse_transform` returns points of it.
+        ``reduce_dim`` and ``kernel`` are not used then.
     outside : {"nearest", "nan"}
-        What `transform` gives to points that the coordinates do not reach: those of the nearest point on the border,
-        or NaN.
+        What `transform` returns for points beyond the chart: coordinates of the nearest point on its border, or NaN.
     n_jobs : int or None
         Threads; None for all cores.
 
@@ -98,7 +97,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     mean_, axes_ : [n_features], [n_features, n_kept]
         Origin and directions of the kept components.
     noise_ : float
-        Standard deviation per feature of what was left out with the other components.
+        Standard deviation per feature of the components left out.
     n_features_in_ : int
     feature_names_in_ : [n_features]
 
@@ -143,19 +142,19 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the coordinates from ``X`` [n_samples, n_features]; ``y`` is ignored.
 
-        Of a Dask array or data frame a sample of at most 50000 rows is learned from; a warning reports how many.
+        A Dask array or data frame is subsampled to at most 50000 rows; a warning reports how many.
         """
         X = sampled(X)
         as_choice(self.outside, "outside", ("nearest", "nan"))
         wanted = checked_rank(self.n_components, "n_components")
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
-        rank = settled_rank(wanted, "n_components", X, self.space)
+        rank = resolved_rank(wanted, "n_components", X, self.space)
         learned = learn(self, X, rank, "n_components")
         base = find_base_point(learned, self.base_point, self.space)
         self._set(learned, first_chart(learned, base, self.radius, self.space))
         located = self._locate(X)
         self.embedding_, self.residuals_, self.status_ = located
-        self._judge(X)
+        self._keep_compared(X)
         remarks = " ".join(filter(None, (learned.remark, self._outside_message(located.status))))
         if remarks:
             warnings.warn(remarks, SubbundleWarning, stacklevel=2)
@@ -164,8 +163,8 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] at coordinates ``X`` [n_samples, n_components].
 
-        Coordinates beyond the border of the chart are drawn back along their geodesic to it, or give NaN, as
-        ``outside`` asks for.
+        Coordinates beyond the border of the chart are shortened to it along their geodesic, or give NaN, depending on
+        ``outside``.
         """
         coordinates = checked_coordinates(self, X)
         return self._components.leave(self.chart_.inverse_transform(self._inside(coordinates)))
@@ -191,15 +190,15 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         """Trustworthiness, continuity and cross-validated prediction error, beside those of principal components."""
         check_is_fitted(self)
         if self._quality is None:
-            self._quality = quality(*self._judged)
+            self._quality = quality(*self._compared)
         return self._quality
 
-    def _judge(self, X: FloatArray) -> None:
+    def _keep_compared(self, X: FloatArray) -> None:
         """Keep the rows of ``X``, in the kept components, that `quality_` compares with their coordinates."""
-        # In an order that does not depend on how the rows came; those without coordinates, NaN, are left out.
+        # In an order that does not depend on the input order; those without coordinates, NaN, are left out.
         order = np.lexsort(self.embedding_.T)[: np.count_nonzero(all_finite(self.embedding_))]
         few = order[evenly(len(order), ROWS)]
-        self._judged = self._components.enter(X[few]), self.embedding_[few]
+        self._compared = self._components.enter(X[few]), self.embedding_[few]
         self._quality = None if len(few) > 2 else Quality.unknown()
 
     @property
@@ -218,12 +217,12 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         self._set(learned, Chart.from_arrays(chart, learned.bundle))
         for name in _OWN:
             setattr(self, name, arrays[name])
-        # Files of earlier versions hold no figures, and not the rows to take them from.
+        # Files of earlier versions hold neither the quality nor the rows to compute it from.
         figures = values.get("quality")
         self._quality = Quality.from_dict(figures) if figures else Quality.unknown()
 
     def _set(self, learned: Prepared, chart: Chart) -> None:
-        """Everything that `transform` and its inverse need."""
+        """Set the attributes that `transform` and its inverse read."""
         self._learned, self._components = learned, learned.components
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
@@ -253,7 +252,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         return self.chart_.jacobian(self._inside(coordinates))
 
     def _inside(self, coordinates: FloatArray) -> FloatArray:
-        """``coordinates`` [n, k], those outside drawn back along their ray, which meets the border once."""
+        """``coordinates`` [n, k], those outside shortened to the border of the star-shaped domain, by bisection."""
         beyond = ~self.chart_.inside(coordinates) & np.isfinite(coordinates).all(axis=1)
         if self.outside == "nan" or not beyond.any():
             return coordinates
@@ -268,13 +267,13 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
         return drawn
 
     def _outside_message(self, status: StatusArray) -> str:
-        """A sentence where more points than a few have no place in the chart; empty otherwise."""
+        """A sentence where more than a few points lie outside the chart; empty otherwise."""
         outside = status[status != Status.OK]
         if outside.size <= (FEW if self.outside == "nearest" else 0.0) * status.size:
             return ""
-        reasons = ", ".join(f"{words}: {count}" for words, count in count_statuses(outside).items())
+        reasons = ", ".join(f"{message}: {count}" for message, count in count_statuses(outside).items())
         given = "the nearest point on the border" if self.outside == "nearest" else "NaN"
         return (
             f"{outside.size} of {status.size} points lie outside the chart ({reasons}) and get {given}; locate(X) "
-            "reports which. subbundle.AtlasEmbedding covers data by many charts; a larger bandwidth reaches further."
+            "reports which. Use subbundle.AtlasEmbedding, which covers the data by many charts, or a larger bandwidth."
         )

@@ -1,4 +1,4 @@
-"""What a fitted estimator knows, as plain values and arrays: enough to give it back to the bit.
+"""The state of a fitted estimator as plain values and arrays, from which it is restored to the bit.
 
 An estimator that can be saved has `_state`, which returns a dictionary that JSON can hold and one of arrays, and
 `_restore`, which takes them back. The bundle and the kept components, which all of them have, are described here.
@@ -55,7 +55,7 @@ def check_components(mean: NDArray[Any], axes: NDArray[Any]) -> None:
 
 
 def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None) -> Prepared:
-    """What `state_of` described."""
+    """The inverse of `state_of`."""
     mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
     if axes.shape != (len(mean), cloud.shape[1]):
         raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")

@@ -1,4 +1,4 @@
-"""`SurfaceReconstructor`: a mesh of the surface that points of R^d lie around, with scikit-learn habits."""
+"""`SurfaceReconstructor`: a mesh of the surface near points of R^d, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
     def transform(self, X: Any) -> FloatArray:
         """Rows of ``X`` [n, d] projected onto the surface: to the second-order ridge of the points it was fitted to.
 
-        Rows with none of them around stay where they are.
+        Rows with none of them nearby are unchanged.
         """
         check_is_fitted(self)
         X = validate_data(self, tabular(X, "X"), dtype=np.float64, reset=False)

@@ -1,1 +1,1 @@
-"""The paper's experiments and the demonstration, one file each: numbers first, then the picture, then the files."""
+"""The paper's experiments and the demonstration, one file each: measurement, figure, output."""

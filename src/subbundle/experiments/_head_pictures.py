@@ -1,4 +1,4 @@
-"""Pictures of the head: pieces coloured by distance, geodesic circles, one geodesic, and the overlap from nearby."""
+"""Figures of the head: pieces coloured by distance, geodesic circles, one geodesic, and a close-up of the overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from subbundle.geodesics.submanifold import Submanifold
 
 VIEWS = (plot.View(azimuth=18.0, elevation=12.0), plot.View(azimuth=75.0, elevation=22.0))
 CLOUD, HIGHLIGHT = "#9a93b3", "#0b3d91"
-# One sequential map per piece, light at the base point, that stay apart for colour-blind readers.
+# One sequential map per piece, light at the base point, that colour-blind readers can distinguish.
 MAPS = ("Purples", "YlOrBr")
 PLAIN = ("#8f83c4", "#e8d3a2")
 
@@ -63,7 +63,7 @@ def draw(
 
 
 def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
-    """The two pieces in plain colours, from nearby: each is in front where it lies further out."""
+    """Close-up of the two pieces in plain colours: each is in front where it lies further out."""
     figure, (panel,) = plot.new_figure(1, size=6.0)
     figure.set_size_inches(6.0, 6.36)  # there is no colour scale to leave room for
     panel.set_position((0.0, 0.0, 1.0, 6.0 / 6.36))
@@ -105,7 +105,7 @@ def _add_circles(scene: plot.Scene, piece: Submanifold) -> None:
 
 
 def _add_geodesic(scene: plot.Scene, piece: Submanifold) -> None:
-    """The geodesic of ``piece`` that climbs highest, in a colour of its own."""
+    """The geodesic of ``piece`` with the largest z, in a separate colour."""
     curves = piece.geodesics.points
     highest = int(np.nanargmax(np.where(np.isfinite(curves[:, -1, 2]), curves[:, -1, 2], -np.inf)))
     scene.add_curves(curves[highest : highest + 1], color=HIGHLIGHT, width=2.6, lift=0.006)

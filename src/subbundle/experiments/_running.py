@@ -1,4 +1,4 @@
-"""What all experiments do before they measure, and how one is repeated."""
+"""Set-up of the experiments, and their repetition over seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 def begin(out: Path) -> Progress:
-    """Make the folder ``out`` and see that pictures can be drawn, before minutes of computing; report from here on."""
+    """Create the folder ``out``, check that figures can be drawn, before minutes of computing; return the progress."""
     plot.require_matplotlib()
     out.mkdir(parents=True, exist_ok=True)
     return Progress()

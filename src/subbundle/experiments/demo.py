@@ -1,8 +1,8 @@
-"""The main job on data made on the spot: from a noisy cloud around a closed surface to the surface itself.
+"""Demonstration on synthetic data: a closed surface estimated from a noisy cloud.
 
-20000 points are drawn uniformly from a bumpy sphere and moved by Gaussian noise. A base point is projected to the ridge
-of the cloud, and a fan of geodesics from there traces a principal submanifold: a grid in normal coordinates (direction,
-distance). Because the true surface is known, the error is measured, not guessed.
+20000 points are drawn uniformly from a bumpy sphere, with Gaussian noise. A base point is projected to the ridge of the
+cloud, and a fan of geodesics from there forms a principal submanifold: a grid in normal coordinates (direction,
+distance). The error is measured against the true surface.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VIEW = plot.View(azimuth=-55.0, elevation=24.0)
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What was made, what was learned and how far it is from the truth.
+    """The data, the estimate and its error.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class Demo:
 
 
 def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) -> Demo:
-    """Make the cloud, learn the surface around a base point, measure the error."""
-    n = as_integer(n, "n", low=1000, why="fewer points cannot show the bumps")
+    """Sample the cloud, estimate the surface around a base point, measure the error."""
+    n = as_integer(n, "n", low=1000, why="fewer points do not resolve the bumps")
     progress = Progress() if progress is None else progress
     progress.stage(f"drawing {n} points from a bumpy sphere, noise {NOISE:g}")
     data = datasets.bumpy_sphere(n, noise=NOISE, seed=seed)
@@ -73,7 +73,7 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
         normals = outward_normals(bundle, data.points)
         bundle.field(data.points[:1], np.ones((1, 3)))  # needed later; compiled now, while the other core is busy too
     progress.stage("projecting a base point to the ridge")
-    # The observation nearest to the line of sight, so that the patch faces the reader.
+    # The observation nearest to the line of sight, so that the patch faces the viewer.
     facing = data.points @ VIEW.axes[2] / np.linalg.norm(data.points, axis=1)
     base = carry_to_ridge(bundle, data.points[np.argmax(facing)]).points
     progress.stage(f"{N_GEODESICS} geodesics of length {RADIUS:g}")
@@ -89,13 +89,13 @@ def learn(*, n: int = 20000, seed: int = 0, progress: Progress | None = None) ->
 def bandwidth_for(n: int) -> float:
     """0.07 at 20000 points. Bias grows as a² and variance as 1/(n a²), so the balance moves as n^(-1/6).
 
-    Small clouds need a little more than the spacing √(area/n) to hold enough neighbours; the surface's area is 16.
+    Small clouds require a little more than the spacing √(area/n) for enough neighbours; the surface's area is 16.
     """
     return float(max(0.07 * (20000 / n) ** (1 / 6), 1.2 * np.sqrt(16.0 / n)))
 
 
 def outward_normals(bundle: PrincipalSubbundle, points: FloatArray) -> FloatArray:
-    """Unit normals [n, 3] of the subspaces at ``points``, away from the middle of the cloud; 0 where undefined."""
+    """Unit normals [n, 3] of the subspaces at ``points``, away from the mean of the cloud; 0 where undefined."""
     vectors = bundle.frame(points).vectors
     normals = np.cross(vectors[:, :, 0], vectors[:, :, 1])
     outward = np.sum(normals * (points - points.mean(axis=0)), axis=1, keepdims=True) >= 0.0
@@ -120,7 +120,7 @@ def polar_faces(n_geodesics: int, valid: Any) -> IntArray:
 
 
 def draw(demo: Demo) -> Any:
-    """The cloud on the left; on the right the learned patch, coloured by distance from the base point."""
+    """The cloud on the left; on the right the estimated patch, coloured by distance from the base point."""
     figure, (left, right) = plot.new_figure(2)
     cloud = plot.Scene(VIEW, fog=0.15)
     cloud.add_points(demo.data.points, color="#7f92ad", size=7.0, normals=demo.normals)
@@ -138,13 +138,13 @@ def draw(demo: Demo) -> Any:
     patch.add_points(points[:1], color="#e8432e", size=36.0, lift=0.1)
     patch.draw(right, layer=1)
     cloud.draw(right, margin=0.03)
-    right.set_title("the surface under them, by geodesics from one point", fontsize=11)
+    right.set_title("the estimated surface, by geodesics from one point", fontsize=11)
     plot.add_scale(figure, right, 0.0, RADIUS, "distance from the base point")
     return figure
 
 
 def run(*, n: int, seed: int, out: Path) -> list[Path]:
-    """Run the demonstration, print the error beside the noise, write picture and meshes; return the files."""
+    """Run the demonstration, print error and noise, write figure and meshes; return the files."""
     progress = begin(out)
     demo = learn(n=n, seed=seed, progress=progress)
     progress.stage("writing")
@@ -163,7 +163,7 @@ def run(*, n: int, seed: int, out: Path) -> list[Path]:
 
 
 def report(demo: Demo) -> str:
-    """Errors against the true surface, in the units of the data (the object is about 2.5 across)."""
+    """Errors against the true surface, in the units of the data (the diameter is about 2.5)."""
     found = demo.errors[np.isfinite(demo.errors)]
     lines = ["Distance to the true surface", "", "                       mean     RMS      largest"]
     for name, errors in (("noisy observations", demo.cloud_errors), ("learned surface", found)):

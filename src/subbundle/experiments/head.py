@@ -2,12 +2,12 @@
 
 Algorithm 1 with L = 2500 geodesics and points every Δ = 0.001, to the distances 0.3 and 0.25, on a cloud whose longest
 side is 1. The bandwidth is the paper's α = 0.001 read as a variance, 0.032; for the higher noise it is "slightly
-larger", 0.036. Both base points are kernel-weighted means around an observation. The paper's scan is not ours to
-ship: here the head is made by `subbundle.datasets.head`, with Gaussian noise of 0.005 and 0.01, called levels 2 and 3.
-Any scan or mesh can take its place.
+larger", 0.036. Both base points are kernel-weighted means around an observation. The paper's scan cannot be
+distributed: here the head is `subbundle.datasets.head`, with Gaussian noise of 0.005 and 0.01, called levels 2 and 3.
+Any scan or mesh can replace it.
 
-Because the head is known, its distance from the submanifolds is measured. Where both cover the surface, the blend of
-the paper's appendix reports how far they disagree.
+The error is measured against the true surface of the head. Where both submanifolds cover it, the blend of the paper's
+appendix has their disagreement.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCANNED = 0.032
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One cloud and what was learned from it.
+    """One cloud and its estimates.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def reconstruct(
     n_geodesics: int | None = None,
     step: float | None = None,
 ) -> Head:
-    """Trace a submanifold at the observation nearest to each of ``places`` [3], as finely as the paper by default."""
+    """A submanifold at the observation nearest to each of ``places`` [3], at the resolution of the paper by default."""
     n_geodesics, step = n_geodesics or N_GEODESICS, step or STEP
     bundle = PrincipalSubbundle(points, rank=2, bandwidth=bandwidth, kernel="gaussian")
     nearest = [int(np.argmin(np.sum((points - place) ** 2, axis=1))) for place in places]
@@ -100,7 +100,7 @@ def made(
     n_geodesics: int | None = None,
     step: float | None = None,
 ) -> Head:
-    """The head made here, at noise level 2 or 3."""
+    """The synthetic head, at noise level 2 or 3."""
     noise, bandwidth = LEVELS[level]
     data = datasets.head(n, noise=noise, seed=seed)
     chosen = [_towards(data.clean, direction) for direction in (NOSE, TOP_LEFT)] if places is None else places
@@ -111,7 +111,7 @@ def made(
 
 
 def scanned(file: Path, places: Sequence[FloatArray] | None) -> Head:
-    """A scan or mesh of the user's, brought to size 1 about the middle of its box; ``places`` are in its own units."""
+    """A given scan or mesh, scaled to size 1 about the centre of its box; ``places`` are in its own units."""
     points = read_points(file)
     if points.shape[1] != 3:
         raise ValueError(f"{file} must hold points in space, with 3 coordinates; they have {points.shape[1]}.")
@@ -129,7 +129,7 @@ def scanned(file: Path, places: Sequence[FloatArray] | None) -> Head:
 
 
 def _towards(points: FloatArray, direction: FloatArray) -> FloatArray:
-    """The point of ``points`` [n, 3] seen from the origin in ``direction``, the outermost of those within 3 degrees."""
+    """The outermost of the ``points`` [n, 3] within 3 degrees of ``direction`` from the origin."""
     lengths = np.linalg.norm(points, axis=1)
     cosine = points @ direction / (np.maximum(lengths, 1e-300) * np.linalg.norm(direction))
     near = cosine >= min(np.cos(np.radians(3.0)), cosine.max())
@@ -144,7 +144,7 @@ def run(
     file: Path | None = None,
     base: Sequence[tuple[float, ...]] | None = None,
 ) -> list[Path]:
-    """Reconstruct, print errors and overlap, write pictures and meshes; return the files."""
+    """Reconstruct, print errors and overlap, write figures and meshes; return the files."""
     if base is not None and len(base) > 2:
         raise ValueError(f"--base must be given once or twice; it was given {len(base)} times.")
     progress = begin(out)
@@ -177,7 +177,7 @@ def run(
 
 
 def report(heads: Sequence[Head]) -> str:
-    """Errors against the true surface, how the geodesics ended, and the disagreement on the overlap."""
+    """Errors against the true surface, statuses of the geodesics, and the disagreement on the overlap."""
     lines = [f"{N_GEODESICS} geodesics per piece, points every {STEP:g}"]
     for head in heads:
         noise = "" if np.isnan(head.noise) else f", noise {head.noise:g}"

@@ -1,9 +1,9 @@
 """The paper's two illustrations of a principal subbundle: rank 1 in the plane, rank 2 in space.
 
 Blue strokes or arrows span the subspaces. One geodesic starts inside the cloud (red) and one outside (magenta): because
-the second moment is centred at the local mean, the subspaces outside stay tangential to the cloud, and the outer
-geodesic runs alongside it. Observations with a normalised weight above 1e-5 in the local PCA at the red point are
-drawn darker; the others hardly count there.
+the second moment is centred at the local mean, the subspaces outside remain tangential to the cloud, and the outer
+geodesic is parallel to it. Observations with a normalised weight above 1e-5 in the local PCA at the red point are
+drawn darker; the weight of the others is negligible.
 
 In space the cloud lies around the unit sphere; the geodesics have the lengths of the great circles through their
 starts, 2π at radius 1 and 2.3π at radius 1.15, so both should close.
@@ -84,7 +84,7 @@ def _illustrate(
     weights = np.exp(-0.5 * (squared - squared.min()))
     frame = bundle.frame(bundle_points)
     defined = frame.status == Status.OK
-    # In the plane each start sends two geodesics, one each way; in space each start sends its own.
+    # In the plane two geodesics from each start, in both directions; in space one.
     chosen = [directions, directions] if bundle.rank == 1 else [directions[:1], directions[1:]]
     curves = [
         geodesic(bundle, start, covectors, length=length, n_points=400)
@@ -128,7 +128,7 @@ def _draw_space(panel: Any, picture: Illustration) -> None:
 
 
 def run(*, seed: int, out: Path) -> list[Path]:
-    """Compute both illustrations, print how far the curves keep to the truth, write the picture; return the files."""
+    """Compute both illustrations, print the deviations of the curves, write the figure; return the files."""
     progress = begin(out)
     progress.stage("rank 1 in the plane")
     plane = in_plane(seed=seed)
@@ -142,7 +142,7 @@ def run(*, seed: int, out: Path) -> list[Path]:
 
 
 def report(space: Illustration) -> str:
-    """Whether the two closed geodesics in space close, and at what radius they run."""
+    """Closing errors and radii of the two closed geodesics in space."""
     lines = ["Geodesics around a noisy unit sphere", "", "start   norm  length  norm along it       gap when closing"]
     for name, fan in (("inside", space.inside), ("outside", space.outside)):
         norms = np.linalg.norm(fan.points[0], axis=1)

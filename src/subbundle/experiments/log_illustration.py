@@ -1,12 +1,11 @@
-"""The paper's picture of the logarithm: the geodesic between two points of the S-surface, learned from noisy
-observations.
+"""The paper's illustration of the logarithm: the geodesic between two points of the S-surface, from noisy observations.
 
 The base point x (blue) lies near one end of the S and the target y (pink), an observation, near the other. Red is
 the geodesic t ↦ exp_x(t log_x(y)); its length is the estimate of their distance, and it passes near y, not through
 it, since y is noisy.
 
-Beside the logarithm the minimiser as the paper writes it is shown, of |exp_x(η) − y|² + H(x, η). Taken literally
-it stops short: on a flat space it is ⅔ of the way.
+Also shown is the minimiser of |exp_x(η) − y|² + H(x, η), as the paper writes it. Taken literally it is biased: on a
+flat space it is ⅔ of the logarithm.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from subbundle.geodesics import geodesic
 from subbundle.geodesics.log import Log, log
 
 N, NOISE, BANDWIDTH = 3000, 0.05, 0.25
-# Unrolled positions near which x and y are taken: arc length from the middle of the S, and position across it.
+# Unrolled positions near which x and y are taken: arc length from the centre of the S, and position across it.
 START, END = (-2.2, 0.5), (2.0, 1.5)
 # name: search, method, penalty
 VARIANTS = {
@@ -46,7 +45,7 @@ class Illustration:
     cloud : [n, 3]
     base_point, target : [3]
     truth : float
-        Distance along the S between the points of the surface they came from.
+        Distance along the S between the two points without noise.
     logs : dict
         The variants of `VARIANTS`.
     way : [m, 3]
@@ -65,7 +64,7 @@ class Illustration:
 
 
 def illustrate(*, seed: int = 0, n: int = N) -> Illustration:
-    """Learn the bundle and find the logarithms."""
+    """Estimate the bundle and compute the logarithms."""
     sheet = datasets.s_surface(n, noise=NOISE, seed=seed)
     assert sheet.coordinates is not None
     unrolled = sheet.coordinates
@@ -98,7 +97,7 @@ def draw(picture: Illustration) -> Any:
 
 
 def run(*, seed: int, out: Path) -> list[Path]:
-    """Find the logarithms, print them beside the truth, write the picture."""
+    """Compute the logarithms, print them with the true distance, write the figure."""
     progress = begin(out)
     progress.stage(f"logarithms on {N} observations around the S-surface")
     picture = illustrate(seed=seed)

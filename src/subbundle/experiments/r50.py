@@ -1,11 +1,10 @@
-"""The paper's learned distance in R^50: two points ¾π apart on a four-dimensional sphere known through 10000
-observations.
+"""The paper's estimated distance in R^50: two points ¾π apart on a four-dimensional sphere, from 10000 observations.
 
 Points are uniform on S⁴ in the first five coordinates of R^50, and all fifty get Gaussian noise of 0.01, taken as a
-standard deviation. log_p(q) from p = (1, 0, …) to q = (−√½, −√½, 0, …) is found on the dual subspace, and the length
+standard deviation. log_p(q) from p = (1, 0, …) to q = (−√½, −√½, 0, …) is computed on the dual subspace, and the length
 of its geodesic is compared with ¾π, on twenty clouds. The paper reports a mean error of 0.023 and a standard
-deviation of 0.025. A distance has no direction: the length taken here is the mean of log_p(q)'s and log_q(p)'s, which
-follow different geodesics of the noisy bundle; that of log_p(q) alone is reported beside it.
+deviation of 0.025. A distance is symmetric: the length here is the mean of those of log_p(q) and log_q(p), which
+are different geodesics of the noisy bundle; that of log_p(q) alone is also reported.
 """
 
 from __future__ import annotations
@@ -28,27 +27,27 @@ N, DIM, RANK, NOISE = 10000, 50, 4, 0.01
 TRUTH = 0.75 * np.pi
 # Chosen on the clouds of seeds 100-109, which are not among those reported.
 BANDWIDTH = 0.38
-# Accuracy of the geodesics relative to the bandwidth: far below what the noise leaves.
+# Accuracy of the geodesics relative to the bandwidth: far below the effect of the noise.
 TOL = 1e-4
 PAPER_CLOUDS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """One learned distance.
+    """One estimated distance.
 
     Attributes
     ----------
     covector : [dim]
         log_p(q).
     length, error : float
-        Mean length of the geodesics there and back, and what it has more than ¾π.
+        Mean length of the geodesics there and back, and its difference from ¾π.
     one_way_error : float
         That of log_p(q) alone.
     residual : float
         The larger of the distances between their ends and the targets.
     iterations : int
-        Geodesics tried.
+        Geodesics computed.
     """
 
     seed: int
@@ -79,7 +78,7 @@ def ends(dim: int = DIM) -> tuple[FloatArray, FloatArray]:
 
 
 def measure(seed: int, *, bandwidth: float = BANDWIDTH, n: int = N, dim: int = DIM) -> Distance:
-    """Learn the bundle of one cloud and the distance between p and q in it."""
+    """Estimate the bundle of one cloud and the distance between p and q in it."""
     cloud = sample(seed, n=n, dim=dim)
     p, q = ends(dim)
     watch = Progress()
@@ -100,7 +99,7 @@ def measure(seed: int, *, bandwidth: float = BANDWIDTH, n: int = N, dim: int = D
 
 
 def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
-    """The geodesic of one cloud in the first three coordinates: p orange, q blue, the way red."""
+    """The geodesic of one cloud in the first three coordinates: p orange, q blue, the geodesic red."""
     cloud = sample(result.seed, dim=len(result.covector))
     p, q = ends(cloud.shape[1])
     way = geodesic(
@@ -123,7 +122,7 @@ def draw(result: Distance, *, bandwidth: float = BANDWIDTH) -> Any:
 
 
 def run(*, seed: int, out: Path, n_seeds: int = PAPER_CLOUDS) -> list[Path]:
-    """Measure on ``n_seeds`` clouds from ``seed`` on, print the table, write the picture of the first."""
+    """Measure on ``n_seeds`` clouds from ``seed`` on, print the table, write the figure of the first."""
     progress = begin(out)
     results = over_seeds(measure, seed, n_seeds, progress, f"distance on {N} observations in R^{DIM}")
     progress.stage("drawing")
@@ -133,7 +132,7 @@ def run(*, seed: int, out: Path, n_seeds: int = PAPER_CLOUDS) -> list[Path]:
 
 
 def report(results: list[Distance]) -> str:
-    """Every cloud, and mean and standard deviation beside the paper's."""
+    """Every cloud, and mean and standard deviation compared with the paper's."""
     lines = [
         f"Distance between two points ¾π apart on S⁴, {N} observations in R^{DIM}, noise {NOISE}, "
         f"bandwidth {BANDWIDTH}",

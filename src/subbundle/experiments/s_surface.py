@@ -1,12 +1,12 @@
 """The paper's unfolding of the S-surface in R^100: normal coordinates of 3000 noisy observations.
 
 The S-surface is scaled to height, width and depth 1, padded with zeros to R^100, and every one of the 100
-coordinates gets noise of standard deviation 0.025: two observations of the same point lie 0.35 apart, more than the
-S is wide between its arms. The surface is a bent sheet of paper, so the truth is known: arc length along the S, and
-position across it. The error is the root mean square distance to it after a rigid motion, without any scaling.
+coordinates gets noise of standard deviation 0.025: two observations of the same point are 0.35 apart, more than the
+distance between the arms of the S. The surface is developable, so the true coordinates are arc length along the S and
+position across it. The error is the root mean square distance to these after a rigid motion, without scaling.
 
 The paper shows the unfolding (its α = 0.01 is a variance, a bandwidth of 0.1) and gives its base point, (0.47, 0.47,
-0.49), but no error. Here the raw R^100 goes into `PrincipalSubmanifold` as a user would use it, the bandwidth chosen
+0.49), but no error. Here `PrincipalSubmanifold` is fitted to the observations in R^100, with the bandwidth chosen
 from the data.
 """
 
@@ -31,12 +31,12 @@ PAPER_BASE_POINT = (0.47, 0.47, 0.49)
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Observations around the S-surface and their truth.
+    """Observations around the S-surface and their ground truth.
 
     Attributes
     ----------
     points, clean : [n, dim]
-        Observations, and the points of the surface they came from.
+        Observations, and the points of the surface without noise.
     unrolled : [n, 2]
         Arc length along the S and position across it.
     """
@@ -53,11 +53,11 @@ class Unfolding:
     Attributes
     ----------
     coordinates : [n, 2]
-        Ours, moved rigidly onto the truth.
+        Estimated, after the rigid motion onto the truth.
     error : float
         Root mean square distance from the truth, all observations included.
     error_inside : float
-        The same for the observations that the chart covers, on their own rigid motion.
+        The same for the observations that the chart covers, with a rigid motion of these.
     coverage : float
         Fraction of the observations that the chart covers.
     """
@@ -87,7 +87,7 @@ def s_surface(angle: FloatArray, across: FloatArray) -> FloatArray:
 
 
 def arc_length(angle: FloatArray) -> FloatArray:
-    """Arc length [n] along the S from its middle: an elliptic integral, ∫ √(cos²/4 + sin²/16)."""
+    """Arc length [n] along the S from its centre: an elliptic integral, ∫ √(cos²/4 + sin²/16)."""
     from scipy.special import ellipeinc
 
     length: FloatArray = 0.5 * ellipeinc(angle, 0.75)
@@ -99,7 +99,7 @@ def measure(seed: int, *, bandwidth: float | str = "auto", n: int = N, dim: int 
     sheet = sample(seed, n=n, dim=dim)
     progress = Progress()
     with warnings.catch_warnings():
-        # How many points lie outside is part of the result.
+        # The number of points outside is reported as coverage.
         warnings.simplefilter("ignore", SubbundleWarning)
         model = PrincipalSubmanifold(n_components=2, bandwidth=bandwidth, kernel="gaussian").fit(sheet.points)
     seconds = progress.seconds
@@ -177,7 +177,7 @@ def _surface(result: Unfolding, n_grid: int) -> tuple[FloatArray, Any, FloatArra
 
 
 def run(*, seed: int, out: Path, n_seeds: int = 5) -> list[Path]:
-    """Unfold the clouds of ``n_seeds`` seeds from ``seed`` on, print the table, write the picture of the first."""
+    """Unfold the clouds of ``n_seeds`` seeds from ``seed`` on, print the table, write the figure of the first."""
     progress = begin(out)
     results = over_seeds(measure, seed, n_seeds, progress, f"unfolding {N} observations in R^{DIM}")
     progress.stage("drawing")

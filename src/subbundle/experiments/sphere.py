@@ -1,7 +1,7 @@
-"""The paper's first experiment: geodesics around a sphere known only through 2000 points.
+"""The paper's first experiment: geodesics on a sphere estimated from 2000 points.
 
-From the base point (0, −1, 0), 75 unit covectors spread evenly over the dual of the subspace there start geodesics of
-length π, half a round. On the true sphere all would run along great circles, at norm 1, to the opposite pole (0, 1, 0).
+From the base point (0, −1, 0), 75 geodesics of length π, half a great circle, with unit covectors spread evenly over
+the dual of the subspace there. On the true sphere they are great circles, of norm 1, to the opposite pole (0, 1, 0).
 
 The paper reports norms of 0.9992 ± 0.0014 without noise and 1.0299 ± 0.0162 with noise of standard deviation 0.1, and
 that plain Euler steps kept the Hamiltonian better than semi-implicit ones. `compare_methods` repeats that comparison.
@@ -24,9 +24,9 @@ from subbundle.geodesics import Geodesics, geodesic
 
 BASE_POINT = np.array([0.0, -1.0, 0.0])
 LENGTH = np.pi
-# One bandwidth per noise level, chosen on the clouds of seeds 0-9. Without noise small is good: 0.06 to 0.09 do equally
-# well, larger ones feel the curvature. With noise the kernel must average it away: at 0.25 or less the geodesics wander
-# more, from 0.35 on the curvature bends them off the sphere on some clouds.
+# One bandwidth per noise level, chosen on the clouds of seeds 0-9. Without noise small ones are best: 0.06 to 0.09 do
+# equally well, larger ones are biased by curvature. With noise the variance of the norms is larger at 0.25 or less, and
+# from 0.35 on geodesics leave the sphere on some clouds, because of the bias.
 BANDWIDTHS = {0.0: 0.08, 0.1: 0.3}
 PAPER = {0.0: (0.9992, 0.0014), 0.1: (1.0299, 0.0162)}
 METHODS = ("euler", "semi_implicit_euler", "implicit_midpoint", "rk4")
@@ -34,7 +34,7 @@ METHODS = ("euler", "semi_implicit_euler", "implicit_midpoint", "rk4")
 
 @dataclass(frozen=True, slots=True)
 class SphereResult:
-    """Geodesics on one cloud and how far they stray from the unit sphere.
+    """Geodesics on one cloud and their deviation from the unit sphere.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class SphereResult:
 
 @dataclass(frozen=True, slots=True)
 class MethodResult:
-    """How well an integrator keeps H = ½ |Pη|², which is constant along true geodesics."""
+    """Drift of H = ½ |Pη|², which is constant along exact geodesics, for an integrator."""
 
     method: str
     evaluations: float  # of the field, per geodesic
@@ -101,7 +101,7 @@ def measure(
 
 
 def compare_methods(bundle: Subbundle, *, n_steps: int = 100, n_geodesics: int = 75) -> list[MethodResult]:
-    """Follow the same geodesics with every fixed-step method at equal steps, and with dopri5 at its own."""
+    """Integrate the same geodesics by every fixed-step method with equal steps, and by dopri5 with its own."""
     times = np.linspace(0.0, LENGTH, n_steps + 1)
     results = []
     for method in (*METHODS, "dopri5"):
@@ -148,7 +148,7 @@ def draw(results: list[SphereResult]) -> Any:
 
 
 def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
-    """Run the experiment for both noise levels, print the tables, write the picture; return the files.
+    """Run the experiment for both noise levels, print the tables, write the figure; return the files.
 
     With ``n_seeds`` > 1 the norms are also given over the clouds of seeds ``seed``, ``seed`` + 1, ….
     """
@@ -173,7 +173,7 @@ def run(*, seed: int, out: Path, n_seeds: int = 1) -> list[Path]:
 
 
 def report_norms(results: list[SphereResult], seed: int) -> str:
-    """Norms along the geodesics, ours beside the paper's."""
+    """Norms along the geodesics, compared with the paper's."""
     lines = [
         f"Norm of the points of 75 geodesics of length π on 2000 points around the unit sphere (seed {seed})",
         "",
@@ -192,7 +192,7 @@ def report_norms(results: list[SphereResult], seed: int) -> str:
 
 
 def report_repeats(repeats: list[list[SphereResult]]) -> str:
-    """How much the norms vary from cloud to cloud."""
+    """Variation of the norms between clouds."""
     lines = [
         f"Over {len(repeats[0])} clouds: the mean norm of each cloud, and the standard deviation within it",
         "",
@@ -208,7 +208,7 @@ def report_repeats(repeats: list[list[SphereResult]]) -> str:
 
 
 def report_methods(methods: list[list[MethodResult]]) -> str:
-    """How well each integrator keeps H, one column per noise level."""
+    """Drift of H for each integrator, one column per noise level."""
     lines = [
         "Largest |H(t)/H(0) − 1| along a geodesic, median (worst) of 75; 100 equal steps, dopri5 at its own",
         "",

@@ -3,11 +3,11 @@
 On the tangent plane at the north pole, t ↦ (t, f(t)) with f(t) = (t − a_1)(t − a_2)(t − a_3)(t − a_4), a_1 and a_2
 uniform on (−1, 0), a_3 and a_4 on (0, 1), is mapped to S² by the exponential. At 100 even values of t in [−1, 1]
 isotropic noise of variance 5e-4 per direction is added, again by the exponential. The base point is the
-within-sample Fréchet mean, the kernel has the standard deviation 0.045. Curves are judged by the sum of squared
+within-sample Fréchet mean, the kernel has the standard deviation 0.045. Curves are compared by the sum of squared
 geodesic distances (SSE) of the 100 observations to them, over 20 data sets.
 
-The base point is an observation, off the middle of the data by its own noise, and a geodesic keeps the offset with
-which it starts. So beside the paper's curves there are those from the base point projected to the ridge.
+The base point is an observation, off the ridge by its own noise, and a geodesic keeps the offset of its start. Curves
+from the base point projected to the ridge are therefore added to the paper's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from subbundle.spaces import Sphere
 SPACE = Sphere(2)
 NORTH = np.array([0.0, 0.0, 1.0])
 VARIANCE, BANDWIDTH = 5e-4, 0.045
-# The curves may run past the antipode of the pole; none is longer than this on either side of its middle.
+# Largest length of the curves on either side of the base point; they may pass the antipode of the pole.
 LENGTH, N_POINTS = 6.5, 1301
 METHODS = ("true curve", "centred", "uncentred", "tangent PCA", "centred, from the ridge", "uncentred, from the ridge")
 # Colours that colour-blind readers can distinguish.
@@ -132,7 +132,7 @@ def run(*, seed: int, out: Path, n_datasets: int = 20) -> list[Path]:
     data, fits = measure(seed=seed, n_datasets=n_datasets)
     seconds = time.perf_counter() - start
     progress.stage("drawing")
-    example = most_telling(fits)
+    example = most_typical(fits)
     paths = [
         plot.save_png(draw_errors(errors_of(fits)), out / "sphere-curves-errors.png"),
         plot.save_png(draw_example(data[example], fits[example]), out / "sphere-curves.png"),
@@ -144,7 +144,7 @@ def run(*, seed: int, out: Path, n_datasets: int = 20) -> list[Path]:
 
 
 def report(fits: list[Fits], seed: int) -> str:
-    """Quartiles of the SSE by method, their ratios to the true curve, and how the curves ended."""
+    """Quartiles of the SSE by method, their ratios to the true curve, and statuses of the curves."""
     errors = errors_of(fits)
     truth = float(np.median(errors["true curve"]))
     lines = [
@@ -161,7 +161,7 @@ def report(fits: list[Fits], seed: int) -> str:
     return "\n".join([*lines, "", f"Ends of the centred curves: {words}"])
 
 
-def most_telling(fits: list[Fits]) -> int:
+def most_typical(fits: list[Fits]) -> int:
     """The data set whose SSEs are nearest to the medians of the paper's four, on a logarithmic scale."""
     logs = np.log(np.column_stack([errors_of(fits)[name] for name in METHODS[:4]]))
     return int(np.argmin(np.abs(logs - np.median(logs, axis=0)).max(axis=1)))
@@ -189,7 +189,7 @@ def draw_errors(errors: dict[str, FloatArray]) -> Any:
 
 
 def draw_example(data: Dataset, fits: Fits) -> Any:
-    """One data set on the sphere with the paper's three curves, and beside it the ones from the ridge."""
+    """One data set on the sphere with the paper's three curves, and with those from the ridge."""
     figure, panels = plot.new_figure(2)
     toward = SPACE.projection(0.5 * (data.points.max(axis=0) + data.points.min(axis=0)))
     azimuth, elevation = np.degrees([np.arctan2(toward[1], toward[0]), np.arcsin(toward[2])])
@@ -216,7 +216,7 @@ def draw_example(data: Dataset, fits: Fits) -> Any:
 
 
 def _globe(view: Any) -> FloatArray:
-    """Meridians, parallels and outline of the side that is seen, [curves, 181, 3]."""
+    """Meridians, parallels and outline of the visible hemisphere, [curves, 181, 3]."""
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     cosine, sine = np.cos(angle), np.sin(angle)
     latitudes, longitudes = np.radians(np.arange(-75, 90, 15)), np.radians(np.arange(0, 180, 15))

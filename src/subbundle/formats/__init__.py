@@ -1,1 +1,1 @@
-"""Files of scanners and other programs, one format a file; `subbundle.scans` is the front door."""
+"""Files of scanners and other programs, one module per format; `subbundle.scans` is the entry point."""

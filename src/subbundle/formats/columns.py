@@ -1,4 +1,4 @@
-"""What a file holds of its points: coordinates, normals, colours, and the other columns by their names."""
+"""Columns of a file of points: coordinates, normals, colours, and the others by their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLOURS = (
 )  # fmt: skip
 _NORMALS = (("nx", "ny", "nz"), ("normal_x", "normal_y", "normal_z"), ("normalx", "normaly", "normalz"))
 _INTENSITIES = ("intensity", "i", "reflectance", "reflectivity")
-# The header of a file of points ends within so many bytes, or the file is something else.
+# Most bytes of the header of a file of points.
 LONGEST_HEADER = 1 << 20
 
 
@@ -33,7 +33,7 @@ class Content:
 def named(points: NDArray[Any], columns: Mapping[str, NDArray[Any]]) -> Content:
     """``points`` and the ``columns`` that are no coordinates, sorted by their names into normals, colours and others.
 
-    Programs that export scalar fields put ``scalar_`` before their names, which is taken away.
+    The prefix ``scalar_`` of exported scalar fields is removed.
     """
     rest = {name: values for name, values in columns.items() if values.dtype.kind in "fiub"}
     normals = _triple(rest, _NORMALS)
@@ -47,7 +47,7 @@ def named(points: NDArray[Any], columns: Mapping[str, NDArray[Any]]) -> Content:
 
 
 def unnamed(table: NDArray[Any], dim: int) -> Content:
-    """The first ``dim`` columns of ``table`` [n, c]; of the others, normals and colours are known by their values."""
+    """The first ``dim`` columns of ``table`` [n, c]; normals and colours among the others are recognised by value."""
     check_width(table, dim)
     names, at = {}, dim
     while at < table.shape[1]:
@@ -92,7 +92,7 @@ def _triple(columns: dict[str, NDArray[Any]], known: tuple[tuple[str, ...], ...]
 
 
 def _meaning(values: NDArray[Any]) -> tuple[str, ...]:
-    """The names of three columns [n, 3], if they can only be one thing."""
+    """The names of three columns [n, 3], if their values determine them."""
     if values.shape[1] < 3 or not np.isfinite(values).all():
         return ()
     length = np.linalg.norm(values, axis=1)
@@ -102,5 +102,5 @@ def _meaning(values: NDArray[Any]) -> tuple[str, ...]:
 
 
 def are_bytes(values: NDArray[Any]) -> bool:
-    """Whether all ``values`` are whole numbers in 0..255."""
+    """Whether all ``values`` are integers in 0..255."""
     return bool(values.min() >= 0.0 and values.max() <= 255.0 and (values == np.rint(values)).all())

@@ -1,7 +1,7 @@
-"""Decoding a file in a process of its own, which hands the columns over.
+"""Decoding a file in a separate process, which returns the columns.
 
-Decoders written in other languages trust what a file announces: a damaged one makes them ask for memory that is
-not there, or ends the whole process. Here that is the process of the decoder, and this one reports it.
+Decoders written in other languages rely on the sizes in a file: a damaged one makes them allocate memory that is
+not available, or ends the process. Here that is the process of the decoder, and this one reports it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The decoder may have so many bytes and so many times the points again, which it keeps decoded and as numbers.
+# Memory of the decoder: so many bytes, and so many times the size of the points, which it holds decoded and as numbers.
 _MEMORY, _COPIES = 4 << 30, 8
 
 
 def decoded(module: str, path: Path, n_bytes: int, *numbers: int) -> dict[str, NDArray[Any]]:
     """What ``python -m module path *numbers`` sends: columns of points that have ``n_bytes`` when decoded."""
-    # The same package, however this process came to it.
+    # The same package as in this process.
     paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     with subprocess.Popen(
         [sys.executable, "-m", module, str(path), str(_memory_for(n_bytes)), *map(str, numbers)],
@@ -45,7 +45,7 @@ def decoded(module: str, path: Path, n_bytes: int, *numbers: int) -> dict[str, N
 
 
 def send(decode: Callable[..., dict[str, NDArray[Any]]]) -> None:
-    """What the other process does: decode the file of its command line and write its columns to standard output."""
+    """In the other process: decode the file of its command line and write its columns to standard output."""
     path, memory = Path(sys.argv[1]), int(sys.argv[2])
     with suppress(ImportError, ValueError, OSError):  # no such limit on Windows, or a lower one is set
         import resource
@@ -59,14 +59,14 @@ def send(decode: Callable[..., dict[str, NDArray[Any]]]) -> None:
 
 
 def _memory_for(n_bytes: int) -> int:
-    """Bytes that the decoder may take for points of ``n_bytes``: not more than the machine has."""
+    """Bytes that the decoder may use for points of ``n_bytes``, at most the free memory."""
     if not hasattr(os, "sysconf"):
         return _MEMORY + _COPIES * n_bytes
     return min(_MEMORY + _COPIES * n_bytes, max(_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
 
 
 def _received(stream: IO[bytes]) -> dict[str, NDArray[Any]] | None:
-    """What `send` sent; None where it ends early."""
+    """The columns written by `send`; None where the stream ends early."""
     columns: dict[str, NDArray[Any]] = {}
     for line in stream:
         if line == b"end\n":

@@ -1,6 +1,6 @@
 """Reading ``.e57``, the exchange format of laser scanners: several scans in one file, each with its pose.
 
-The library that decodes it is written in C++, so it runs in a process of its own (`decoder`). Coordinates are metres,
+The library that decodes it is written in C++, so it runs in a separate process (`decoder`). Coordinates are metres,
 in the common frame of all scans: x = R(q) x_scan + t with the quaternion q and the translation t of each.
 """
 
@@ -26,7 +26,7 @@ _NAMES = {
     **dict(zip(_NORMALS, ("nx", "ny", "nz"), strict=True)),
 }  # fmt: skip
 _INVALID = ("cartesianInvalidState", "sphericalInvalidState")
-# Bytes of numbers that one byte of the file can stand for: coordinates are packed into bits.
+# Most bytes of numbers per byte of the file: coordinates are packed into bits.
 _PACKED = 8
 
 
@@ -58,7 +58,7 @@ def _columns(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _scan(libe57: Any, file: Any, node: Any) -> dict[str, NDArray[Any]]:
-    """The columns of one scan, moved by its pose; rays that hit nothing are NaN."""
+    """The columns of one scan, transformed by its pose; rays without a return are NaN."""
     points = node["points"]
     prototype = libe57.StructureNode(points.prototype())
     there = {prototype.get(i).elementName() for i in range(prototype.childCount())}

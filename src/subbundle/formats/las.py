@@ -1,7 +1,7 @@
 """Reading ``.las`` and ``.laz``: the header is checked against the file before anything is allocated.
 
-The decoder of LAZ trusts what a file announces and ends the whole process when it asks for memory that is not
-there, so what survives the checks is decoded by a process of its own (`decoder`).
+The decoder of LAZ relies on the sizes in a file and ends the process when memory is not available, so files that pass
+the checks are decoded in a separate process (`decoder`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POINT, _VARIABLE, _EXTENDED = 20, 54, 60
 
 
 def read_las(path: Path) -> Content:
-    """Points, colours, intensity, classification, and whatever else the program that wrote the file added to them."""
+    """Points, colours, intensity, classification, and all other attributes in the file."""
     missing = '.las and .laz files need laspy with lazrs, which is not installed. Write: pip install "subbundle[las]"'
     try:
         laspy = import_module("laspy")
@@ -68,7 +68,7 @@ def _check_chunks(stream: IO[bytes], size: int, points_at: int, record: int) -> 
     """The table of chunks of a LAZ file: inside it, and no longer than its first points, which lie there in full."""
     stream.seek(points_at)
     table_at = _integer(stream, "<q")
-    if table_at == -1:  # written by a program that could not go back
+    if table_at == -1:  # written to a stream without seeking
         stream.seek(size - 8)
         table_at = _integer(stream, "<q")
     if not points_at + 8 <= table_at <= size - 8:

@@ -1,7 +1,7 @@
-"""Reading mesh files of strangers: nothing but the file itself is opened, and all points that it announces are there.
+"""Reading mesh files of untrusted sources: only the file itself is opened, and its vertices are counted.
 
-Mesh files may name others, with materials or pictures. They are left alone: a name can be that of a pipe which never
-ends, and nothing here needs them.
+Mesh files may name others, with materials or images. They are not opened: a name can be that of a pipe which never
+ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SILENT = logging.NullHandler()
 
 
 def read_mesh(path: Path) -> Content:
-    """The vertices of a .ply, .obj, .stl or .off file, each corner once, with what the file holds of them."""
+    """The vertices of a .ply, .obj, .stl or .off file, each corner once, with their attributes."""
     suffix = path.suffix.lower()
     if suffix in (".obj", ".off"):
         return read_obj(path) if suffix == ".obj" else read_off(path)
@@ -54,7 +54,7 @@ def _parts(path: Path) -> list[Any]:
     """The meshes and clouds with at least one vertex in a file, as trimesh gives them."""
     import trimesh
 
-    # What trimesh notes about a damaged file is for those who ask for its log; the reason is in the error.
+    # The log of trimesh about a damaged file is silenced; the reason is in the error.
     logging.getLogger("trimesh").addHandler(_SILENT)
     others: Any = _NoOtherFiles()
     announced = _announced_vertices(path) if path.suffix.lower() == ".ply" else None
@@ -71,7 +71,7 @@ def _parts(path: Path) -> list[Any]:
 
 
 def _announced_vertices(path: Path) -> int | None:
-    """The number of vertices that a PLY header promises. None: there is no header, which the parser reports better."""
+    """The number of vertices in a PLY header. None: there is no header, which the parser reports."""
     with open(path, "rb") as stream:
         header = stream.read(LONGEST_HEADER).partition(b"end_header")[0]
     number = re.search(rb"^[ \t]*element[ \t]+vertex[ \t]+(\d{1,18})[ \t\r]*$", header, re.M)
@@ -79,7 +79,7 @@ def _announced_vertices(path: Path) -> int | None:
 
 
 class _NoOtherFiles:
-    """What trimesh asks for the files that a mesh names: there are none."""
+    """Resolver of trimesh for the files that a mesh names: it opens none."""
 
     def get(self, name: str) -> bytes:
         raise OSError(f"{name} is not opened")

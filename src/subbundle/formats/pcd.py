@@ -1,8 +1,8 @@
 """Reading ``.pcd``, the format of the Point Cloud Library: ascii, binary, and binary compressed by LZF.
 
 The header lists the fields with the bytes, the type (F, I, U) and the count of each; compressed files hold all numbers
-of the first field, then all of the second, and so on. A chunk of LZF begins with a byte c. Below 32, c + 1 bytes follow
-as they are; else l = c >> 5 (7: plus the next byte) and l + 2 bytes are repeated, from 256 (c & 31) + next byte + 1
+of the first field, then all of the second, and so on. A chunk of LZF begins with a byte c. Below 32, c + 1 literals
+follow; else l = c >> 5 (7: plus the next byte) and l + 2 bytes are repeated, from 256 (c & 31) + next byte + 1
 back.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from subbundle.formats.columns import LONGEST_HEADER, Content, named
 
-# Three bytes of LZF stand for 264 at most.
+# Three bytes of LZF decode to 264 at most.
 _EXPANSION = 88
 # A field holds fewer numbers than this.
 _MOST_NUMBERS = 65536
@@ -26,7 +26,7 @@ _KINDS = {"F": (4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}
 
 
 def read_pcd(path: Path) -> Content:
-    """Points with their fields; ``rgb`` is taken apart, and padding is left out."""
+    """Points with their fields; ``rgb`` is split into bytes, and padding is left out."""
     with open(path, "rb") as stream:
         header, form = _header(stream)
         layout, count = _layout(header)
@@ -113,7 +113,7 @@ def _ascii(stream: Any, layout: np.dtype[Any], count: int) -> NDArray[Any]:
     rows, at = np.empty(count, layout), 0
     for name in layout.names or ():
         size = int(np.prod(layout[name].shape, dtype=np.int64))
-        # Packed colours are written as the whole number that their bits are.
+        # Packed colours are written as the integer of their bits.
         packed = name in ("rgb", "rgba") and layout[name] == np.float32 and (table[:, at] >= 1.0).any()
         with np.errstate(invalid="ignore", over="ignore"):
             if packed:
@@ -143,7 +143,7 @@ def _compressed(content: bytes, layout: np.dtype[Any], count: int) -> NDArray[An
 
 
 def unpacked(packed: bytes, size: int) -> bytes:
-    """The ``size`` bytes that LZF made ``packed`` of."""
+    """The ``size`` bytes that LZF compressed to ``packed``."""
     out, at, end = bytearray(), 0, len(packed)
     try:
         while at < end:

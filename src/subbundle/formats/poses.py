@@ -1,6 +1,6 @@
-"""Where scans lie: 4 × 4 matrices, and lists of scans with one for each.
+"""Poses of scans: 4 × 4 matrices, and lists of scans with one for each.
 
-A matrix stands in a text file (16 numbers) or as JSON. Lists are ``.aln`` files, as MeshLab writes them: the number of
+A matrix is a text file (16 numbers) or JSON. Lists are ``.aln`` files, as MeshLab writes them: the number of
 scans, and for each the name of its file, ``#``, the matrix, ``#``.
 """
 
@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from subbundle._types import FloatArray
 
 LIST_SUFFIX = ".aln"
-# Such files are short; a longer one is something else.
+# Most bytes of such a file.
 _LONGEST = 1 << 22
 # Numbers in such files have six digits or so.
 _LAST_ROW = 1e-5
@@ -43,21 +43,21 @@ def read_matrix(path: Path) -> FloatArray:
 
 
 def check_matrix(matrix: FloatArray, name: str) -> FloatArray:
-    """``matrix`` [4, 4], if it moves points as x ↦ A x + t with an invertible A; columns for rows are found out."""
+    """``matrix`` [4, 4], if it is an affine map x ↦ A x + t with an invertible A; transposed ones are recognised."""
     last = np.array([0.0, 0.0, 0.0, 1.0])
     if not np.isfinite(matrix).all():
         raise ValueError(f"the matrix in {name} must have finite numbers; some are not.")
     if np.abs(matrix[3] - last).max() > _LAST_ROW:
-        turned = np.abs(matrix[:, 3] - last).max() <= _LAST_ROW
-        hint = "It looks transposed: write its columns as rows." if turned else "Write the translation as last column."
-        raise ValueError(f"the last row of the matrix in {name} must be 0 0 0 1; it is {_shown(matrix[3])}. {hint}")
+        transposed = np.abs(matrix[:, 3] - last).max() <= _LAST_ROW
+        hint = "It appears transposed: write columns as rows" if transposed else "The last column is the translation"
+        raise ValueError(f"the last row of the matrix in {name} must be 0 0 0 1; it is {_shown(matrix[3])}. {hint}.")
     if not np.linalg.cond(matrix[:3, :3]) < 1e8:
-        raise ValueError(f"the matrix in {name} must be invertible; it makes all points lie in one plane.")
+        raise ValueError(f"the matrix in {name} must be invertible; it is singular.")
     return matrix
 
 
 def rotation_of(quaternion: Any) -> FloatArray:
-    """The matrix [3, 3] of a quaternion (w, x, y, z), of any length but zero."""
+    """The matrix [3, 3] of a nonzero quaternion (w, x, y, z)."""
     given = np.asarray(quaternion, dtype=np.float64)
     if not 0.0 < np.linalg.norm(given) < np.inf:
         raise ValueError(f"a quaternion must have a finite length above zero; got {_shown(given)}")

@@ -13,7 +13,7 @@ from subbundle._archives import read_arrays
 from subbundle.formats.columns import Content, as_colors, as_normals, check_width, named, unnamed
 
 TEXT_SUFFIXES = (".xyz", ".xyzn", ".xyzrgb", ".pts", ".asc", ".txt")
-# What these endings promise of columns that have no names.
+# Unnamed columns by the ending of a file.
 _PROMISED = {
     ".xyzn": ["x", "y", "z", "nx", "ny", "nz"],
     ".xyzrgb": ["x", "y", "z", "r", "g", "b"],
@@ -49,14 +49,14 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 
 
 def read_csv(path: Path, dim: int | None) -> Content:
-    """Numbers separated by commas, perhaps under a line of names; words are left out."""
+    """Numbers separated by commas, optionally under a line of names; text is left out."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
         first = next(csv.reader(stream), [])
     headed = not all(is_number(entry) for entry in first)
     how: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8-sig", "ndmin": 2}
     try:
         table = np.loadtxt(path, skiprows=int(headed), **how)
-    except ValueError:  # words or gaps among the numbers, for which there is only the slow way
+    except ValueError:  # text or gaps among the numbers, for the slower parser
         table = np.genfromtxt(path, skip_header=int(headed), dtype=np.float64, **how)
     return _with_names(table, [name.strip() for name in first], dim) if headed else unnamed(table, dim or 3)
 
@@ -65,7 +65,7 @@ def _with_names(table: NDArray[Any], names: list[str], dim: int | None) -> Conte
     places = list(range(dim)) if dim is not None else coordinate_columns([name.lower() for name in names])
     check_width(table, max(len(places), len(names)))
     rest = {names[i]: table[:, i] for i in range(len(names)) if i not in places}
-    # A column of words reads as NaN throughout.
+    # A column of text reads as NaN throughout.
     return named(table[:, places], {name: column for name, column in rest.items() if np.isfinite(column).any()})
 
 

@@ -1,4 +1,4 @@
-"""Vertices of ``.obj`` and ``.off`` files, with the normals and colours that stand beside them."""
+"""Vertices of ``.obj`` and ``.off`` files, with their normals and colours."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from subbundle.formats.columns import Content, are_bytes, as_colors, as_normals
 
-# Programs write the letters for what a vertex has in either order.
+# The letters for normals and colours occur in either order.
 _OFF_KEY = re.compile(r"([CN]*)OFF\b(?![ \t]*BINARY)", re.I)
 
 
 def read_obj(path: Path) -> Content:
-    """Lines ``v x y z`` (perhaps with red, green, blue behind) and ``vn``: one per vertex, or as faces name them."""
+    """Lines ``v x y z`` (optionally with red, green, blue) and ``vn``: one per vertex, or as faces refer to them."""
     text = path.read_bytes()
     vertices = _lines(text, b"v")
     if not vertices:
@@ -46,7 +46,7 @@ def _numbers(lines: list[bytes]) -> NDArray[Any]:
 
 
 def _obj_normals(lines: list[bytes], faces: bytes, n_vertices: int) -> NDArray[Any] | None:
-    """Normals [n, 3] of the vertices: means of those that the corners of the faces name, or the lines as they are."""
+    """Normals [n, 3] of the vertices: means of those that the corners of the faces refer to, or one per vertex."""
     if not lines:
         return None
     listed = _numbers(lines)[:, :3]

@@ -1,7 +1,7 @@
-"""The tuned numbers of readers: what columns without names are taken for (``tests/formats/test_columns.py``)."""
+"""The tuned constants of readers, which recognise columns without names (``tests/formats/test_columns.py``)."""
 
 from __future__ import annotations
 
-# Fraction of the rows that must be of unit length for three columns to be normals, and by how much lengths may differ
-# from 1: files often hold three digits.
+# Least fraction of rows of unit length for three columns to be normals, and the tolerance of the length: files often
+# hold three digits.
 UNIT_FRACTION, UNIT_TOLERANCE = 0.98, 0.02

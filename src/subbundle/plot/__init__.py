@@ -2,9 +2,9 @@
 
 `embedding`, `mesh`, `geodesics`, `distances`, `bandwidth` and `trust` take axes (``ax=``) or make a figure of pyplot,
 which a notebook shows and ``plt.show()`` opens, and return the axes; ``axes.figure.savefig("a.pdf")`` writes them.
-`EmbeddingDisplay` is the same in the manner of scikit-learn's displays. A `Scene` holds points, curves and triangles in
+`EmbeddingDisplay` is the same as a display of scikit-learn. A `Scene` holds points, curves and triangles in
 space and paints them from back to front; `new_figure` makes the panels it is drawn into, without pyplot, and `save_png`
-writes them small.
+writes them with 256 colours.
 Matplotlib is needed only when something is drawn.
 """
 

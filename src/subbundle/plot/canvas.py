@@ -18,7 +18,7 @@ class PlottingUnavailableError(ImportError):
 
 
 def require_matplotlib() -> None:
-    """Raise, with what to install, if nothing can be drawn."""
+    """Raise, with what to install, if Matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -68,8 +68,8 @@ def save_png(figure: Any, path: str | os.PathLike[str], *, dpi: int = 160) -> Pa
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    # The palette is chosen to cover all colours, however few pixels have them, so that a small red dot stays red
-    # and white, added last, stays white.
+    # The palette covers all colours, also those of few pixels, so that a small red dot stays red and white, added
+    # last, stays white.
     palette = image.quantize(255, Image.Quantize.MAXCOVERAGE)
     palette.putpalette([*(palette.getpalette() or [])[: 3 * 255], 255, 255, 255])
     with atomic_path(path) as temporary:
@@ -80,7 +80,7 @@ def save_png(figure: Any, path: str | os.PathLike[str], *, dpi: int = 160) -> Pa
 def colours_of(
     values: Any, *, low: float | None = None, high: float | None = None, name: str = "viridis"
 ) -> FloatArray:
-    """Colours, [..., 4], for ``values`` [...] on a sequential map that colour-blind readers can follow."""
+    """Colours, [..., 4], for ``values`` [...] on a sequential map that colour-blind readers can distinguish."""
     require_matplotlib()
     from matplotlib import colormaps
 

@@ -1,4 +1,4 @@
-"""Plots in the plane: learned coordinates, where to trust them, distances, and the choice of a bandwidth."""
+"""Plots in the plane: coordinates, their reliability, distances, and the choice of a bandwidth."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def embedding(coordinates: Any, color: Any = None, *, label: str = "", ax: Any =
 
 
 def trust(model: Any, X: Any = None, *, ax: Any = None) -> Any:
-    """Draw where the coordinates of a fitted estimator can be trusted; return the axes.
+    """Draw the reliability of the coordinates of a fitted estimator; return the axes.
 
-    Colour is the local distortion of lengths, |log| of the factor (for a `PrincipalSubmanifold` the distance off the
+    Colour is the local distortion of lengths, |log| of the factor (for a `PrincipalSubmanifold` the distance to the
     shape); rows that no chart covers are hollow. ``X`` [n, n_features]: other rows than those it was fitted to.
     """
     if X is None:
@@ -108,9 +108,9 @@ def distances(along: Any, straight: Any, *, ax: Any = None) -> Any:
 
 
 def bandwidth(choice: Any, *, ax: Any = None) -> Any:
-    """Draw the risk that a bandwidth was chosen by (``subbundle.selection.choose_bandwidth``); return the axes.
+    """Draw the risk over the bandwidths compared (``subbundle.selection.choose_bandwidth``); return the axes.
 
-    Also takes the `Report` of `diagnose`. The dashed line is the choice, the band what is within 10 % of its risk.
+    Also takes the `Report` of `diagnose`. The dashed line is the choice, the band the risks within 10 % of its own.
     """
     choice = getattr(choice, "bandwidth_choice", choice)
     if choice is None:
@@ -131,7 +131,7 @@ def bandwidth(choice: Any, *, ax: Any = None) -> Any:
 
 
 class EmbeddingDisplay:
-    """A plot of coordinates that can be drawn again elsewhere.
+    """A plot of coordinates that can be drawn repeatedly.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class EmbeddingDisplay:
         return cls(np.asarray(coordinates), color, label=label).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw into ``ax``, or into a figure of its own."""
+        """Draw into ``ax``, or into a new figure."""
         self.ax_ = embedding(self.coordinates, self.color, label=self.label, ax=ax)
         self.figure_ = self.ax_.figure
         return self
@@ -234,7 +234,7 @@ def _numbers(ax: Any, flat: FloatArray, values: NDArray[Any], size: float, label
 def _doubt(found: dict[str, Any]) -> tuple[FloatArray, str]:
     if found.get("distortion") is not None:
         return np.asarray(found["distortion"], dtype=np.float64), "distortion of lengths, |log|"
-    return np.asarray(found["residual"], dtype=np.float64), "distance off the shape"
+    return np.asarray(found["residual"], dtype=np.float64), "residual: distance to the shape"
 
 
 def _name_axes(ax: Any) -> None:

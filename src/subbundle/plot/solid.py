@@ -12,9 +12,9 @@ from subbundle.plot.canvas import colours_of, new_axes
 from subbundle.plot.palette import BORDER, GREY, PALE, PALETTE
 from subbundle.triangles.topology import border_edges
 
-# Points that are drawn in a vector graphic.
+# Most points in a vector graphic.
 _MOST_POINTS = 8000
-# How far curves are moved towards the eye from the surface they lie on, as a fraction of the size.
+# Shift of curves from their surface towards the viewer, as a fraction of the size.
 _LIFT = 0.01
 
 
@@ -57,7 +57,7 @@ def mesh_scene(
 def geodesics(geodesics: Any, points: Any = None, *, view: View | None = None, ax: Any = None) -> Any:
     """Draw geodesics (a `Geodesics`, or arrays [batch, times, d]) and the cloud they run through; return the axes.
 
-    In the plane as lines, in space painted by depth; of more dimensions the three leading components of what is drawn.
+    In the plane as lines, in space painted by depth; in more dimensions along the three leading principal components.
     """
     curves = np.asarray(getattr(geodesics, "points", geodesics), dtype=np.float64)
     curves = curves[None] if curves.ndim == 2 else curves

@@ -1,8 +1,8 @@
-"""The laws every subbundle must obey, as checks for anyone who adds one.
+"""Checks of the laws that every subbundle obeys.
 
 Each ``check_*`` raises an AssertionError with the law that failed, by how much, and in which row. They use only the
-protocol (`frame`, `field`), so a textbook bundle, one learned from data and one of your own are held to the same laws.
-`check_subbundle` runs all that need nothing but the bundle and some points and covectors:
+protocol (`frame`, `field`), so they apply to bundles in closed form, estimated from data, and of other packages.
+`check_subbundle` runs all that need only the bundle and some points and covectors:
 
 >>> import numpy as np
 >>> from subbundle.bundles.analytic import SphereTangent
@@ -10,7 +10,7 @@ protocol (`frame`, `field`), so a textbook bundle, one learned from data and one
 >>> points, covectors = rng.normal(size=(2, 4, 3))
 >>> check_subbundle(SphereTangent(2), points, covectors)
 
-The points must lie well inside the region where the bundle is defined: further than ``length``, in every direction.
+The points must lie further than ``length`` inside the region where the bundle is defined.
 Lengths are in units of the bundle's length scale L unless stated otherwise.
 """
 

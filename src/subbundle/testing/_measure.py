@@ -1,4 +1,4 @@
-"""Measurements for the laws: geodesics that must arrive, coordinates in a frame, bounds with messages."""
+"""Measurements for the laws: complete geodesics, coordinates in a frame, bounds with messages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def follow(
     unit_speed: bool = True,
     **how: Any,
 ) -> Trajectories:
-    """Integrate, and insist that every row arrives: a law can only be checked where there is a geodesic."""
+    """Integrate, and raise unless every row is complete: laws are checked on complete geodesics only."""
     run = integrate(bundle, points, covectors, times, unit_speed=unit_speed, **how)
     if (run.status != Status.OK).any():
         raise AssertionError(
-            f"All geodesics must arrive for the laws to be checked; got {count_statuses(run.status)}. "
+            f"All geodesics must be complete for the laws to be checked; got {count_statuses(run.status)}. "
             "Start further inside, or pass a shorter length."
         )
     return run

@@ -1,4 +1,4 @@
-"""Laws of geodesics: what is conserved, how long they are, where they point, how fast methods converge to them."""
+"""Laws of geodesics: conserved Hamiltonian, homogeneity, length, horizontality, order of convergence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from subbundle.bundles.base import Subbundle
 from subbundle.flow import ORDERS
 from subbundle.testing._measure import at_most, coordinates_in, follow, unit_speed
 
-# Numbers of steps per length, by order, and tolerances: errors far above rounding, and already in proportion.
+# Numbers of steps per length, by order, and tolerances: errors far above rounding, in the asymptotic regime.
 _STEPS = {1: np.array([32, 64, 128]), 2: np.array([8, 16, 32]), 4: np.array([4, 8, 16])}
 _TOLERANCES = np.array([1e-5, 1e-6, 1e-7, 1e-8])
 
@@ -54,7 +54,7 @@ def check_time_homogeneity(
 def check_unit_speed_length(
     bundle: Subbundle, points: FloatArray, covectors: FloatArray, *, length: float = 1.0, bound: float = 1e-6
 ) -> None:
-    """A geodesic asked for by its length has that length.
+    """A geodesic of a given length has that length.
 
     Measured without covectors: chords between neighbouring points, in the frame at their middle, |F⁺ (γ_{i+1} − γ_i)|,
     summed over 64 and over 128 chords; both are of second order and are extrapolated to fourth.
@@ -63,7 +63,7 @@ def check_unit_speed_length(
     run = follow(bundle, points, covectors, np.linspace(0.0, total, 129), tol=1e-10)
     fine, coarse = (_polygon_length(bundle, run.points[:, ::stride]) for stride in (1, 2))
     measured = (4.0 * fine - coarse) / 3.0
-    at_most(np.abs(measured / total - 1.0), bound, "the length of a geodesic is the one asked for, relative error")
+    at_most(np.abs(measured / total - 1.0), bound, "the length of a geodesic is the given one, relative error")
 
 
 def _polygon_length(bundle: Subbundle, curves: FloatArray) -> FloatArray:
@@ -79,7 +79,7 @@ def check_horizontality(
 ) -> None:
     """γ̇(t) lies in the subspace at γ(t): the component of γ̇ outside it is at most ``bound`` of γ̇.
 
-    γ̇ by five-point differences of the points, of fourth order, at 5 places.
+    γ̇ by five-point differences of the points, of fourth order, at 5 times.
     """
     h = 0.01 * length * bundle.length_scale
     centres = h * np.array([2.0, 26.0, 50.0, 74.0, 98.0])
@@ -104,13 +104,13 @@ def check_convergence_order(
     length: float = 1.0,
     floor: float = 1e-11,
 ) -> float:
-    """The error at the end of a geodesic shrinks with the stated power of the step, or with the tolerance.
+    """The error at the end of a geodesic falls with the stated power of the step, or with the tolerance.
 
-    The truth is dopri5 with tol = 1e-12. For a fixed-step method the slope of log error against log step must not be
+    The reference is dopri5 with tol = 1e-12. For fixed-step methods the slope of log error against log step must not be
     below its order, less 0.3. For dopri5 the error must be at most 100 tol (1 + ``length``) at every tolerance. The
     observed slope is returned (for dopri5 against log tol, where it is about 1 if there are many steps).
 
-    Errors below ``floor`` (times L) are left out: the bundle's own rounding, or the cut of its kernel, rules there. If
+    Errors below ``floor`` (times L) are left out: there rounding, or the truncation of the kernel, dominates. If
     fewer than two are above it (straight lines) the slope is NaN and passes.
     """
     times = np.array([length * bundle.length_scale])

@@ -36,7 +36,7 @@ def check_n_jobs_invariance(
     n_jobs: Sequence[int] = (1, 2, 3),
     length: float = 1.0,
 ) -> None:
-    """``make_bundle(n_jobs)`` gives the same bits for every number of threads: frame, field and geodesics."""
+    """``make_bundle(n_jobs)`` has the same bits for every number of threads: frame, field and geodesics."""
     first = make_bundle(n_jobs[0])
     times = np.linspace(0.0, length * first.length_scale, 5)
     expected = _everything(first, points, covectors, times)
@@ -57,7 +57,7 @@ def check_equivariance(
     bound: float = 1e-7,
     seed: int = 0,
 ) -> None:
-    """Turning, moving and scaling the data does the same to the geodesics.
+    """Equivariance of the geodesics under rotation, translation and scaling of the data.
 
     With T(x) = c Q x + b (Q a random rotation, b a random translation of the size of the data, c = ``scaling``),
 
@@ -85,11 +85,11 @@ def check_equivariance(
         changed = make_bundle(c * data @ Q.T + b, c)
         run = follow(changed, c * points @ Q.T + b, c * unit @ Q.T, np.array([1.0]), unit_speed=False)
         away = np.linalg.norm(run.end_points - (c * ends @ Q.T + b), axis=1) / changed.length_scale
-        at_most(away, bound, f"geodesics follow the data under {name}, distance")
+        at_most(away, bound, f"geodesics are equivariant under {name}, distance")
 
 
 def _everything(bundle: Subbundle, points: FloatArray, covectors: FloatArray, times: FloatArray) -> dict[str, Any]:
-    """All that a bundle and the flow return for a batch, by name."""
+    """All results of a bundle and the flow for a batch, by name."""
     frame = bundle.frame(points)
     field = bundle.field(points, covectors)
     run = integrate(bundle, points, covectors, times, unit_speed=True)

@@ -2,8 +2,8 @@
 
     objects ─► `gathering` ─► Scene ─► `packing` ─► page (one file) | server (loopback) | widget (notebook)
 
-Drawing is done by three.js, which comes with the installed package ``k3d``; its code is put into the page when the page
-is written and is no part of this project. Our own modules, in ``static/``, do the linking, picking and colouring.
+Drawing is done by three.js, which comes with the installed package ``k3d``; its code is inserted when the page is
+written and is not part of this project. The modules in ``static/`` do the linking, picking and colouring.
 """
 
 from subbundle.viewer.front import View, view

@@ -1,4 +1,4 @@
-"""`view`: show anything that the library takes or returns."""
+"""`view`: interactive scenes of what the library takes or returns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def view(
     title: str | None = None,
     hidden: Collection[str] = (),
 ) -> View:
-    """Look at ``obj`` in a browser, a notebook or a file.
+    """Show ``obj`` in a browser, a notebook or a file.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def view(
     title : str, optional
         Heading of the page.
     hidden : name or names in ``obj``, optional
-        What is not shown until its box is ticked: the points of a scan hide the mesh that was made from them.
+        Layers that are not shown until their box is ticked: the points of a scan would hide the mesh made from them.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def view(
     is_array = isinstance(obj, list | tuple) or hasattr(obj, "__array__")
     named = dict(obj) if isinstance(obj, Mapping) else {"points" if is_array else type(obj).__name__: obj}
     if not named:
-        raise ValueError("view needs something to look at; got an empty dict.")
+        raise ValueError("view needs at least one object; got an empty dict.")
     hidden = [hidden] if isinstance(hidden, str) else hidden
     if unknown := [str(name) for name in hidden if name not in named]:
         raise ValueError(f"hidden must name what is viewed: {', '.join(map(str, named))}. Got {', '.join(unknown)}.")
@@ -79,7 +79,7 @@ def view(
 
 
 class View:
-    """A scene to look at; made by `view`.
+    """An interactive scene, made by `view`.
 
     In Jupyter the last line of a cell shows it, with exact geodesics as long as the kernel runs.
     """
@@ -152,7 +152,7 @@ class View:
         return bundle | (live or {})
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own."""
+        """The page in a separate frame."""
         return (
             f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:{_HEIGHT}px;border:0" '
             'sandbox="allow-scripts allow-downloads"></iframe>'

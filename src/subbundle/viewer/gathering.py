@@ -20,7 +20,7 @@ _MOST_IMAGE_BYTES = 8_000_000
 
 @dataclass(slots=True)
 class Gathered:
-    """A scene under construction, and for each table how Python measures in it."""
+    """A scene under construction, and for each table its `Measure`."""
 
     scene: Scene = field(default_factory=Scene)
     spaces: Spaces = field(default_factory=Spaces)
@@ -59,7 +59,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a user gives beside an object: rows of a model, columns to colour by, the shape of images."""
+    """Optional arguments of `view`: rows of a model, columns to colour by, the shape of images."""
 
     rows: Any = None
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Extras:
 
 
 def gather(named: Mapping[str, Any], extras: Extras, hidden: Collection[str] = ()) -> Gathered:
-    """Everything in ``named``; what is ``hidden`` does not show at first. ``extras`` go with the first points."""
+    """Everything in ``named``; layers in ``hidden`` are not shown at first. ``extras`` belong to the first points."""
     gathered = Gathered()
     layers = gathered.scene.layers
     for name, thing in named.items():
@@ -119,7 +119,7 @@ def add_table(
     names: tuple[str, ...] | None = None, along: FloatArray | None = None,
     rank: int = 2,
 ) -> FloatArray:  # fmt: skip
-    """Add the table of ``points`` [n, d], and give the rows shown. ``quantities`` have an entry for every row given.
+    """Add the table of ``points`` [n, d]; return the rows shown. ``quantities`` have an entry for every row given.
 
     ``along`` [n, m]: other positions of the rows, by which the page measures along the shape, of dimension ``rank``.
     """
@@ -171,13 +171,13 @@ def add_mesh(gathered: Gathered, name: str, mesh: Any, extras: Extras) -> None:
 
 
 def add_curves(gathered: Gathered, name: str, curves: NDArray[Any], colour: str | None = None) -> None:
-    """Curves [batch, times, d] or [times, d]; what is NaN was not reached."""
+    """Curves [batch, times, d] or [times, d]; NaN after their end."""
     curves = np.asarray(curves, dtype=np.float64)
     curves = curves[None] if curves.ndim == 2 else curves
     flat = curves.reshape(-1, curves.shape[-1])
     finite = flat[np.isfinite(flat).all(axis=1)]
     if len(finite) < 2:
-        raise ValueError(f"{name} must have at least two finite points; all were lost before.")
+        raise ValueError(f"{name} must have at least two finite points; it has fewer.")
     panel = gathered.spaces.panel(gathered.scene, finite, letters(curves.shape[-1]), choose=False)
     placed = [gathered.spaces.place(curve) for curve in curves]
     points, offsets = joined_curves(placed)
@@ -214,10 +214,10 @@ def _images(scene: Scene, points: FloatArray, shape: tuple[int, int]) -> NDArray
     if points.size > _MOST_IMAGE_BYTES:
         scene.notes.append(f"images of {len(points):,} rows are too many for one page and are left out")
         return None
-    return pictures(points, shape, float(points.min()), float(points.max()))
+    return grey_images(points, shape, float(points.min()), float(points.max()))
 
 
-def pictures(points: FloatArray, shape: tuple[int, int], low: float, high: float) -> NDArray[np.uint8]:
+def grey_images(points: FloatArray, shape: tuple[int, int], low: float, high: float) -> NDArray[np.uint8]:
     """Rows [n, height·width] as grey images between ``low`` and ``high``."""
     scaled = np.clip((points - low) / (high - low or 1.0), 0.0, 1.0)
     return np.round(255.0 * np.nan_to_num(scaled)).astype(np.uint8).reshape(len(points), *shape)
@@ -236,7 +236,7 @@ def _choose_colours(scene: Scene, wanted: str | None) -> None:
         own = [quantity.name for quantity in table.quantities]
         bare = {*(table.features or ()), *COMPONENTS}
         first = next((name for name in own if name not in bare), None)
-        # Bare points show their height; a surface shows its shape by the light on it, points on one need no colours.
+        # Points alone are coloured by height; surfaces are shaded, and points on one need no colours.
         drawn = next(layer for layer in scene.layers if layer.table == table.key)
         height = next(panel.axes[-1] for panel in scene.panels if panel.key == drawn.panel)
         bare_points = drawn.kind == "points" and table.graph is not None and not solid

@@ -1,4 +1,4 @@
-"""Exact lengths and paths, which Python computes for a page that is open beside it."""
+"""Exact lengths and paths, computed by Python for an open page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Measure(Protocol):
     """How distances and paths between rows of a table are computed."""
 
     def length(self, i: int, j: int) -> float:
-        """Distance along the shape of rows i and j; infinite where they are not connected, NaN where none was found."""
+        """Distance of rows i and j along the shape; infinite where not connected, NaN where no path was found."""
 
     def ends(self, i: int, j: int) -> FloatArray:
         """The two rows, [2, d]."""
@@ -50,8 +50,8 @@ class BundleMeasure:
         from subbundle.geodesics.between import geodesic_between
 
         x, y = self._points[i], self._points[j]
-        # `distance` starts at the point that comes first in lexicographic order; with noise the other way is not quite
-        # the same geodesic.
+        # `distance` starts at the point that comes first in lexicographic order; with noise the geodesic in the other
+        # direction differs slightly.
         turned = tuple(y) < tuple(x)
         start, end = (y, x) if turned else (x, y)
         found = geodesic_between(self._bundle, start, end, n_points=CURVE_POINTS)
@@ -63,7 +63,7 @@ class BundleMeasure:
 class ModelMeasure:
     """Geodesics of a fitted estimator: the length is its own, the path the first of ``ways`` that is as long.
 
-    A way takes two row numbers and the length, and gives paths in the panels, or nothing.
+    A way takes two row numbers and the length, and returns paths in the panels, or nothing.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ModelMeasure:
         return self._rows[[i, j]]
 
     def paths(self, i: int, j: int, length: float) -> Paths:
-        """The first way that leads there."""
+        """The result of the first way that finds a path."""
         found = (way(i, j, length) for way in self._ways)
         return next((paths for paths in found if paths), {})
 
@@ -137,7 +137,7 @@ def answer(measures: dict[str, Measure], question: Any) -> dict[str, Any]:
     try:
         measure, i, j = _read(measures, question)
     except (ValueError, TypeError, KeyError) as error:
-        return {"error": f"a question must name a table and two of its rows; {error}"}
+        return {"error": f"a request must name a table and two of its rows; {error}"}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -19,14 +19,14 @@ from subbundle.viewer.gathering import (
     add_points,
     add_report,
     add_table,
-    pictures,
+    grey_images,
 )
 from subbundle.viewer.measuring import BundleMeasure, ModelMeasure, Paths, is_about
 from subbundle.viewer.packing import INNER
 from subbundle.viewer.rows import CURVE_POINTS, ENOUGH, MOST_POINTS, letters, statuses
-from subbundle.viewer.scene import Quantity, Walk, in_space
+from subbundle.viewer.scene import CoordinatePath, Quantity, in_space
 
-# Geodesics of a chart that are drawn, steps along each, and steps of a walk along a coordinate.
+# Geodesics of a chart that are drawn, steps along each, and steps of a path along a coordinate.
 _RAYS, _STEPS, _WALK_STEPS = 32, 60, 61
 
 
@@ -47,7 +47,7 @@ def add_bundle(gathered: Gathered, name: str, bundle: Any, extras: Extras) -> No
 
 
 def add_chart(gathered: Gathered, name: str, chart: Any, extras: Extras) -> None:
-    """The domain of a chart beside the piece of the shape it parametrises, with its geodesics."""
+    """The domain of a chart and its image, with its geodesics."""
     points = chart.sample()
     found = chart.locate(points, outside="nearest").coordinates
     _add_linked(gathered, name, points, found, extras, np.linalg.norm(found, axis=1))
@@ -77,7 +77,7 @@ def add_atlas(gathered: Gathered, name: str, atlas: Any, extras: Extras) -> None
 
 
 def add_reconstructor(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
-    """The mesh of a fitted `SurfaceReconstructor`, and the points it came from if they are given."""
+    """The mesh of a fitted `SurfaceReconstructor`, and its points if they are given."""
     check_fitted(model, "mesh_")
     add_mesh(gathered, name, model.mesh_, Extras())
     if extras.rows is not None:
@@ -112,7 +112,7 @@ def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> Non
         table = gathered.scene.tables[-1]
         flat = _drawn(coordinates, quantities)[table.rows]
         gathered.draw_table(name, shown, np.nan_to_num(flat), coordinates.shape[1])
-        gathered.scene.walks += _walks(gathered, model, coordinates[known], extras, rows)
+        gathered.scene.coordinate_paths += _coordinate_paths(gathered, model, coordinates[known], extras, rows)
     gathered.measures[key] = _measure(gathered, model, rows, along, coordinates)
 
 
@@ -177,18 +177,20 @@ def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[
 
 
 def _drawn(coordinates: FloatArray, quantities: tuple[Quantity, ...]) -> FloatArray:
-    """Where coordinates [n, k] are drawn, [n, 3]; a single one is drawn over the distance off the shape."""
+    """Positions [n, 3] at which coordinates [n, k] are drawn; a single one is drawn over the residual."""
     if coordinates.shape[1] == 1:
         off = next(quantity.values for quantity in quantities if quantity.name == "residual")
         return in_space(np.column_stack([coordinates[:, 0], off]))
     return in_space(coordinates[:, :3])
 
 
-def _walks(gathered: Gathered, model: Any, known: FloatArray, extras: Extras, rows: FloatArray) -> list[Walk]:
+def _coordinate_paths(
+    gathered: Gathered, model: Any, known: FloatArray, extras: Extras, rows: FloatArray
+) -> list[CoordinatePath]:
     """`inverse_transform` along each coordinate, the others at their median."""
     if not len(known):
         return []
-    walks = []
+    found = []
     middle = np.median(known, axis=0)
     for i in range(known.shape[1]):
         ends = np.quantile(known[:, i], INNER)
@@ -198,16 +200,16 @@ def _walks(gathered: Gathered, model: Any, known: FloatArray, extras: Extras, ro
         drawn = in_space(way[:, :3]) if way.shape[1] > 1 else in_space(np.column_stack([way[:, 0], np.zeros(len(way))]))
         images = None
         if extras.image_shape is not None:
-            images = pictures(points, extras.image_shape, float(rows.min()), float(rows.max()))
+            images = grey_images(points, extras.image_shape, float(rows.min()), float(rows.max()))
         paths = {"coordinates": drawn, f"space{rows.shape[1]}": gathered.spaces.place(points)}
-        walks.append(Walk(f"coordinate {i + 1}", way[:, i], paths, images))
-    return walks
+        found.append(CoordinatePath(f"coordinate {i + 1}", way[:, i], paths, images))
+    return found
 
 
 def _measure(
     gathered: Gathered, model: Any, rows: FloatArray, along: FloatArray, coordinates: FloatArray
 ) -> BundleMeasure | ModelMeasure:
-    """Lengths along the shape between the rows, measured on the shape."""
+    """The `Measure` of lengths along the shape between the rows."""
     space = f"space{rows.shape[1]}"
 
     def shown(path: FloatArray) -> Paths:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
-from subbundle.viewer.scene import Layer, Quantity, Scene, Table, Walk
+from subbundle.viewer.scene import CoordinatePath, Layer, Quantity, Scene, Table
 
 # Codes of 16 bits: the last stands for a missing number, the one before for the largest.
 _MISSING, _MOST = 65535, 65534
 _TYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "f32": np.float32}
-# Numbers that are coloured run from the first to the last hundredth, so that one outlier does not grey the rest.
+# Quantiles between which numbers are coloured, so that outliers do not determine the range.
 INNER = (0.01, 0.99)
 
 
@@ -45,7 +45,7 @@ class Packer:
         return reference
 
     def block(self) -> bytes:
-        """Everything that was put, one after the other."""
+        """All arrays, concatenated."""
         return b"".join(self._pieces)
 
 
@@ -62,7 +62,7 @@ def pack(scene: Scene) -> tuple[dict[str, Any], bytes]:
         ],
         "tables": {table.key: _table(packer, table) for table in scene.tables},
         "layers": [_layer(packer, layer, i) for i, layer in enumerate(scene.layers)],
-        "walks": [_walk(packer, walk) for walk in scene.walks],
+        "walks": [_coordinate_path(packer, path) for path in scene.coordinate_paths],
         "figures": [
             {"title": f.title, "source": "data:image/png;base64," + base64.b64encode(f.png).decode("ascii")}
             for f in scene.figures
@@ -179,12 +179,12 @@ def _layer(packer: Packer, layer: Layer, number: int) -> dict[str, Any]:
     return record
 
 
-def _walk(packer: Packer, walk: Walk) -> dict[str, Any]:
+def _coordinate_path(packer: Packer, path: CoordinatePath) -> dict[str, Any]:
     return {
-        "name": walk.name,
-        "values": walk.values.tolist(),
-        "paths": {key: packer.put("f32", points) for key, points in walk.paths.items()},
-        "images": None if walk.images is None else _images(packer, walk.images),
+        "name": path.name,
+        "values": path.values.tolist(),
+        "paths": {key: packer.put("f32", points) for key, points in path.paths.items()},
+        "images": None if path.images is None else _images(packer, path.images),
     }
 
 

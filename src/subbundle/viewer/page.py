@@ -1,6 +1,6 @@
-"""One HTML page with everything inside: our modules, the drawing library of the installed package, and the data.
+"""One self-contained HTML page: the modules, the drawing library of the installed package, and the data.
 
-The page states, by its content security policy, that it loads nothing from anywhere.
+Its content security policy forbids loading anything else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WHOLE_PAGE = "html, body { margin: 0; height: 100%; }"
 
 
 class ViewerUnavailableError(ImportError):
-    """What the viewer draws with is not installed."""
+    """The drawing library of the viewer is not installed."""
 
 
 def page_of(
@@ -79,7 +79,7 @@ def style() -> str:
 
 @cache
 def module() -> str:
-    """Our modules as one, those that are imported first; ends with `startPage` and `startWidget` defined."""
+    """The modules as one, imported ones first; it defines `startPage` and `startWidget`."""
     folder = resources.files("subbundle.viewer") / "static"
     done: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""A page about one piece of work: input, choices and reasons, results, and how to reproduce them."""
+"""A page about one computation: input, choices and reasons, results, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Input, choices, results and warnings of a piece of work.
+    """Input, choices, results and warnings of a computation.
 
     Attributes
     ----------
     title : str
-    came_in, found : sequence of (str, str)
+    given, found : sequence of (str, str)
         Input and results: names and values.
     chosen : sequence of Choice
     warnings : sequence of str
@@ -57,7 +57,7 @@ class Account:
     """
 
     title: str
-    came_in: Sequence[tuple[str, str]]
+    given: Sequence[tuple[str, str]]
     chosen: Sequence[Choice] = ()
     found: Sequence[tuple[str, str]] = ()
     warnings: Sequence[str] = ()
@@ -67,10 +67,10 @@ class Account:
 def report(account: Account, view: View | None = None, *, command: str = "") -> str:
     """The page about ``account`` as one self-contained HTML document, with the interactive ``view`` inside.
 
-    ``command`` is what to type to reproduce it; the versions of the packages are added.
+    ``command`` reproduces it; the versions of the packages are added.
     """
     head = f"<h1>{escape(account.title)}</h1>" + _warnings(account.warnings)
-    head += _section("Input", _rows(account.came_in))
+    head += _section("Input", _rows(account.given))
     if account.chosen:
         head += _section("Choices and reasons", _rows([(c.name, c.value, c.why) for c in account.chosen]))
     if account.found:

@@ -18,12 +18,12 @@ from subbundle.plot.palette import MOST_CATEGORIES
 from subbundle.viewer.scene import Graph, Panel, Quantity, Scene, in_space
 from subbundle.viewer.tuning import PAGE_NEIGHBORS
 
-# Points up to which everything is shown: a file of 25 MB holds a million with a few quantities and a mesh beside them.
+# Points up to which all are shown: a file of 25 MB holds a million with a few quantities and a mesh.
 MOST_POINTS = 1_000_000
-# Rows from which a shape, its principal components or its neighbours are learned while a user waits: more take minutes,
-# and change nothing visible. A search through a graph of so many takes 20 ms in a browser.
+# Most rows that a shape, its principal components or its neighbours are computed from interactively: more take minutes
+# without a visible difference. A search in a graph of so many takes 20 ms in a browser.
 ENOUGH = 20_000
-# Points of a curve: corners cannot be seen between so many.
+# Points of a curve, enough for it to appear smooth.
 CURVE_POINTS = 121
 # Different strings up to which a column is a label; names and identifiers have more.
 _MOST_WORDS = 200
@@ -35,7 +35,7 @@ COMPONENTS = ("component 1", "component 2", "component 3")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """``points`` [n, d] that are shown, their ``rows`` [n] in what was given, and ``notes`` about the others."""
+    """``points`` [n, d] that are shown, their ``rows`` [n] in the input, and ``notes`` about the others."""
 
     points: FloatArray
     rows: IntArray
@@ -77,12 +77,12 @@ def shown_rows(points: Any, name: str) -> Shown:
 
 @dataclass(slots=True)
 class Spaces:
-    """Where points of R^d are drawn: as they are up to d = 3, above by the principal components of the first points."""
+    """Map from R^d to the panels: the identity up to d = 3, above the principal components of the first points."""
 
     axes: dict[int, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
     def panel(self, scene: Scene, points: FloatArray, names: tuple[str, ...], *, choose: bool) -> str:
-        """Key of the panel for points like ``points`` [n, d], made when there is none; ``choose`` other axes there."""
+        """Key of the panel for points in R^d like ``points`` [n, d], added if missing; ``choose`` other axes there."""
         dim = points.shape[1]
         if dim > 3 and dim not in self.axes:
             self._learn(scene, points)
@@ -95,7 +95,7 @@ class Spaces:
         )
 
     def place(self, points: FloatArray) -> FloatArray:
-        """``points`` [n, d] where they are drawn, [n, 3]."""
+        """Positions [n, 3] at which ``points`` [n, d] are drawn."""
         if points.shape[1] <= 3:
             return in_space(points)
         mean, axes = self.axes[points.shape[1]]
@@ -177,15 +177,14 @@ def page_graph(points: FloatArray, rank: int) -> Graph | None:
     """The graph by which a page without Python measures along a shape of dimension ``rank`` through ``points`` [n, d].
 
     Nodes are all rows, or a sample of very many; edges and lengths are those of `subbundle.graph`. Shortest paths in it
-    are a little longer than geodesics, and the page calls them approximate. None for fewer than three points, or equal
-    ones.
+    are a little longer than geodesics, and labelled as approximate. None for fewer than three points, or equal ones.
     """
     count = len(points)
     if count < 3 or not np.ptp(points, axis=0).any():
         return None
     if points.shape[1] > BLOCK_DIM:
-        # As in a diagnosis. Few components cut off bends (a strip bent in 24 dimensions: -15 % with 8, +3 % with 16
-        # and 32), many keep noise (an S in R^100, noise 0.025: +16, +33 and +56 %).
+        # As in a diagnosis. Few components shorten curved shapes (a strip bent in 24 dimensions: -15 % with 8, +3 %
+        # with 16 and 32), many retain noise (an S in R^100, noise 0.025: +16, +33 and +56 %).
         centred = points - points.mean(axis=0)
         sample = centred[:: max(1, count // 5000)]
         points = centred @ np.linalg.svd(sample, full_matrices=False)[2][:BLOCK_DIM].T

@@ -1,4 +1,4 @@
-"""What a page shows, before it becomes bytes: tables of rows, drawn as layers in one or more linked panels."""
+"""The content of a page: tables of rows, drawn as layers in one or more linked panels."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Neighbours with lengths, by which a page measures along a shape on its own; see `neighbours`.
+    """Neighbour graph with lengths, for distances along a shape without Python; see `neighbours`.
 
     Attributes
     ----------
     starts [m + 1], ends [e], lengths [e]
         Compressed rows: the edges of node i are ``starts[i]:starts[i + 1]``.
     nodes : [m] or None
-        Row of the table that each node is; None when every row is its own node.
+        Row of the table of each node; None when every row is a node.
     owner : [n] or None
         Nearest node of each row.
     """
@@ -65,7 +65,7 @@ class Table:
     n_total : int
         Rows that were given; more than ``len(rows)`` when a subset is shown.
     rows : [n]
-        Number of each shown row in what was given.
+        Number of each shown row in the input.
     default : str or None
         Quantity that colours the rows at first.
     features : tuple of str or None
@@ -113,7 +113,7 @@ class Layer:
     border : [b, 2] or None
         Edges of a mesh that belong to one face only.
     offsets : [c + 1] or None
-        Where each curve of a lines layer starts.
+        Start of each curve of a lines layer.
     """
 
     name: str
@@ -130,8 +130,8 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """A coordinate that moves while the others rest: its ``values`` [m], and per panel the points [m, 3] on the way."""
+class CoordinatePath:
+    """A path along one coordinate, the others fixed: its ``values`` [m], and per panel the points [m, 3]."""
 
     name: str
     values: FloatArray
@@ -149,13 +149,13 @@ class Figure:
 
 @dataclass(slots=True)
 class Scene:
-    """Everything on a page. Built up by the functions of `gathering`, then only read."""
+    """The content of a page. Built by the functions of `gathering`, then only read."""
 
     title: str = "subbundle"
     panels: list[Panel] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
-    walks: list[Walk] = field(default_factory=list)
+    coordinate_paths: list[CoordinatePath] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -179,12 +179,12 @@ def in_space(points: FloatArray) -> FloatArray:
 
 
 def point_size(n_points: int) -> float:
-    """Pixels across a point: smaller the more there are, from 8 for a few to 1.5 for a million."""
+    """Diameter of a point in pixels: from 8 for a few points to 1.5 for a million."""
     return float(np.clip(40.0 * max(n_points, 1) ** -0.25, 1.5, 8.0))
 
 
 def joined_curves(curves: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
-    """Curves [m_i, d], the rows with NaN left out, as one array and where each starts."""
+    """Curves [m_i, d], the rows with NaN left out, as one array, and the start of each."""
     kept = [curve[np.isfinite(curve).all(axis=1)] for curve in curves]
     kept = [curve for curve in kept if len(curve) > 1]
     offsets = np.concatenate([[0], np.cumsum([len(curve) for curve in kept])]).astype(np.int64)

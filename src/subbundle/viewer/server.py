@@ -1,8 +1,7 @@
 """The page on the loopback address, with Python behind it.
 
 It serves the page and the answers to its requests only, both under a random path, so that no other page
-in the browser can ask. Requests that name another host than the loopback address are refused (a name that was made to
-point here cannot be used to read the data).
+in the browser can send requests. Those with another host than the loopback address are refused, against DNS rebinding.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from subbundle.viewer.front import View
 
 HOST = "127.0.0.1"
-# Bytes of a question; two row numbers need a hundred.
+# Most bytes of a request; two row numbers take a hundred.
 _MOST_BYTES = 10_000
 
 
@@ -80,7 +79,7 @@ def _handler(view: View, path: str, page: bytes, ask: str) -> type[BaseHTTPReque
     turn = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET for the page and POST for questions, and nothing else."""
+        """Answers GET for the page and POST for requests of it, and nothing else."""
 
         def do_GET(self) -> None:
             if self._allowed() and self.path == path:
@@ -96,7 +95,7 @@ def _handler(view: View, path: str, page: bytes, ask: str) -> type[BaseHTTPReque
             try:
                 question = json.loads(self.rfile.read(int(length)))
             except ValueError:
-                self._send(400, "text/plain", b"a question must be JSON\n")
+                self._send(400, "text/plain", b"a request must be JSON\n")
                 return
             with turn:
                 reply = view.answer(question)
@@ -117,6 +116,6 @@ def _handler(view: View, path: str, page: bytes, ask: str) -> type[BaseHTTPReque
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: standard error belongs to the progress."""
+            """Nothing: standard error is for the progress."""
 
     return Handler

@@ -1,11 +1,11 @@
-"""The tuned numbers of the viewer. They decide what a page measures on its own, and which path it draws."""
+"""The tuned constants of the viewer, for the distances of a page without Python and the path drawn."""
 
 from __future__ import annotations
 
 # measuring.py
 
-# Relative difference between the length of a path and the distance above which the path leads another way: distances
-# of an atlas and of its bundle differ by less.
+# Relative difference between the length of a path and the distance above which the path is another one: distances of
+# an atlas and of its bundle differ by less.
 OTHER_WAY = 0.05
 
 # rows.py: the graph of a page. Mean errors of its shortest paths are those of small clouds with known distances.

@@ -1,4 +1,4 @@
-"""The viewer in the cell of a notebook: the same modules, with the kernel behind them."""
+"""The viewer in the cell of a notebook: the same modules, connected to the kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from subbundle.viewer.page import library, module, style
 
 
 class ViewWidget(anywidget.AnyWidget):
-    """Shows a packed scene; the page's questions are answered by ``answer``."""
+    """Shows a packed scene; requests of the page are answered by ``answer``."""
 
     _esm = module() + "\nexport default { render: startWidget };\n"
     _description = traitlets.Unicode().tag(sync=True)

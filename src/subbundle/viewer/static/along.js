@@ -21,17 +21,17 @@ export class Along {
     return this._graph;
   }
 
-  /** Node of the graph that stands for row i. */
+  /** Node of the graph of row i. */
   node(i) {
     return this.graph.owner ? this.graph.owner[i] : i;
   }
 
-  /** Row that node k of the graph is. */
+  /** Row of node k of the graph. */
   row(k) {
     return this.graph.nodes ? this.graph.nodes[k] : k;
   }
 
-  /** Distances of all rows from row i; infinite where nothing leads. */
+  /** Distances of all rows from row i; infinite where there is no path. */
   from(i) {
     if (this._from?.row === i) return this._from.all;
     const tree = shortestPaths(this.graph, this.node(i));
@@ -41,7 +41,7 @@ export class Along {
     return all;
   }
 
-  /** {rows, length, straight} of the path from row i to row j; `rows` is null where nothing leads. */
+  /** {rows, length, straight} of the path from row i to row j; `rows` is null where there is none. */
   between(i, j) {
     this.from(i);
     const { tree } = this._from;
@@ -74,7 +74,7 @@ export function realLayers(data) {
   return Object.values(found);
 }
 
-/** {table: Along} for the tables in which a page can measure on its own. */
+/** {table: Along} for the tables with a graph in the page. */
 export function alongOf(data) {
   const found = {};
   for (const { layer } of realLayers(data)) {

@@ -22,7 +22,7 @@ const SPREAD = "distance along the shape";
 const MOST_FOLLOWED = 70000;
 
 export class App {
-  /** `ask` sends a question to Python and promises the answer; null in a file that stands alone. */
+  /** `ask` sends a request to Python and promises the answer; null in a stand-alone file. */
   constructor(root, data, THREE, ask) {
     Object.assign(this, { root, data, THREE, ask });
     this.state = new State();
@@ -234,7 +234,7 @@ export class App {
     this.drawRings();
   }
 
-  /** Step `step` along walk `number`: inverse_transform of a coordinate that moves while the others rest. */
+  /** Step `step` along path `number`: inverse_transform along one coordinate, the others fixed. */
   walkTo(number, step, picture) {
     const walk = this.data.walks[number];
     this.walked = {};

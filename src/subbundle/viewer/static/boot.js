@@ -30,7 +30,7 @@ async function threeFrom(source) {
   return library;
 }
 
-/** A sentence instead of the viewer. */
+/** A message instead of the viewer. */
 function explain(root, error) {
   const box = document.createElement("p");
   box.className = "sb-failed";

@@ -1,4 +1,4 @@
-// Distances along the shape inside the page: shortest paths in a graph of neighbours. Upper bounds of the true ones.
+// Distances along the shape inside the page: shortest paths in a neighbour graph, upper bounds of the true ones.
 
 /** A binary heap of (key, item) with the least key on top; entries are never changed, only outdated. */
 class Heap {

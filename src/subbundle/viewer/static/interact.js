@@ -5,7 +5,7 @@ import { pickAt, pickInside } from "./pick.js";
 // A press that moved further than this, in pixels, was a drag and not a click.
 const STILL = 4;
 
-/** Listen to what happens on `panel` and tell `app`. */
+/** Report events on `panel` to `app`. */
 export function listen(panel, app) {
   const { over: surface } = panel;
   let press = null;

@@ -102,7 +102,7 @@ export class Panel {
     return low[0] <= high[0] ? { low, high } : { low: [0, 0, 0], high: [1, 1, 1] };
   }
 
-  /** Look at everything. */
+  /** Fit everything into the view. */
   reset() {
     const { low, high } = this.bounds();
     const middle = low.map((l, k) => (l + high[k]) / 2);

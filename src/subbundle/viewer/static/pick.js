@@ -2,7 +2,7 @@
 
 import { positionOf } from "./data.js";
 
-// Pixels around the mouse in which a point counts as meant.
+// Pixels around the mouse in which a point is picked.
 const REACH = 9;
 
 /** {key, table, index} of the vertex drawn nearest to pixel [x, y] of a panel, or null. What is hidden is not found. */

@@ -124,11 +124,11 @@ function walkSection(app) {
   const choose = select(names, "0", (i) => ((walk = Number(i)), move(Number(control.value))));
   return [
     section(
-      "Walk along a coordinate",
+      "Path along a coordinate",
       row("Coordinate", choose),
       h("div", { class: "sb-row" }, control, value),
       picture,
-      h("div", { class: "sb-quiet", textContent: "inverse_transform through the middle of the data" }),
+      h("div", { class: "sb-quiet", textContent: "inverse_transform, the other coordinates at their medians" }),
     ),
   ];
 }

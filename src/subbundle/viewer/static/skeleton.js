@@ -25,7 +25,7 @@ export function skeleton(root, app) {
     h("span", { class: "sb-quiet sb-subtitle", textContent: data.subtitle }),
     h("span", { class: "sb-space" }),
     h("span", { class: "sb-mode", textContent: app.ask ? "geodesics: exact" : "geodesics: approximate", title: app.ask ? "computed by Python on request" : "shortest paths in a graph inside this file", hidden: !data.measures }),
-    button("Reset view", "Look at everything (R)", () => app.reset()),
+    button("Reset view", "Fit everything into the view (R)", () => app.reset()),
     button("Screenshot", "Save the views as PNG (S)", () => app.screenshot()),
     button("◐", "Light or dark", flip),
   );

@@ -1,4 +1,4 @@
-// The note beside the mouse: which row, its values, its picture.
+// The note beside the mouse: which row, its values, its image.
 
 import { decoded, shown } from "./data.js";
 import { h } from "./state.js";
@@ -16,7 +16,7 @@ function valueOf(quantity, index) {
   return shown(decoded(quantity, quantity.codes[index]));
 }
 
-/** A canvas with the picture of a row; null when rows have none. */
+/** A canvas with the image of a row; null when rows have none. */
 export function pictureOf(images, index, size = 112) {
   if (!images) return null;
   const { width, height, pixels } = images;
