@@ -137,5 +137,5 @@ def test_wrong_settings_are_named():
         choose_bandwidth(points, 2, purpose="fun")
     with pytest.raises(ValueError, match=r"rank must be an integer in 1\.\.2 \(a proper subspace of R\^3\); got 3"):
         choose_bandwidth(points, 3)
-    with pytest.raises(ValueError, match="points must have at least 2 coordinates .*; got 1. On a line"):
+    with pytest.raises(ValueError, match="points must have at least 2 coordinates .*; got 1. Points on a line"):
         choose_bandwidth(points[:, :1], 1)

@@ -25,7 +25,7 @@ def linked_weights(
     """Write the weights [n, K], which sum to one, of the candidates ``near`` [n, K] at ``points`` [n, D], the chart
     ``nearest`` [n] to each, and the number [n] of those with a weight that contain it.
 
-    Weights vanish at the distance from the place, of ``places`` [M, D], of the chart ``following`` [n]. In the charts
+    Weights vanish at the distance of the chart ``following`` [n], by its place among ``places`` [M, D]. In the charts
     points have ``residuals`` and ``lengths`` |v| [n, K]; d_c is |v| if ``along``, else the distance to the place.
     """
     squares = np.empty(near.shape[1])
