@@ -68,7 +68,7 @@ def test_the_central_observation_minimises_the_squared_distances():
 
 
 def test_a_mean_that_does_not_converge_raises():
-    with pytest.raises(ValueError, match="did not settle in 1 steps"):
+    with pytest.raises(ValueError, match="did not converge in 1 steps"):
         frechet_mean(parallel(1.2, 7), space=Sphere(2), max_iterations=1)
 
 

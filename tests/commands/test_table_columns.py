@@ -97,7 +97,7 @@ def test_missing_numbers_are_named_or_their_rows_left_out(write, capsys):
     write({**table, "x": x})
     assert embed() == 2
     said = capsys.readouterr().err
-    assert "2 rows have missing ones, in the columns x (2)" in said
+    assert "2 rows have some, in the columns x (2)" in said
     assert "--missing drop" in said
     assert "--drop x" in said
     assert embed("--missing", "drop") == 0
@@ -112,7 +112,7 @@ def test_duplicates_are_counted(write, capsys):
     table = {name: np.concatenate([column, column[:30]]) for name, column in columns().items()}
     write(table)
     assert embed() == 0
-    assert "30 of 150 rows repeat another one exactly" in capsys.readouterr().out
+    assert "30 of 150 rows are duplicates" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_incomplete_rows_are_located_by_observed_features(tmp_path, monkeypatch,
     rows[7][3] = ""
     Path("gaps.csv").write_text("\n".join(["a,b,c,d", *(",".join(row) for row in rows)]) + "\n")
     assert main(["embed", "gaps.csv", "--missing", "local", "--quiet"]) == 0
-    assert "1 rows lack numbers and were placed by those they have" in capsys.readouterr().out
+    assert "1 rows lack numbers and were located by their observed features" in capsys.readouterr().out
     found = np.genfromtxt("gaps-coordinates.csv", delimiter=",", names=True)
     coordinates = np.column_stack([found["coordinate_1"], found["coordinate_2"]])
     # The last column repeats the third: nothing of the row is unknown, and its coordinates are those of its parameters.

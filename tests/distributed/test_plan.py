@@ -211,7 +211,7 @@ def test_a_damaged_tile_is_found(planned):
     content = bytearray(plan.path(1).read_bytes())
     content[-1] ^= 1
     plan.path(1).write_bytes(content)
-    with pytest.raises(ValueError, match=r"the file of tile 1, .*000001.npy, is damaged or gone"):
+    with pytest.raises(ValueError, match=r"the file of tile 1, .*000001.npy, is damaged or missing"):
         plan.tile(1)
 
 

@@ -45,7 +45,7 @@ def test_a_sample_is_the_same_for_every_division():
         array.from_array(POINTS, chunks=(333, 1)),
         frame.from_pandas(pandas.DataFrame(POINTS, columns=list("xyz")), npartitions=3),
     ):
-        with pytest.warns(sb.SubbundleWarning, match="fit learns from 500 of 900 rows, a sample that is the same"):
+        with pytest.warns(sb.SubbundleWarning, match="fit uses a sample of 500 of 900 rows"):
             found.append(_lazy.sampled(lazy, 500))
     assert len(found[0]) == 500
     assert np.array_equal(found[0], found[1])

@@ -48,9 +48,7 @@ class TestTruth:
 
     def test_as_many_components_as_features_give_a_rigid_motion(self):
         flat = np.random.default_rng(1).uniform(-1.0, 1.0, (300, 2))
-        with pytest.warns(
-            SubbundleWarning, match="n_components=2 is the number of features: there is nothing to reduce"
-        ):
+        with pytest.warns(SubbundleWarning, match="n_components=2 is the number of features: no dimension is reduced"):
             model = PrincipalSubmanifold(bandwidth=0.3).fit(flat)
         inside = model.status_ == Status.OK
         np.testing.assert_allclose(moved_onto(model.embedding_[inside], flat[inside]), flat[inside], atol=1e-3 * 0.3)

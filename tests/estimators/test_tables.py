@@ -43,7 +43,7 @@ def test_tables_without_a_noise_floor_are_learned_in_few_components():
     rng = np.random.default_rng(0)
     # A spectrum that falls slowly, as that of images does, in more dimensions than rows.
     points = rng.standard_normal((80, 60)) * np.arange(1.0, 61.0) ** -0.7 @ rng.standard_normal((60, 200))
-    with pytest.warns(sb.SubbundleWarning, match="The 10 first of .* components were used") as said:
+    with pytest.warns(sb.SubbundleWarning, match="The first 10 of .* components were used") as said:
         metric = sb.GeodesicDistance(2).fit(points)
     assert len(said) == 1
     assert metric.axes_.shape == (200, 10)
