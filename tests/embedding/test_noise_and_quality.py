@@ -49,6 +49,51 @@ def test_curves_are_distinguished_from_sheets():
         assert curve_through(sheet, strict=False) is None
 
 
+def test_curves_sampled_at_random_are_closed_or_open_as_they_are():
+    rng = np.random.default_rng(8)
+    for count in (60, 120, 300):
+        for turn, closed in ((2.0 * np.pi, True), (1.6 * np.pi, False)):
+            found = []
+            for _ in range(10):
+                t = rng.uniform(0.0, turn, count)
+                found.append(
+                    curve_through(np.column_stack([np.cos(t), np.sin(t), 0.3 * np.cos(2.0 * t)]), strict=False)
+                )
+            # An arc of four fifths lacks at least 12 mean edges; one in n closed curves is taken for open.
+            assert sum(tour.closed == closed for tour in found if tour is not None) >= len(found) - 1
+
+
+def test_a_trajectory_with_several_strands_is_no_curve():
+    # Seven periods of a loop, two and a half steps apart.
+    t = np.linspace(0.0, 14.0 * np.pi, 700)
+    loop = np.column_stack([np.cos(t), np.sin(t), 0.15 * t / (2.0 * np.pi)])
+    assert curve_through(loop, strict=False) is None
+    assert curve_through(loop[:100], strict=False) is not None
+
+
+def test_novelty_is_about_one_for_rows_that_were_held_out():
+    # Few rows of a curve and of a sheet with noise in many dimensions: charts pass through the training rows.
+    rng = np.random.default_rng(9)
+    for rank, count in ((1, 120), (2, 300)):
+        inside = rng.uniform(0.0, 1.0, (2 * count, rank))
+        waves = np.concatenate([np.sin(2.0 * inside), np.cos(3.0 * inside)], axis=1)
+        rows = waves @ rng.standard_normal((2 * rank, 30)) + 0.02 * rng.standard_normal((2 * count, 30))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sb.SubbundleWarning)
+            model = sb.AtlasEmbedding(rank, reduce_dim=None).fit(rows[:count])
+        assert 0.6 < np.median(model.novelty(rows[count:])) < 1.6
+        assert model.novelty(rows[count : count + 1] + 1.0)[0] > 5.0
+
+
+def test_repeated_rows_do_not_predict_one_another():
+    tosses = np.random.default_rng(10).integers(0, 2, (300, 6)).astype(float)
+    figures = []
+    for rows in (tosses, np.unique(tosses, axis=0)):
+        with pytest.warns(sb.SubbundleWarning, match="no 2-dimensional shape"):
+            figures.append(sb.AtlasEmbedding(2).fit(rows).quality_.prediction_error)
+    assert min(figures) > 0.3
+
+
 def test_quality_agrees_with_scikit_learn_and_includes_pca():
     rng = np.random.default_rng(7)
     points = rng.standard_normal((200, 5)) * [3.0, 2.0, 1.0, 1.0, 1.0]

@@ -4,17 +4,26 @@ Few rows along a curve that nearly touches itself have no reliable tangents, but
 closed tour: nearest-neighbour starts, improved by 2-opt and by moving segments. On a curve the nearest rows of a row
 are its neighbours on the tour; on sheets and clouds at most about .7 of them are, whatever their dimension (.56 to .70
 on sheets, solids and real tables; .84 to 1 on curves, benchmarks/tables.py).
+
+A trajectory with several strands side by side, as a periodic signal has, resembles a curve as long as only the first
+neighbours are considered: of the √n nearest rows most must be as near on the tour, too.
+
+Edges between n rows sampled at random from a closed curve vary, and the longest is about log n times their mean. The
+curve is open where the longest edge is far longer than the spacing and no chance explains it: of edges with the gamma
+distribution of the mean and variance of the others, less than one in n such tables is as long.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import gammaincc
 
 from subbundle._compiled import kernel
-from subbundle._numbers import MOST_ROUNDS
+from subbundle._numbers import MOST_ROUNDS, ROUNDING
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding.tuning import CURVE_FRACTION, TOUR_ROWS
 from subbundle.graph.tuning import STANDS_OUT
@@ -68,13 +77,21 @@ def curve_through(points: FloatArray, *, strict: bool) -> Tour | None:
         followed = _followed(distances, order, 2, 1)
         if not strict:
             followed = max(followed, _followed(distances, order, 2 * CURVE_STEPS, CURVE_STEPS))
-        if followed < CURVE_FRACTION:
+        wide = isqrt(count) // 2
+        if followed < CURVE_FRACTION or _followed(distances, order, 2 * wide, wide) <= 0.5:
             return None
     lengths = distances[order, np.roll(order, -1)]
     longest = int(np.argmax(lengths))
     order, lengths = np.roll(order, -longest - 1), np.roll(lengths, -longest - 1)
-    # Closed unless the longest edge is far longer than the spacing.
-    return Tour(order, lengths, bool(lengths[-1] < STANDS_OUT * np.median(lengths)))
+    return Tour(order, lengths, bool(lengths[-1] < STANDS_OUT * np.median(lengths)) or _by_chance(lengths))
+
+
+def _by_chance(lengths: FloatArray) -> bool:
+    """Whether the last of the ``lengths`` [n], the longest, is compatible with the distribution of the others."""
+    mean, variance = float(lengths[:-1].mean()), float(lengths[:-1].var())
+    if variance <= ROUNDING * mean**2:
+        return False
+    return bool(len(lengths) ** 2 * gammaincc(mean**2 / variance, lengths[-1] * mean / variance) > 1.0)
 
 
 def _followed(distances: FloatArray, order: IntArray, nearest: int, steps: int) -> float:

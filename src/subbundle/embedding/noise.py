@@ -36,7 +36,7 @@ from sklearn.neighbors import NearestNeighbors
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
-from subbundle.local.neighbor_fits import distance_weights, fit_polynomials
+from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, fit_size
 from subbundle.selection.components import Components, all_components, first_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
@@ -177,6 +177,23 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
     distances, rows = near.kneighbors(queries)
     weights = distance_weights(distances, masses[rows])
     return fit_polynomials(points, queries, rows, weights, rank, how.order).points
+
+
+def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: Denoising) -> FloatArray:
+    """Distances [q] of some rows of ``points`` [n, D], with weights ``masses`` [n], from the fits to the others.
+
+    Without denoising these have the size of charts and the order of smaller residuals.
+    """
+    sizes = [(how.n_neighbors, how.order)] if how.n_neighbors else [(fit_size(rank), order) for order in (1, 2)]
+    queries = points[evenly(len(points), PLACES)]
+    found = []
+    for size, order in sizes:
+        near = NearestNeighbors(n_neighbors=min(size + 1, len(points))).fit(points)
+        distances, rows = (each[:, 1:] for each in near.kneighbors(queries))
+        weights = distance_weights(distances, masses[rows])
+        fitted = fit_polynomials(points, queries, rows, weights, rank, order).points
+        found.append(np.linalg.norm(queries - fitted, axis=1))
+    return min(found, key=lambda one: float(np.median(one)))
 
 
 def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:

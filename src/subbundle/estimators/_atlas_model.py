@@ -10,7 +10,7 @@ import numpy as np
 
 from subbundle._numbers import MOST_ROUNDS
 from subbundle._parallel import one_blas_thread
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.base import nearest_frame
 from subbundle.atlas.tuning import PATH_SETTLED
@@ -18,21 +18,25 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
-from subbundle.embedding.noise import kept_components
+from subbundle.embedding.noise import held_out_residuals, kept_components
 from subbundle.embedding.quality import Quality, quality
 from subbundle.embedding.table import TableLayout, lay_out_table
 from subbundle.embedding.tuning import DIFFERENCE_RADII
 from subbundle.estimators._input import DistanceCoordinates, filled_from
 from subbundle.estimators.state import State, check_components
 from subbundle.selection.components import Components
+from subbundle.selection.ladder import clipped
+from subbundle.selection.tuning import PLACES
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The layout of a table, and the principal components it was computed in."""
+    """The layout of a table, the principal components it was computed in, and the typical distance of a row from the
+    shape learned without it."""
 
     components: Components
     layout: TableLayout
+    residual_scale: float
 
 
 # With several threads BLAS spends most of its time waiting for them where matrices are small, several times that of the
@@ -62,7 +66,10 @@ def learn(
             "the data must lie on a shape that can be laid out without a cut; this one is closed, as a circle, "
             "cylinder, sphere or Möbius strip is. Write closed='cut' to cut it open."
         )
-    return Learned(components, layout)
+    held_out = held_out_residuals(inside, weights, rank, layout.denoising)
+    outside = points[evenly(len(points), PLACES)] - components.leave(inside[evenly(len(points), PLACES)])
+    squares = clipped(held_out**2 + np.einsum("nd,nd->n", outside, outside))
+    return Learned(components, layout, float(np.sqrt(squares.mean())))
 
 
 def _distinct(points: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -147,7 +154,7 @@ def set_learned(model: Any, learned: Learned) -> None:
     model._components = components
     model.mean_, model.axes_, model.noise_ = components.mean, components.axes, components.noise
     model.atlas_, model.n_components_, model._bundle = layout.atlas, layout.atlas.rank, None
-    model._tie = layout.path_weight
+    model._tie, model._residual_scale = layout.path_weight, learned.residual_scale
     model.n_neighbors_, model.n_denoising_neighbors_ = layout.n_neighbors, layout.denoising.n_neighbors
     model.bandwidth_ = layout.denoising.bandwidth
     model.alignment_residual_, model.cut_ = layout.residual, layout.cut
@@ -163,8 +170,10 @@ def set_training(model: Any, rows: FloatArray) -> None:
     model.status_, model.residuals_ = placed.status, placed.residuals
     model.coverage_, model.disagreement_ = placed.coverage, placed.disagreement
     model.distortion_, model.labels_ = placed.distortion, placed.labels
-    # Evaluated in an order that does not depend on the input order.
+    # Evaluated in an order that does not depend on the input order, each distinct row once: repeated rows would predict
+    # one another.
     order = np.lexsort(placed.coordinates.T)
+    order = order[np.append(True, (rows[order[1:]] != rows[order[:-1]]).any(axis=1))]
     inside = model._components.enter(rows[order])
     stress = model._along().stress(inside, placed.coordinates[order])
     model.quality_ = quality(inside, placed.coordinates[order], stress)
@@ -174,6 +183,7 @@ def state_of_atlas(model: Any) -> State:
     """Values that JSON can hold, and arrays."""
     values: dict[str, Any] = {name: getattr(model, name) for name in _VALUES}
     values |= {"layout": 2, "tie": min(model._tie, 1e300), "contradiction": model.atlas_.atlas.contradiction}
+    values["residual_scale"] = model._residual_scale
     values["quality"] = model.quality_.as_dict()
     arrays = {name: getattr(model, name) for name in _OWN if hasattr(model, name)}
     arrays |= {"mean": model.mean_, "axes": model.axes_}
@@ -200,6 +210,8 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
     atlas = {name: arrays[_NAMES[name]] for name in ARRAYS}
     model.atlas_ = LaidOutAtlas.from_arrays(atlas, float(values["contradiction"]), n_jobs=model.n_jobs)
     model._tie, model._bundle = float(values["tie"]), None
+    # Files of before have the residuals of the training rows only.
+    model._residual_scale = float(values.get("residual_scale", np.sqrt(np.mean(model.residuals_**2))))
     model._distances = None
     if _DISTANCES + "points" in arrays:
         model._distances = DistanceCoordinates(*(arrays[_DISTANCES + name] for name in ("points", "means", "axes")))

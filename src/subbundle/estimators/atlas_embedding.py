@@ -138,6 +138,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     _components: Components
     _bundle: PrincipalSubbundle | None
     _distances: DistanceCoordinates | None
+    _residual_scale: float
 
     def __init__(
         self,
@@ -219,11 +220,12 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         """Coordinates, projections, residuals, status, coverage, disagreement, distortion, connected component and
         novelty of each row of ``X``; see `subbundle.Located`."""
         located = as_shown(place_rows(self._checked(X), self._components, self.atlas_), self.outside)
-        return replace(located, novelty=np.asarray(located.novelty) / self._residual_scale)
+        scale = max(self._residual_scale, _SHARPEST * float(np.median(self.atlas_.radii)))
+        return replace(located, novelty=np.asarray(located.novelty) / scale)
 
     def novelty(self, X: Any) -> FloatArray:
         """Distance of each row of ``X`` from the region that the training points cover, in units of their typical
-        residual. About 1 for rows of the same distribution; much larger for others."""
+        distance from the shape learned without them. About 1 for rows of the same distribution, larger for others."""
         return np.asarray(self.locate(X).novelty)
 
     def distance(self, X: Any, Y: Any = None) -> FloatArray:
@@ -292,8 +294,3 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
         jacobian[known] = self.atlas_.jacobian(coordinates[known])
         return jacobian
-
-    @property
-    def _residual_scale(self) -> float:
-        """The typical residual of the training points."""
-        return max(float(np.sqrt(np.mean(self.residuals_**2))), _SHARPEST * float(np.median(self.atlas_.radii)))
