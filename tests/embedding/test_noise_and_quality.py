@@ -25,6 +25,25 @@ def test_noise_is_found_and_removed_only_where_it_is():
     assert evidence_of_noise(clean.points, np.ones(len(clean.points)), 2).n_neighbors == 0
 
 
+@pytest.mark.parametrize("count", [1000, 8000, 20000])
+def test_noise_wider_than_the_spacing_is_found_in_tables_of_any_size(count):
+    # A unit square with noise of .06: neighbourhoods must grow with the rows to be wider than the noise.
+    rng = np.random.default_rng(11)
+    rows = np.column_stack([rng.uniform(0.0, 1.0, (count, 2)), 0.06 * rng.standard_normal(count)])
+    rows = rows[Cloud(rows).order]
+    how = evidence_of_noise(rows, np.ones(count), 2)
+    assert how.n_neighbors > count / 10
+    # Borders of the square hide some of the noise: fits are tilted there.
+    assert 0.6 < how.noise / 0.06 < 1.2
+
+
+def test_one_outlier_does_not_decide_over_the_quality():
+    rng = np.random.default_rng(12)
+    rows = rng.uniform(size=(200, 2)) @ rng.standard_normal((2, 6))
+    figures = [quality(x, x[:, :2]).prediction_error for x in (rows, np.vstack([rows, 1e3 * np.ones(6)]))]
+    assert max(figures) < 1e-3
+
+
 def test_flat_noise_is_left_out_and_decaying_spectra_are_kept():
     rng = np.random.default_rng(3)
     for count in (150, 400, 1000):

@@ -156,8 +156,8 @@ class LaidOutAtlas:
         """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].
 
         Iterations of z ← z + (z − coordinates of x) make it an inverse of `locate`; they converge linearly, at a rate
-        of the disagreement between charts. A row is iterated as long as its residual falls: across a cut, or where the
-        coordinates overlap, there is no inverse.
+        of the disagreement between charts. A row is iterated as long as its residual falls and charts cover it: across
+        a cut, or where the coordinates overlap, there is no inverse, and charts continued beyond their discs diverge.
         """
         target = np.ascontiguousarray(coordinates)
         points, coverage = self._points_of(target)
@@ -173,7 +173,9 @@ class LaidOutAtlas:
             points[inside[better]] = found[better]
             left = better & (size > NOTICEABLE * float(np.median(self.radii)))
             inside, shifted, before = inside[left], shifted[left] + gap[left], size[left]
-            found = self._points_of(shifted)[0]
+            found, held = self._points_of(shifted)
+            covered = held > 0.0
+            inside, shifted, before, found = inside[covered], shifted[covered], before[covered], found[covered]
         return points, coverage
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:

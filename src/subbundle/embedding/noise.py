@@ -18,10 +18,15 @@ q and P the projection normal to the frames of a,
 
 The fraction of E that does not grow like h² is attributed to noise: σ² = E (1 − s/2)₊, s = d log E/d log h.
 
-Standard errors of differences are estimated from block means over consecutive queries, which are near each other and
-share neighbours. Of the fits whose risk V + B² is within one standard error of the least the quadratic one of the
-fewest neighbours is taken: bias accumulates along the manifold, where independent errors average out. Rows are replaced
-if and only if that risk is below σ²: on data that is sparse for its curvature any fit is worse than the row.
+The fit of the largest gain σ² − V − B² is taken, and none where no gain is positive: on data that is sparse for its
+curvature any fit is worse than the row. The risk alone does not decide: in neighbourhoods far smaller than the noise a
+row and its fit deviate little from each other, both E and the risk grow like h², and nothing is gained. Standard errors
+of differences are estimated from block means over consecutive queries, which are near each other and share neighbours.
+Of the fits whose gain is within one standard error of the largest, and whose risk is within one of the least among
+these, the quadratic one of the fewest neighbours is taken: bias accumulates along the manifold, where independent
+errors average out.
+
+Neighbourhoods grow to a third of the table. Large ones are thinned out evenly: V is proportional to 1/m.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
@@ -120,6 +126,11 @@ class _Fits:
     risk: FloatArray
     noise: FloatArray
 
+    @property
+    def gain(self) -> FloatArray:
+        """σ² − risk [q]."""
+        return self.noise - self.risk
+
 
 def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Denoising:
     """The fits of least risk to ``points`` [n, D] with weights ``masses`` [n]; halves are by a fixed permutation of the
@@ -132,16 +143,16 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
     if not known:
         return NO_DENOISING
     queries = len(evenly(count, PLACES))
-    least = min(known, key=lambda fits: float(fits.risk.mean()))
-    tied = [fits for fits in known if not _exceeds(fits.risk - least.risk, queries)]
-    best = min(tied, key=lambda fits: (-fits.order, fits.count))
-    local = [fits.noise for fits in known if fits.squared_reach <= best.squared_reach]
-    noise = max(local, key=lambda values: float(values.mean()))
-    if noise.mean() <= best.risk.mean():
+    most = max(known, key=lambda fits: float(fits.gain.mean()))
+    if most.gain.mean() <= 0.0:
         return NO_DENOISING
+    tied = [fits for fits in known if not _exceeds(most.gain - fits.gain, queries)]
+    least = min(tied, key=lambda fits: float(fits.risk.mean()))
+    tied = [fits for fits in tied if not _exceeds(fits.risk - least.risk, queries)]
+    best = min(tied, key=lambda fits: (-fits.order, fits.count))
     back = dim / seen.shape[1]
     width = np.sqrt(best.squared_reach * back / (rank + 4.0))
-    level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (noise, best.risk))
+    level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (best.noise, best.risk))
     return Denoising(best.order, best.count, level, error, float(width))
 
 
@@ -197,7 +208,7 @@ def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: D
 
 
 def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
-    """Fits over neighbourhoods of increasing size, until their risk has risen well above the least (`selection.risk`).
+    """Fits over neighbourhoods of increasing size, with their risk (`selection.risk`).
 
     The first two, whose bias cannot be estimated from smaller ones, are left out.
     """
@@ -205,7 +216,8 @@ def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: i
     chosen = evenly(count, PLACES)
     splits = max(tuning.ALL_QUERIES // count, 1)
     queries = np.tile(points[chosen], (splits, 1))
-    most = min(tuning.MOST_NEIGHBORS, count // 3)
+    # A third of the table, or as many neighbours of all queries as a block of memory holds.
+    most = min(count // 3, blocks(count, len(queries))[0].stop)
     halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
     lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
     sizes = [2 * (1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0) + 2)]
@@ -213,7 +225,7 @@ def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: i
         sizes.append(int(np.ceil(sizes[-1] * tuning.FIT_GROWTH)))
     scales = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
     # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p away from borders.
-    found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))])
+    found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))], until_risen=False)
     totals = [_total(queries, one) for one in found]
     known = []
     for j, scale in enumerate(found):
@@ -252,12 +264,14 @@ def _fitted(
     rank: int, order: int,
 ) -> Scale:  # fmt: skip
     fits, reach, known = [], 0.0, np.ones(len(queries), np.bool_)
+    thinned = -(-2 * size // tuning.MOST_NEIGHBORS)
+    some = slice(thinned // 2, size, thinned)
     for distances, rows in lists:
-        weights = distance_weights(distances[:, :size], masses[rows[:, :size]])
-        found = fit_polynomials(points, queries, rows[:, :size], weights, rank, order)
+        weights = distance_weights(distances[:, some], masses[rows[:, some]])
+        found = fit_polynomials(points, queries, rows[:, some], weights, rank, order)
         fits.append(Estimate(found.points, found.frames.transpose(0, 2, 1), known, float(size)))
         reach += 0.5 * float(clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
-    return Scale(float(np.sqrt(reach)), fits, 0.5)
+    return Scale(float(np.sqrt(reach)), fits, 0.5 / thinned)
 
 
 def _total(queries: FloatArray, scale: Scale) -> FloatArray:

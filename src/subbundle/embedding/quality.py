@@ -25,6 +25,7 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
 from subbundle.local.neighbor_fits import distance_weights
 from subbundle.local.tuning import PENALTIES
+from subbundle.selection.ladder import clipped
 
 # Rows evaluated, more of which change the figures in the third digit, and neighbours of each.
 ROWS, _NEAR = 1000, 10
@@ -84,7 +85,8 @@ def quality(points: FloatArray, coordinates: FloatArray, stress: float = float("
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     linear = left[:, :rank] * values[:rank]
     ours, theirs = neighborhoods_kept(points, coordinates), neighborhoods_kept(points, linear)
-    return Quality(*ours, stress, prediction_error(points, coordinates), *theirs, prediction_error(points, linear))
+    errors = [prediction_error(points, positions, robust=True) for positions in (coordinates, linear)]
+    return Quality(*ours, stress, errors[0], *theirs, errors[1])
 
 
 def neighborhoods_kept(points: FloatArray, coordinates: FloatArray) -> tuple[float, float]:
@@ -112,8 +114,9 @@ def _ranks(distances: FloatArray) -> FloatArray:
     return ranks
 
 
-def prediction_error(points: FloatArray, positions: FloatArray) -> float:
-    """Fraction of the variance of ``points`` [n, D] that ``positions`` [n, k] do not predict, each left out."""
+def prediction_error(points: FloatArray, positions: FloatArray, *, robust: bool = False) -> float:
+    """Fraction of the variance of ``points`` [n, D] that ``positions`` [n, k] do not predict, each left out; if
+    ``robust`` of squares clipped at their 98 % quantile."""
     count, rank = positions.shape
     size = min(2 * rank + 4, count - 2)
     if size < 1:
@@ -130,9 +133,14 @@ def prediction_error(points: FloatArray, positions: FloatArray) -> float:
     # Only the constant of the fit is needed.
     loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
     loads = np.einsum("bfm,bfo->bm", weighted, loads)
-    total = float(np.sum((points - points.mean(axis=0)) ** 2))
-    error = 0.0
+    total = np.sum((points - points.mean(axis=0)) ** 2, axis=1)
+    errors = np.empty(count)
     for rows in blocks(count, size * points.shape[1]):
-        error += float(np.sum((points[rows] - np.einsum("bm,bmd->bd", loads[rows], points[near[rows]])) ** 2))
+        missed = points[rows] - np.einsum("bm,bmd->bd", loads[rows], points[near[rows]])
+        errors[rows] = np.sum(missed**2, axis=1)
     # Positions that coincide except for rounding, with a far outlier, have no finite fit.
-    return error / max(total, 1e-300) if np.isfinite(error) else 1.0
+    if not np.isfinite(errors).all():
+        return 1.0
+    # In a report a few outliers, with more variance than all other rows together, must not decide.
+    errors, total = (clipped(errors), clipped(total)) if robust else (errors, total)
+    return float(errors.sum() / max(float(total.sum()), 1e-300))

@@ -55,8 +55,6 @@ class TableLayout:
         Of the charts of the largest component.
     cut : float
         Fraction of the edges that were cut because the manifold is closed.
-    error : float
-        Fraction of the variance of the rows at the nodes that the coordinates of the others do not predict.
     """
 
     atlas: LaidOutAtlas
@@ -66,7 +64,11 @@ class TableLayout:
     path_weight: float
     n_neighbors: int
     cut: float
-    error: float
+
+    @property
+    def error(self) -> float:
+        """Fraction of the variance of the rows at the nodes that the coordinates of the others do not predict."""
+        return prediction_error(self.atlas.atlas.origins, self.atlas.shifts)
 
 
 def lay_out_table(
@@ -81,14 +83,13 @@ def lay_out_table(
 ) -> TableLayout:
     """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on that of the input."""
     how = _denoising(rows, weights, rank, bandwidth)
-    count = len(rows)
-    n_nodes = min(count, MOST_NODES)
-    if how.n_neighbors:
-        n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * count // how.n_neighbors), 4 * NODES_PER_FIT))
-    kept = evenly(count, n_nodes)
-    chosen = rows[kept]
 
     def laid_out(how: Denoising) -> TableLayout:
+        n_nodes = min(len(rows), MOST_NODES)
+        if how.n_neighbors:
+            n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * len(rows) // how.n_neighbors), 4 * NODES_PER_FIT))
+        kept = evenly(len(rows), n_nodes)
+        chosen = rows[kept]
         nodes = denoise(rows, weights, chosen, rank, how)
         # Fits to many rows have equal weights.
         own = np.ones(n_nodes) if how.n_neighbors else weights[kept]
@@ -172,7 +173,7 @@ def _assembled(
     return TableLayout(
         LaidOutAtlas(LinkedAtlas(charts, origins, lengths, contradiction), maps, positions, links), how, residual,
         found[0].distance_weight, found[0].path_weight, found[0].n_neighbors,
-        float(np.average([one.cut for one in found], weights=sizes)), prediction_error(origins, positions),
+        float(np.average([one.cut for one in found], weights=sizes)),
     )  # fmt: skip
 
 

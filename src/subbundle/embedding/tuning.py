@@ -20,7 +20,7 @@ TRACE_OF_VARIANCE = 1e-5
 # Rows of all splits together at which risks are compared: small tables are split several times, so that no single split
 # decides.
 ALL_QUERIES = 900
-# Neighbourhoods grow by this factor, up to so many rows: larger ones are no longer local.
+# Neighbourhoods grow by this factor; larger ones are thinned out to so many rows: the time grows with these.
 FIT_GROWTH, MOST_NEIGHBORS = 1.35, 400
 # Dimensions in which noise is estimated; a random projection preserves it.
 SKETCH_DIMENSIONS = 40

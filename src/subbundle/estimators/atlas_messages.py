@@ -35,7 +35,7 @@ def fit_message(model: Any) -> str:
             "neighbours across the cut are far apart in the coordinates. distance(X) is unaffected; "
             "closed='raise' refuses instead."
         )
-    elif model.alignment_residual_ > EVEN_CONTRADICTION:
+    elif 1 < rank < model.axes_.shape[0] and model.alignment_residual_ > EVEN_CONTRADICTION:
         how = "distances along the shape" if model.metric_ == "stress" else "rigid charts"
         found.append(
             f"the shape cannot be flattened: the alignment residual of the charts is {model.alignment_residual_:.0%} "

@@ -182,13 +182,16 @@ class Scale:
         return np.array([one.mean() if one.size else np.nan for one in self.squared_bias])
 
 
-def risks_over_grid(scales: Iterable[Scale], product: Product, order: float, pools: Sequence[IntArray]) -> list[Scale]:
+def risks_over_grid(
+    scales: Iterable[Scale], product: Product, order: float, pools: Sequence[IntArray], *, until_risen: bool = True
+) -> list[Scale]:
     """``scales`` with their variance and squared bias, up to the one at which the risk has risen; see `Statistic`."""
     found: list[Scale] = []
     for one in scales:
         found.append(one)
         one.variance, one.squared_bias = _variance(product, one, pools), _squared_bias(product, order, found, pools)
-        if _risen(np.array([one.spread() + np.nan_to_num(np.maximum(one.bias(), 0.0)) for one in found])):
+        risks = np.array([one.spread() + np.nan_to_num(np.maximum(one.bias(), 0.0)) for one in found])
+        if until_risen and _risen(risks):
             break
     return found
 
