@@ -25,7 +25,7 @@ from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise
-from subbundle.embedding.quality import prediction_error
+from subbundle.embedding.quality import ROWS, prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
@@ -65,10 +65,9 @@ class TableLayout:
     n_neighbors: int
     cut: float
 
-    @property
-    def error(self) -> float:
-        """Fraction of the variance of the rows at the nodes that the coordinates of the others do not predict."""
-        return prediction_error(self.atlas.atlas.origins, self.atlas.shifts)
+    def coordinates(self, rows: FloatArray) -> FloatArray:
+        """Coordinates [n, k] of ``rows`` [n, D]."""
+        return self.atlas.locate(rows).coordinates
 
 
 def lay_out_table(
@@ -103,7 +102,9 @@ def lay_out_table(
 
     layout = laid_out(how)
     if isinstance(bandwidth, str) and how.n_neighbors and layout.path_weight > 1.0:
-        layout = min(layout, laid_out(NO_DENOISING), key=lambda one: one.error)
+        # Compared at the same rows: nodes of fits are fewer, and among fewer the nearest predict less.
+        some = rows[evenly(len(rows), ROWS)]
+        layout = min(layout, laid_out(NO_DENOISING), key=lambda one: prediction_error(some, one.coordinates(some)))
     return layout
 
 
