@@ -6,6 +6,7 @@ from subbundle.selection.components import (
     components_above_noise,
     first_components,
     principal_components,
+    steps_kept,
 )
 
 
@@ -83,3 +84,14 @@ def test_numbers_too_large_to_square_are_refused():
     points = 1e300 * np.random.default_rng(0).standard_normal((50, 6))
     with pytest.raises(ValueError, match="bounding box with a diagonal between"):
         components_above_noise(points, at_least=1)
+
+
+def test_the_fraction_of_steps_kept_is_not_that_of_the_variance():
+    # Harmonics j of amplitude 1/j: variances fall like 1/j², steps along the curve are the same in all.
+    t = np.linspace(0.0, 2.0 * np.pi, 2000, endpoint=False)[:, None]
+    harmonics = np.arange(1, 21)
+    curve = np.concatenate([np.cos(t * harmonics) / harmonics, np.sin(t * harmonics) / harmonics], axis=1)
+    kept = first_components(curve, 10)
+    assert kept.kept > 0.9
+    # Five of twenty harmonics; at steps of 2π/2000 the twentieth is straight within 1e-3.
+    assert steps_kept(curve, kept, 1) == pytest.approx(0.25, rel=5e-3)

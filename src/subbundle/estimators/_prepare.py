@@ -31,10 +31,11 @@ from subbundle.selection.components import (
     components_above_noise,
     first_components,
     resolved_components,
+    steps_kept,
 )
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
-# Fraction of the variance lost above which a remark is made.
+# Fraction of squared distances between neighbours lost above which a remark is made.
 _MUCH = 0.05
 # Most iterations to the ridge; points not converged by then are as accurate.
 _STEPS = 10
@@ -117,7 +118,7 @@ def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
 
 
 def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> tuple[Components, str]:
-    """The components that geodesics are integrated in, and a remark where they lose much of the variance.
+    """The components that geodesics are integrated in, and a remark where they shorten distances between neighbours.
 
     With ``"auto"`` those above the noise floor that separate neighbours, up to 10 of them.
     """
@@ -125,11 +126,14 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
         return _lifted(_components(points, rank, reduce_dim), rank), ""
     kept, n_informative = resolved_components(points, rank, most=tuning.MOST_COMPONENTS)
     count = kept.axes.shape[1]
-    if count >= n_informative or kept.kept >= 1.0 - _MUCH:
+    steps = 1.0 if count >= n_informative else steps_kept(points, kept, rank)
+    if steps >= 1.0 - _MUCH:
         return _lifted(kept, rank), ""
     return _lifted(kept, rank), (
         f"The first {count} of {n_informative} components were used, with {kept.kept:.0%} of the variance: the most "
-        "that geodesics are integrated in. Use subbundle.AtlasEmbedding, which uses all, or pass reduce_dim."
+        f"that geodesics are integrated in. They keep {steps:.0%} of squared distances between neighbours, so lengths "
+        f"are some {1.0 - steps**0.5:.0%} too short. Use subbundle.AtlasEmbedding or "
+        "GeodesicDistance(method='atlas'), which use all, or pass reduce_dim."
     )
 
 

@@ -142,6 +142,16 @@ def resolved_components(points: FloatArray | Cloud, rank: int, *, most: int) -> 
     return found.first(min(resolved, max(most, rank + 1))), resolved
 
 
+def steps_kept(points: FloatArray, components: Components, rank: int) -> float:
+    """Fraction of the squared distances of some rows of ``points`` [N, d] to their k + 2 nearest that the components
+    keep: lengths along a shape are sums of such steps."""
+    queries = points[evenly(len(points), PLACES)]
+    rows = cKDTree(points).query(queries, k=min(rank + 3, len(points)))[1]
+    steps = (points[rows] - queries[:, None]).reshape(-1, points.shape[1])
+    total = float(np.sum(steps**2))
+    return float(np.sum((steps @ components.axes) ** 2)) / total if total > 0.0 else 1.0
+
+
 def first_components(points: FloatArray, count: int) -> Components:
     """The ``count`` components of ``points`` [N, d] of largest variance."""
     return principal_components(points).first(count)
