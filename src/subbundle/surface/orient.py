@@ -55,15 +55,12 @@ class Orientation:
     components : [n]
         Number of the connected component each seed belongs to.
     orientable : bool
-        Whether the strong votes leave no seam.
-    seam : [m, 2]
-        Pairs of seeds whose strong votes contradict their signs.
+        Whether the strong votes leave no seam, of pairs that contradict their signs.
     """
 
     signs: FloatArray
     components: IntArray
     orientable: bool
-    seam: IntArray
 
 
 def orient(seeds: Seeds, cell: float) -> Orientation:
@@ -77,7 +74,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
     seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
     turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], components, cell)
-    return Orientation(turned, components, not _is_seam(seeds.points, seam, cell), seam)
+    return Orientation(turned, components, not _is_seam(seeds.points, seam, cell))
 
 
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
