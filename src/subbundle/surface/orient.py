@@ -10,9 +10,12 @@ is largest in absolute value, flipped where the sum is negative (Borůvka's algo
 borders are robust: one wrong normal is outvoted. At the end every seed takes the sign that the sum of its neighbours'
 votes indicates. Strong votes that still contradict are counted: on a Möbius band a whole seam.
 
-Each connected component is oriented outward, by the seeds furthest in 26 directions, which lie on its hull. One inside
-of another is the wall of a cavity and oriented inward, one inside of that outward again: with areas A_i, the winding
-number Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) of a component is 1 inside of it and 0 outside.
+Each connected component is oriented outward, by the mean of n·d at the seeds furthest in 26 directions d, which lie on
+its hull, or upward, by the mean height of its normals n, whichever is larger in absolute value. The mean normal of a
+closed surface is zero; at the two ends of a sheet that is nearly a height field, like terrain, n·d cancels. Of a
+spherical cap, a height field up to 90 degrees, the two are equal at about 60. A component inside of another is the wall
+of a cavity and oriented inward, one inside of that outward again: with areas A_i, the winding number
+Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) of a component is 1 inside of it and 0 outside.
 
 A misregistered pass of the scanner leaves a layer in front of its sheet. It has seeds of its own, and since sheets
 close up, they face the sheet behind across a narrow gap. But no scanner measures in a gap that is deeper than wide,
@@ -190,15 +193,25 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
 
 
 def _outward(points: FloatArray, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
-    """The sign [n] that orients each component outward, or inward if it lies inside of an odd number of others."""
+    """The sign [n] that orients each component outward or upward; inward if it is inside of an odd number of others."""
     directions = cube_directions(1, 2, 3)
     order = np.argsort(components, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
     hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
-    sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
-    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
+    facing = np.array([np.mean(np.sum(normals[hull] * directions, axis=1)) for hull in hulls])
+    sign, upright = outward_or_upward(facing, np.array([normals[rows, 2].mean() for rows in members]))
+    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points) and not upright[i]]
     moments = cell**2 * sign[components, None] * normals
     return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[components]
+
+
+def outward_or_upward(facing: FloatArray, height: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The sign [p] that orients each component outward or upward, and which [p] are oriented upward.
+
+    ``facing`` [p] are the means of n·d over the seeds furthest in the directions d, ``height`` [p] those of n_z.
+    """
+    upright = np.abs(height) > np.abs(facing)
+    return np.where(np.where(upright, height, facing) < 0.0, -1.0, 1.0), upright
 
 
 def towards_cavity(

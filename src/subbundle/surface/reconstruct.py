@@ -90,8 +90,9 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces oriented outward; ``mesh.summary`` reports estimates and stages, and which points are
-        outliers; ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes).
+        Manifold, its faces oriented outward, those of open height fields upward (+z); ``mesh.summary`` reports
+        estimates and stages, and which points are outliers;
+        ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes).
         On a non-orientable surface, like a Möbius band, orientations of neighbouring faces agree except across a seam.
 
     Notes
