@@ -47,7 +47,7 @@ BUDGET = {
     "plot": (540, 0, 4),
     "selection": (1820, 20, 13),
     "spaces": (2400, 2, 2),
-    "surface": (3780, 77, 37),
+    "surface": (3840, 77, 37),
     "testing": (420, 0, 2),
     "the top": (3860, 0, 39),
     "triangles": (1880, 6, 6),

@@ -9,8 +9,8 @@ from subbundle.surface import implicit, openings, outliers, tuning
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, cube_directions
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.orient import without_layers
 from subbundle.surface.pilot import Pilot, estimate_pilot, with_thin_walls
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import smooth_uncertain

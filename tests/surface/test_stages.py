@@ -139,6 +139,36 @@ def test_bowls_are_oriented_outward_whichever_way_they_open():
         assert (outward > 0.0).all()
 
 
+def test_bodies_that_nearly_touch_are_each_oriented_outward():
+    # Gaps of 0.4, 0.9 and 1.5 windows: the votes across them are between walls that face each other.
+    rng = np.random.default_rng(1)
+    ball = sb.datasets.sphere(3000, seed=2).points * [0.5, 0.3, 0.3]
+    for gap in (0.015, 0.035, 0.06):
+        centres = (1.0 + gap) * np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+        points = (centres[:, None] + ball).reshape(-1, 3) + rng.normal(0.0, 0.004, (9000, 3))
+        seeds = find_seeds(WeightedCloud(points), points, None, 0.04, 0.03)
+        found = orient(seeds, 0.03)
+        away = seeds.points - centres[np.abs(seeds.points[:, None, 0] - centres[:, 0]).argmin(axis=1)]
+        # Where walls touch, normals are those of the middle and have no side.
+        assert np.mean(np.sum(away * seeds.normals, axis=1) * found.signs > 0.0) > 0.97
+
+
+def test_narrow_places_of_open_sheets_keep_both_sides_together():
+    # Two half cylinders that bend opposite ways, joined by a neck of one window: outward is opposite for the two.
+    x, y = np.mgrid[-2.0:2.0:0.05, -1.0:1.0:0.05].reshape(2, -1)
+    x, y = (v[(np.abs(x) > 0.1) | (np.abs(y) < 0.1)] for v in (x, y))
+    angle = np.abs(x) * np.pi / 2.0
+    points = np.column_stack([np.sign(x) * (1.0 - np.cos(angle)), y, np.sign(x) * np.sin(angle)]) * [
+        2 / np.pi,
+        1,
+        2 / np.pi,
+    ]
+    normals = np.column_stack([np.cos(angle), 0.0 * x, -np.sin(angle)])
+    seeds = unsigned_seeds(points, normals)
+    agree = np.sum(seeds.normals * normals, axis=1) * orient(seeds, 0.05).signs
+    assert (agree > 0.0).all() or (agree < 0.0).all()
+
+
 def test_a_moebius_band_is_not_orientable():
     points = moebius_band(8000, noise=0.01)
     seeds = find_seeds(WeightedCloud(points), points, None, 0.06, 0.04)

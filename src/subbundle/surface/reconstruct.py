@@ -2,7 +2,7 @@
 
     prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters; layers dropped                 `orient`
+    orient     signs by summed votes between clusters; layers dropped                 `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings, handles and tunnels; curved edges split `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics of local bandwidths, blended             `project`, `widths`, `blend`

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import extract, implicit, openings, repair, tuning
+from subbundle.surface.layers import without_layers
 from subbundle.surface.openings import Openings
-from subbundle.surface.orient import without_layers
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
