@@ -53,17 +53,7 @@ _MOST_ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """Signs of normals.
-
-    Attributes
-    ----------
-    signs : [n]
-        1 or −1: multiply the normals by it.
-    components : [n]
-        Number of the connected component each seed belongs to.
-    orientable : bool
-        Whether the strong votes leave no seam, of pairs that contradict their signs.
-    """
+    """Signs [n] of the normals, 1 or −1; the component [n] of each seed; whether the strong votes leave no seam."""
 
     signs: FloatArray
     components: IntArray

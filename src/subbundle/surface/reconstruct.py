@@ -159,12 +159,14 @@ def reconstruct(
     values.setdefault("standard_error", error)
     away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
     mesh = Mesh(vertices, faces, side, values)
-    concerns.warn_of_fragments(mesh, closed=closed)
+    concerns.warn_of_fragments(mesh, scan.window, closed=closed)
+    concerns.warn_of_points_beside(rows[away], mesh, scan.window, len(rows))
     summary = Summary(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
         spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=orientable,
         seconds=clock.end(), outliers=away, bridged=found.openings.bridged, left_open=found.openings.left,
         handles_cut=tuple(found.handles.tolist()), handles_at=found.places, used_normals=scan.facing is not None,
+        left_out=outliers.left_out(rows[away], seeds.points, vertices, tuning.SEEN_CELLS * grid.cell),
     )  # fmt: skip
     return replace(mesh, summary=summary)
 

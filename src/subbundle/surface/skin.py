@@ -25,17 +25,8 @@ _LEAST_BAND = 2.5
 
 @dataclass(frozen=True, slots=True)
 class Skin:
-    """A mesh around the seeds.
-
-    Attributes
-    ----------
-    vertices, faces : [n, 3], [m, 3]
-    unseen : [n] of bool
-        Vertices of membranes, without nearby seeds.
-    openings : Openings
-    handles, places : [c], [c, 3]
-        Lengths and centroids of the loops that were cut.
-    """
+    """A mesh around the seeds: vertices [n, 3] and faces [m, 3]; which vertices [n] are unseen, those of membranes
+    without nearby seeds; and lengths [c] and centroids [c, 3], ``places``, of the loops that were cut."""
 
     vertices: FloatArray
     faces: IntArray
