@@ -94,18 +94,20 @@ def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
 
 def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
     """Signs [n] and the first row [n] of every component; closed bodies that contacts alone join are separate ones."""
-    points, everyone = seeds.points, np.arange(len(seeds.points))
+    points, n = seeds.points, len(seeds.points)
     areas = areas_of(points, cell, eighth_neighbour(points, cell))
     reach = np.abs(votes) @ np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1) / cell
     across = float(2.0 / np.pi * reach / areas.sum())
-    signs, body = merge_votes(len(points), pairs, votes, areas=areas, least=_NECK * across)
+    signs, body = merge_votes(n, pairs, votes, areas=areas, least=_NECK * across)
     normals, members = seeds.normals * signs[:, None], _members(body)
     missing = np.array([np.linalg.norm(normals[rows].mean(axis=0)) for rows in members])
     closed = np.abs(_facing(points, normals, members)[0]) - missing > SAME_PLANE
-    fixed = closed[np.unique(body, return_inverse=True)[1]]
-    # All others begin again: on an open sheet a narrow place joins as any other does.
-    start = np.where(fixed, signs, 1.0), np.where(fixed, body, everyone)
-    return merge_votes(len(points), pairs, votes, start=start, fixed=fixed)
+    plain = merge_votes(n, pairs, votes)
+    # Where votes join no two closed bodies, and all else, begins again: a narrow place of a sheet joins as any other.
+    several = np.bincount(plain[1][[rows[0] for rows in members]], closed, n) > 1.0
+    fixed = closed[np.unique(body, return_inverse=True)[1]] & several[plain[1]]
+    start = np.where(fixed, signs, 1.0), np.where(fixed, body, np.arange(n))
+    return merge_votes(n, pairs, votes, start=start, fixed=fixed) if fixed.any() else plain
 
 
 def merge_votes(
