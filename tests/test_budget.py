@@ -24,7 +24,7 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 228
+MOST_TUNED = 227
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
@@ -35,7 +35,7 @@ BUDGET = {
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
     "diagnostics": (840, 8, 3),
-    "distributed": (4120, 10, 47),
+    "distributed": (4120, 9, 47),
     "embedding": (2060, 25, 9),
     "estimators": (2040, 9, 7),
     "experiments": (1620, 0, 39),
@@ -45,9 +45,9 @@ BUDGET = {
     "graph": (360, 4, 2),
     "local": (3980, 13, 11),
     "plot": (540, 0, 4),
-    "selection": (1820, 20, 13),
+    "selection": (1840, 20, 13),
     "spaces": (2400, 2, 2),
-    "surface": (3780, 77, 37),
+    "surface": (3840, 77, 37),
     "testing": (420, 0, 2),
     "the top": (3860, 0, 39),
     "triangles": (1880, 6, 6),

@@ -196,6 +196,9 @@ def test_faces_are_oriented_outward_and_sheets_upward():
     inner = (np.abs((a + b + c) / 3.0)[:, :2] < [1.9, 0.9]).all(axis=1)
     assert (np.cross(b - a, c - a)[inner, 2] > 0.0).all()
     assert (normals[:, 2] > 0.0).all()
+    whole = sb.reconstruct(scene("hills")[0])
+    inner = (np.abs(whole.vertices[:, :2]) < [1.9, 0.9]).all(axis=1)
+    assert (whole.normals[inner, 2] > 0.0).all()
 
 
 def test_vertices_are_as_accurate_as_in_memory():

@@ -1,16 +1,18 @@
 """Properties of real scans: unseen patches, outliers near the surface, normals as evidence, standard errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import subbundle as sb
 from subbundle.local.frames import tangents_from_normals
-from subbundle.surface import implicit, openings, outliers, tuning
+from subbundle.surface import concerns, implicit, openings, outliers, tuning
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, cube_directions
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.orient import without_layers
 from subbundle.surface.pilot import Pilot, estimate_pilot, with_thin_walls
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import smooth_uncertain
@@ -19,6 +21,7 @@ from subbundle.surface.repair import make_manifold
 from subbundle.surface.sides import SidedPyramid, in_thin_walls
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
+from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.topology import border_edges
 
 
@@ -290,6 +293,55 @@ def test_the_summary_lists_bridged_and_open_patches():
     # A membrane over a circle of radius 0.71 is flat: its vertices lie in the plane of the rim.
     top = closed.vertices[np.hypot(closed.vertices[:, 0], closed.vertices[:, 1]) < 0.5]
     assert top[top[:, 2] > 0.0, 2].mean() == pytest.approx(0.7, abs=0.06)
+
+
+def test_parts_that_are_dropped_are_reported():
+    rng = np.random.default_rng(0)
+    big = sb.datasets.sphere(8000, noise=0.01, seed=0).points
+    # A square of 0.3 % of the area of the sphere.
+    small = rng.uniform([-0.1, -0.1, 1.5], [0.1, 0.1, 1.5], (40, 3))
+    mesh = sb.reconstruct(np.concatenate([big, small]))
+    assert mesh.n_components == 1
+    assert mesh.summary.left_out == (40,)
+    assert "left out: 1 part, with 40 points nearby" in mesh.report()
+
+
+def test_places_are_printed_to_the_resolution_of_the_mesh():
+    places = np.array([[548952.4, 4177040.2, 174.3]])
+    summary = Summary(
+        9, 9, 9, 0.1, 0.1, bandwidth=0.2, cell=0.1, orientable=True, seconds={}, handles_cut=(1.0,), handles_at=places
+    )
+    assert summary.report()[0].endswith("at (548952.4, 4177040.2, 174.3)")
+
+
+def test_large_handles_are_no_defect_and_points_beside_the_mesh_no_outliers():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # A plate with 5 × 4 square holes has 20 handles.
+        concerns.warn_of_fragments(pierced_plate(), 0.05, closed=False)
+    with pytest.warns(sb.SubbundleWarning, match="20 handles"):
+        concerns.warn_of_fragments(pierced_plate(), 0.5, closed=False)
+    mesh, off = pierced_plate(), np.full((10, 3), [1.0, 1.0, 2.3])
+    with pytest.warns(sb.SubbundleWarning, match="10 % of the points lie beside the surface"):
+        concerns.warn_of_points_beside(off, mesh, 0.2, 100)
+    concerns.warn_of_points_beside(off, mesh, 0.2, 201)
+    concerns.warn_of_points_beside(off + [0.0, 0.0, 0.2], mesh, 0.2, 100)
+
+
+def pierced_plate():
+    """The surface of 11 × 9 unit cubes between z = 1 and 2, without every second in both directions: 20 holes."""
+    full = np.zeros((13, 11, 3), bool)
+    full[1:-1, 1:-1, 1] = True
+    full[2:-1:2, 2:-1:2, 1] = False
+    square, quads = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), []
+    for axis in range(3):
+        for way in (1, -1):
+            cubes = np.argwhere(full & ~np.roll(full, -way, axis))
+            corners = np.insert(square[::way], axis, (way + 1) // 2, axis=1)
+            quads.append((cubes[:, None] + corners)[:, :: 1 if axis != 1 else -1])
+    vertices, rows = np.unique(np.concatenate(quads).reshape(-1, 3), axis=0, return_inverse=True)
+    rows = rows.reshape(-1, 4)
+    return Mesh(vertices.astype(float), np.concatenate([rows[:, [0, 1, 2]], rows[:, [0, 2, 3]]]))
 
 
 def test_closed_is_no_worse_than_open_with_its_holes_filled():

@@ -142,6 +142,17 @@ def test_outliers_do_not_matter(torus):
     assert data.distance(mesh.vertices).mean() < 1.2 * data.distance(clean.vertices).mean()
 
 
+def test_far_outliers_do_not_make_the_mesh_coarser(torus, monkeypatch):
+    data, clean = torus
+    # Cells enough for the torus, and a fiftieth of what a box around the outliers would need.
+    monkeypatch.setattr("subbundle.surface.implicit.MOST_CELLS", 1_000_000)
+    far = np.random.default_rng(0).uniform(-10.0, 10.0, (250, 3))
+    mesh = sb.reconstruct(np.concatenate([data.points, far]))
+    assert_sound(mesh, 0)
+    assert mesh.summary.cell == pytest.approx(clean.summary.cell, rel=0.02)
+    assert set(range(N, N + 250)) <= set(mesh.summary.outliers.tolist())
+
+
 def test_repeated_points_count_once(torus):
     data, mesh = torus
     again = sb.reconstruct(np.concatenate([data.points, data.points[::-1], data.points[:100]]))

@@ -95,7 +95,7 @@ def reconstruct(
     """Mesh the surface around the points of files larger than memory.
 
     The mesh does not depend on the tiles: for every division of the scene its vertices are the same to the bit. Unlike
-    `subbundle.reconstruct` this cuts no handles, and orients sheets that are nearly height fields upward.
+    `subbundle.reconstruct` this cuts no handles.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ blocks and the weak ones inside, are summed between clusters: a table of a few n
 whole scene. On this graph the same algorithm orients the clusters. Two walls that are close in one block but connected
 only elsewhere are thus oriented by the strong votes along the surface, not by the weak ones between them.
 
-Each connected component is then oriented as a whole. A sheet that is nearly a height field (the mean of its normals is
-steeper than 37 degrees) has no inside and is oriented upward. Other components are oriented outward, by the seeds
-furthest in 26 directions, or towards the cavity that they enclose, as by `surface.orient`, with clusters for seeds.
+Each connected component is then oriented as a whole, as by `surface.orient`, with clusters for seeds: a sheet that is
+nearly a height field upward, others outward, by the seeds furthest in 26 directions, or towards the cavity that they
+enclose.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from subbundle.distributed.mesh_places import Territory, changes, names_of, summ
 from subbundle.distributed.mesh_scale import BLOCK, Scale, mass_fraction
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.tuning import UPWARD
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import majority_signs, merge_votes, neighbour_votes, towards_cavity
+from subbundle.surface.orient import majority_signs, merge_votes, neighbour_votes, outward_or_upward, towards_cavity
 from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
@@ -131,15 +130,14 @@ def orient_clusters(parts: list[Clusters]) -> OrientedClusters:
     graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
     count, part = connected_components(graph, directed=False)
     area, upward = np.bincount(part, sums[:, 0]), np.bincount(part, sums[:, 6] * signs)
-    height, outward = upward / area, np.zeros(count)
+    outward = np.zeros(count)
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
     hulls = np.empty((count, furthest.shape[1]), np.int64)
     for direction, far in enumerate(furthest.T):
         last = np.lexsort((far, part))
         hulls[:, direction] = last[changes(part[last])[1:] - 1]
         outward += facing[hulls[:, direction], direction]
-    upright = np.abs(height) > UPWARD
-    flips = np.where(np.where(upright, height, outward) < 0.0, -1.0, 1.0)
+    flips, upright = outward_or_upward(outward / furthest.shape[1], upward / area)
     places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * flips[part])[:, None]
     bodies = np.flatnonzero((area >= SMALLEST_PART * sums[:, 0].sum()) & ~upright).tolist()
     members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])

@@ -21,8 +21,8 @@ from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
 from subbundle.distributed.tuning import CRUMB
 from subbundle.surface import openings, repair
+from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.orient import without_layers
 from subbundle.surface.trim import RINGS, excess_near_border
 from subbundle.surface.tuning import CELL_WINDOWS, RESOLVED, SEEN_CELLS
 from subbundle.triangles import clip

@@ -17,8 +17,6 @@ BULGE = 1.25
 
 # Side of the voxels with one seed each at which bandwidths are tried: the risks are averaged over twenty cells.
 PROBES = 5.0
-# Third coordinate of the mean normal (37 degrees) above which a connected component is a height field.
-UPWARD = 0.6
 
 # `mesh_sides`, `mesh_grid` ----------------------------------------------------------------------------------------
 

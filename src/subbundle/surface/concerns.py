@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._types import IntArray
+from subbundle._types import FloatArray, IntArray
+from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.prepare import warn
 from subbundle.surface.project import Projected
@@ -14,7 +15,7 @@ from subbundle.triangles.topology import face_normals
 
 # Fraction of the area of a closed surface without observations from which on a warning is issued.
 _EXTRAPOLATED = 0.3
-# Borders, connected components or handles from which on a mesh is fragmented.
+# Borders, connected components or handles near the resolution from which on a mesh is fragmented.
 _MANY = 10
 
 
@@ -47,10 +48,24 @@ def warn_of_extrapolation(projected: Projected, faces: IntArray, unseen: NDArray
         )
 
 
-def warn_of_fragments(mesh: Mesh, *, closed: bool) -> None:
-    """Warn when the mesh has more borders, components or handles than is plausible for a scanned object."""
+def warn_of_points_beside(points: FloatArray, mesh: Mesh, window: float, n_points: int) -> None:
+    """Warn when ``points`` [o, 3] off the mesh, of ``n_points``, are too many and too near for outliers."""
+    far = Bins(mesh.vertices, 0.5 * window).query(points)[0][:, 0] if len(points) else np.empty(0)
+    beside = int(np.sum(far < tuning.RESOLVED * window))
+    if 20 * beside > n_points:
+        warn(
+            f"{100.0 * beside / n_points:.0f} % of the points lie beside the surface, within two bandwidths, and are "
+            "hardly outliers: two sides of a thin wall may be merged, or the scan may be in layers. Try a smaller "
+            "bandwidth, or the scanner's normals."
+        )
+
+
+def warn_of_fragments(mesh: Mesh, window: float, *, closed: bool) -> None:
+    """Warn when the mesh has more borders, components or small handles than is plausible for a scanned object."""
     borders, components = mesh.n_border_loops, mesh.n_components
     handles = (2 * components - borders - mesh.euler_characteristic) // 2
+    # Handles as wide as the tunnels that observations may fill have that much area each; larger ones are resolved.
+    handles = handles if mesh.area < handles * (np.pi * tuning.FILLED_WIDTH * window) ** 2 else 0
     counts = ((borders, "borders"), (components, "connected components"), (handles, "handles"))
     signs = [f"{count} {name}" for count, name in counts if count > _MANY]
     if signs:

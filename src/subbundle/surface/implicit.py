@@ -76,9 +76,7 @@ def solve(
     return chi
 
 
-def solve_locally(
-    seeds: Seeds, normals: FloatArray, grid: Grid, band: float
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def solve_locally(seeds: Seeds, grid: Grid, band: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Distances to the tangent planes of the ``seeds`` nearby [X, Y, Z], and their positive side [X, Y, Z, 3].
 
     For non-orientable surfaces. There is no inside, so small defects of the cloud are not averaged out globally as they
@@ -86,7 +84,7 @@ def solve_locally(
     """
     field, gauge = np.zeros(grid.shape, np.float32), np.zeros((*grid.shape, 3), np.float32)
     local_planes(
-        grid.places(seeds.points), normals, seeds.reliability, tuning.SMOOTH_CELLS, min(band, _WIDE), field, gauge
+        grid.places(seeds.points), seeds.normals, seeds.reliability, tuning.SMOOTH_CELLS, min(band, _WIDE), field, gauge
     )
     return field, gauge
 

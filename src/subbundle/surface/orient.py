@@ -10,14 +10,18 @@ is largest in absolute value, flipped where the sum is negative (Borůvka's algo
 borders are robust: one wrong normal is outvoted. At the end every seed takes the sign that the sum of its neighbours'
 votes indicates. Strong votes that still contradict are counted: on a Möbius band a whole seam.
 
-Each connected component is oriented outward, by the seeds furthest in 26 directions, which lie on its hull. One inside
-of another is the wall of a cavity and oriented inward, one inside of that outward again: with areas A_i, the winding
-number Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) of a component is 1 inside of it and 0 outside.
+Where two bodies touch, or nearly so, a few votes pass between walls that face each other, and their sign is arbitrary.
+A line of length l on a sheet is crossed by votes of (2/π) l Σ |vote| distance/area in the mean (Cauchy and Crofton).
+First, clusters larger than a ball as wide as the narrowest resolved neck are joined only by at least the votes across a
+line of that width. Those that come out as closed surfaces are not joined to each other; all else is, as above. A
+surface is closed if n·d, below, is near one and the mean normal, the fraction that is missing of a sphere, near zero.
 
-A misregistered pass of the scanner leaves a layer in front of its sheet. It has seeds of its own, and since sheets
-close up, they face the sheet behind across a narrow gap. But no scanner measures in a gap that is deeper than wide,
-where most seeds around face the other sheet: both are images of one surface. If one of them is a side of a wall whose
-other side was measured as well, and the other bounds nothing, the latter is dropped; and so is the sparser one.
+Each connected component is oriented outward, by the mean of n·d at the seeds furthest in 26 directions d, which lie on
+its hull, or upward, by the mean height of its normals n, whichever is larger in absolute value. The mean normal of a
+closed surface is zero; at the two ends of a sheet that is nearly a height field, like terrain, n·d cancels. Of a
+spherical cap, a height field up to 90 degrees, the two are equal at about 60. A component inside of another is the wall
+of a cavity and oriented inward, one inside of that outward again: with areas A_i, the winding number
+Σ A_i n_i·(x_i − x)/(4π |x_i − x|³) of a component is 1 inside of it and 0 outside.
 """
 
 from __future__ import annotations
@@ -36,48 +40,37 @@ from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import cube_directions
+from subbundle.surface.implicit import areas_of
 from subbundle.surface.repair import dots
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.triangles.tuning import SAME_PLANE, SMALLEST_PART
 
+# Width of the narrowest resolved neck, in cells.
+_NECK = tuning.RESOLVED / tuning.CELL_WINDOWS
 # Rounds of majority votes at the end; two or three are enough.
 _MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """Signs of normals.
-
-    Attributes
-    ----------
-    signs : [n]
-        1 or −1: multiply the normals by it.
-    components : [n]
-        Number of the connected component each seed belongs to.
-    orientable : bool
-        Whether the strong votes leave no seam.
-    seam : [m, 2]
-        Pairs of seeds whose strong votes contradict their signs.
-    """
+    """Signs [n] of the normals, 1 or −1; the component [n] of each seed; whether the strong votes leave no seam."""
 
     signs: FloatArray
     components: IntArray
     orientable: bool
-    seam: IntArray
 
 
 def orient(seeds: Seeds, cell: float) -> Orientation:
     """Signs that make the normals of ``seeds`` agree; ``cell`` is their spacing."""
     pairs, votes = neighbour_votes(seeds, cell)
-    signs, _ = merge_votes(len(seeds.points), pairs, votes)
-    signs = majority_signs(signs, pairs, votes)
-    joined = np.abs(votes) > 0.0
-    graph = coo_array((joined[joined], pairs[joined].T), shape=(len(signs),) * 2)
-    components = connected_components(graph, directed=False)[1].astype(np.int64)
+    signs, cluster = _join_sheets(seeds, pairs, votes, cell)
+    within = cluster[pairs[:, 0]] == cluster[pairs[:, 1]]
+    pairs, votes = pairs[within], votes[within]
+    signs, components = majority_signs(signs, pairs, votes), np.unique(cluster, return_inverse=True)[1]
     against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
     seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
     turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], components, cell)
-    return Orientation(turned, components, not _is_seam(seeds.points, seam, cell), seam)
+    return Orientation(turned, components, not _is_seam(seeds.points, seam, cell))
 
 
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
@@ -99,9 +92,35 @@ def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
     return pairs, np.sign(agreement) * weight
 
 
-def merge_votes(n: int, pairs: IntArray, votes: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Signs [n] by Borůvka's algorithm on the votes summed between clusters, and the first row [n] of every cluster."""
-    cluster, signs = np.arange(n), np.ones(n)
+def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
+    """Signs [n] and the first row [n] of every component; closed bodies that contacts alone join are separate ones."""
+    points, n = seeds.points, len(seeds.points)
+    areas = areas_of(points, cell, eighth_neighbour(points, cell))
+    reach = np.abs(votes) @ np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1) / cell
+    across = float(2.0 / np.pi * reach / areas.sum())
+    signs, body = merge_votes(n, pairs, votes, areas=areas, least=_NECK * across)
+    normals, members = seeds.normals * signs[:, None], _members(body)
+    missing = np.array([np.linalg.norm(normals[rows].mean(axis=0)) for rows in members])
+    closed = np.abs(_facing(points, normals, members)[0]) - missing > SAME_PLANE
+    plain = merge_votes(n, pairs, votes)
+    # Where votes join no two closed bodies, and all else, begins again: a narrow place of a sheet joins as any other.
+    several = np.bincount(plain[1][[rows[0] for rows in members]], closed, n) > 1.0
+    fixed = closed[np.unique(body, return_inverse=True)[1]] & several[plain[1]]
+    start = np.where(fixed, signs, 1.0), np.where(fixed, body, np.arange(n))
+    return merge_votes(n, pairs, votes, start=start, fixed=fixed) if fixed.any() else plain
+
+
+def merge_votes(
+    n: int, pairs: IntArray, votes: FloatArray, *, areas: FloatArray | None = None, least: float = 0.0,
+    start: tuple[FloatArray, IntArray] | None = None, fixed: NDArray[np.bool_] | None = None,
+) -> tuple[FloatArray, IntArray]:  # fmt: skip
+    """Signs [n] by Borůvka's algorithm on the votes summed between clusters, and the first row [n] of every cluster.
+
+    With the ``areas`` [n] of the rows, in cells, two clusters larger than the smallest resolved ball are joined by no
+    less than the ``least`` votes. Clusters that hold ``fixed`` [n] rows are not joined to each other. ``start`` are
+    signs and clusters to begin with.
+    """
+    signs, cluster = (np.ones(n), np.arange(n)) if start is None else start
     while True:
         ends = cluster[pairs]
         apart = ends[:, 0] != ends[:, 1]
@@ -109,17 +128,22 @@ def merge_votes(n: int, pairs: IntArray, votes: FloatArray) -> tuple[FloatArray,
             return signs, cluster
         signed = votes[apart] * signs[pairs[apart, 0]] * signs[pairs[apart, 1]]
         keys, group = np.unique(np.sort(ends[apart], axis=1) @ np.array([n, 1]), return_inverse=True)
-        total = np.bincount(group, signed)
-        best = _strongest(n, keys // n, keys % n, np.abs(total))
+        total, two = np.bincount(group, signed), np.column_stack([keys // n, keys % n])
+        if areas is not None:
+            large = np.bincount(cluster, areas, n) >= np.pi * _NECK**2
+            total[large[two].all(axis=1) & (np.abs(total) < least)] = 0.0
+        free = np.ones(n, np.bool_) if fixed is None else np.bincount(cluster, fixed, n) == 0.0
+        total[~free[two].any(axis=1)] = 0.0
+        best = _strongest(n, two[:, 0], two[:, 1], np.abs(total), free)
         best = best[np.abs(total[best]) > 0.0]
         if best.size == 0:
             return signs, cluster
-        cluster, flips = _join(cluster, keys[best] // n, keys[best] % n, np.sign(total[best]))
+        cluster, flips = _join(cluster, two[best, 0], two[best, 1], np.sign(total[best]))
         signs = signs * flips
 
 
-def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray) -> IntArray:
-    """Rows that are the strongest of either of their clusters; ties go to the lower row, the same for both ends."""
+def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray, free: NDArray[np.bool_]) -> IntArray:
+    """Rows that are the strongest of a ``free`` [n] cluster; ties go to the lower row, the same for both ends."""
     order = np.lexsort((-np.arange(len(strength)), strength))  # later is stronger
     best = np.full(n, -1, dtype=np.int64)
     best[first[order]] = order
@@ -128,8 +152,7 @@ def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray) 
     other = np.full(n, -1, dtype=np.int64)
     other[second[order]] = order
     both = np.where((best >= 0) & ((other < 0) | (rank[best] > rank[other])), best, other)
-    chosen: IntArray = np.unique(both[both >= 0])
-    return chosen
+    return np.unique(both[(both >= 0) & free])
 
 
 def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -168,8 +191,7 @@ def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
     """|n_i·n_j| where the pair is nearly in both tangent planes, else 0."""
     lean, lean_too, agreement = _angles(seeds, pairs)
     flat = np.maximum(np.abs(lean), np.abs(lean_too)) < tuning.VOTE_THRESHOLD
-    strength: FloatArray = np.where(flat, np.abs(agreement), 0.0)
-    return strength
+    return np.where(flat, np.abs(agreement), 0.0)
 
 
 def _angles(seeds: Seeds, pairs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -193,15 +215,35 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
 
 
 def _outward(points: FloatArray, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
-    """The sign [n] that orients each component outward, or inward if it lies inside of an odd number of others."""
-    directions = cube_directions(1, 2, 3)
-    order = np.argsort(components, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
-    hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
-    sign = np.array([1.0 if np.sum(normals[hull] * directions) >= 0.0 else -1.0 for hull in hulls])
-    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points)]
+    """The sign [n] that orients each component outward or upward; inward if it is inside of an odd number of others."""
+    members = _members(components)
+    facing, hulls = _facing(points, normals, members)
+    sign, upright = outward_or_upward(facing, np.array([normals[rows, 2].mean() for rows in members]))
+    large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points) and not upright[i]]
     moments = cell**2 * sign[components, None] * normals
     return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[components]
+
+
+def outward_or_upward(facing: FloatArray, height: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The sign [p] that orients each component outward or upward, and which [p] are oriented upward.
+
+    ``facing`` [p] are the means of n·d over the seeds furthest in the directions d, ``height`` [p] those of n_z.
+    """
+    upright = np.abs(height) > np.abs(facing)
+    return np.where(np.where(upright, height, facing) < 0.0, -1.0, 1.0), upright
+
+
+def _members(components: IntArray) -> list[IntArray]:
+    """The rows of every component, given the ``components`` [n] of the rows."""
+    order = np.argsort(components, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
+
+
+def _facing(points: FloatArray, normals: FloatArray, members: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
+    """Means [p] of n·d over the rows of every component furthest in 26 directions d, and these rows [26]."""
+    directions = cube_directions(1, 2, 3)
+    hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
+    return np.array([np.mean(np.sum(normals[hull] * directions, axis=1)) for hull in hulls]), hulls
 
 
 def towards_cavity(
@@ -223,37 +265,3 @@ def towards_cavity(
         if np.median(solid.sum(axis=1)) > 2.0 * np.pi:
             turned[i] *= -1.0
     return turned
-
-
-def across_gap(
-    bins: Bins, normals: FloatArray, rows: IntArray, gap: float, facing: float
-) -> tuple[IntArray, NDArray[np.bool_]]:
-    """The sheet across gaps in front of ``rows`` [r] of the points in ``bins`` [n, 3] with ``normals`` [n, 3].
-
-    Returns the row of a point on it [r], and whether there is one [r]. Half a ``gap`` along the normal another sheet
-    within ``gap`` is nearer than the point's own; it is another if the cosine of the normals is below ``facing``. A
-    negative gap is a wall behind the points.
-    """
-    nearest: IntArray = bins.query(bins.points[rows] + 0.5 * gap * normals[rows])[1][:, 0]
-    return nearest, dots(normals[rows], normals[nearest]) < facing
-
-
-def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, window: float) -> IntArray:
-    """Rows of seeds ``points`` [n, 3], with outward ``normals`` [n, 3] and ``mass`` [n], that are in no layer."""
-    bins = Bins(points, tuning.LAYER_GAP * window / 6.0)
-    everyone, near = np.arange(len(points)), min(tuning.SURROUNDINGS, len(points))
-    beyond, gap = across_gap(bins, normals, everyone, tuning.LAYER_GAP * window, -SAME_PLANE)
-    rows = np.flatnonzero(gap)
-    if rows.size == 0:
-        return everyone
-    both, place = np.unique(np.concatenate([rows, beyond[rows]]), return_inverse=True)
-    around = bins.query(points[both], near)[1]
-    same = np.einsum("nkd,nd->nk", normals[around], normals[both]) > SAME_PLANE
-    queried, wall = np.unique(around), np.zeros(len(points), np.bool_)
-    wall[queried] = across_gap(bins, normals, queried, -tuning.LAYER_WALL * window, -SAME_PLANE)[1]
-    values = np.stack([np.log(mass), wall, gap])[:, around]
-    means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
-    (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)
-    layer = (own < other + np.log(tuning.LAYER_MASS)) | ((own_wall < 0.5) & (other_wall > 0.5))
-    kept: IntArray = np.delete(everyone, rows[layer & (depth > 0.5)])
-    return kept

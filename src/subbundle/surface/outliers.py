@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
@@ -59,6 +62,20 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.SURE_CELLS * cell)
     rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))
     return rows
+
+
+def left_out(points: FloatArray, seeds: FloatArray, vertices: FloatArray, reach: float) -> tuple[int, ...]:
+    """How many outliers ``points`` [o, 3] are at each component of ``seeds`` [s, 3] beyond ``reach`` of the mesh."""
+    lone = seeds[Bins(vertices, 0.5 * reach).query(seeds)[0][:, 0] > reach]
+    if len(lone) == 0 or len(points) == 0:
+        return ()
+    tree = cKDTree(lone)
+    links = tree.query_pairs(reach, output_type="ndarray")
+    graph = coo_array((np.ones(len(links)), links.T), shape=(len(lone),) * 2)
+    label, (far, near) = connected_components(graph, directed=False)[1], tree.query(points)
+    count = np.bincount(label[near[far < reach]], minlength=int(label.max()) + 1)
+    # Fewer seeds are a clump of outliers.
+    return tuple(sorted(count[np.bincount(label) >= tuning.NEIGHBOURS].tolist()))
 
 
 def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bool_], side: float) -> FloatArray:

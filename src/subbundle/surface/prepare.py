@@ -23,20 +23,9 @@ _PILOT_POINTS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A scan ready for reconstruction.
-
-    Attributes
-    ----------
-    points, weights : [n, 3], [n] or None
-        Distinct points; voxel means, with the number of points in each, of a dense scan.
-    side : float
-        Of the voxels; 0 if there are none.
-    pilot : Pilot
-    window, cell : float
-        Bandwidth for normals and topology, and the side of the grid cells that follows.
-    facing : Facing or None
-        The same points with their normals, where these were given.
-    """
+    """A scan ready for reconstruction: distinct ``points`` [n, 3], or voxel means of a dense scan, with the numbers of
+    points in each as ``weights`` [n] and the ``side`` of the voxels, else 0; the ``window``, which is the bandwidth for
+    normals and topology, and the ``cell`` of the grid that follows; ``facing``, the points with normals, if given."""
 
     points: FloatArray
     weights: FloatArray | None

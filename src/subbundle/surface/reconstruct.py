@@ -2,7 +2,7 @@
 
     prepare    noise, spacing and bandwidth from a few thousand neighbourhoods        `prepare`, `pilot`
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
-    orient     signs by summed votes between clusters; layers dropped                 `orient`
+    orient     signs by summed votes between clusters; layers dropped                 `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
     skin       dual marching cubes; openings, handles and tunnels; curved edges split `skin`, `openings`, `tunnels`
     project    vertices onto robust quadrics of local bandwidths, blended             `project`, `widths`, `blend`
@@ -31,7 +31,7 @@ from subbundle.surface import ambient, concerns, implicit, outliers, project, re
 from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
-from subbundle.surface.orient import Orientation, orient
+from subbundle.surface.orient import orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
 from subbundle.surface.seeds import Seeds, find_seeds, find_seeds_facing, find_two_sided_seeds
@@ -90,8 +90,9 @@ def reconstruct(
     Returns
     -------
     Mesh
-        Manifold, its faces oriented outward; ``mesh.summary`` reports estimates and stages, and which points are
-        outliers; ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes).
+        Manifold, its faces oriented outward, those of open height fields upward (+z); ``mesh.summary`` reports
+        estimates and stages, and which points are outliers;
+        ``mesh.attributes["standard_error"]`` has the standard errors of the vertices (infinite on membranes).
         On a non-orientable surface, like a Möbius band, orientations of neighbouring faces agree except across a seam.
 
     Notes
@@ -132,41 +133,46 @@ def reconstruct(
     scan = prepare(rows, unit, bandwidth, jobs)
     cloud = WeightedCloud(scan.points, scan.weights, n_jobs=jobs)
     clock.stage("seeds on the surface")
-    seeds, grid = _seeds(cloud, scan)
+    seeds, cell = _seeds(cloud, scan)
     clock.stage(f"orienting {len(seeds.points)} seeds")
-    turned = _turned(seeds, scan, grid.cell)
+    seeds, orientable = _oriented(seeds, scan, cell)
+    grid = implicit.grid_around(seeds.points, scan.cell)
+    if grid.cell > _WIDENED * scan.cell:
+        concerns.warn_of_wider_cells(scan.cell, grid.cell)
     clock.stage(f"implicit function on {' × '.join(map(str, grid.shape))} cells")
-    half_width, closed = opening * scan.window, closed and turned.orientable
-    if turned.orientable:
+    half_width, closed = opening * scan.window, closed and orientable
+    if orientable:
         widest = np.inf if closed else half_width
-        found = skin.orientable_skin(seeds, turned, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
+        found = skin.orientable_skin(seeds, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        found = skin.non_orientable_skin(seeds, turned, grid, half_width, clock.stage)
+        found = skin.non_orientable_skin(seeds, grid, half_width, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
-    levels = _levels(cloud, scan, found, across if turned.orientable else None, grid.cell)
+    levels = _levels(cloud, scan, found, across if orientable else None, grid.cell)
     projected = project.refine(levels, found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell)
     clock.stage("borders and small components")
     if closed:
         concerns.warn_of_extrapolation(projected, found.faces, found.unseen)
     vertices, faces, error = trim(projected, found.faces, cloud, scan, tuning.SEEN_CELLS * grid.cell, closed=closed)
-    side = repair.vertex_normals(vertices, faces, turned.orientable)
+    side = repair.vertex_normals(vertices, faces, orientable)
     values = vertex_attributes.interpolate(rows, given, vertices, grid.cell)
     values.setdefault("standard_error", error)
     away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
     mesh = Mesh(vertices, faces, side, values)
-    concerns.warn_of_fragments(mesh, closed=closed)
+    concerns.warn_of_fragments(mesh, scan.window, closed=closed)
+    concerns.warn_of_points_beside(rows[away], mesh, scan.window, len(rows))
     summary = Summary(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
-        spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=turned.orientable,
+        spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=orientable,
         seconds=clock.end(), outliers=away, bridged=found.openings.bridged, left_open=found.openings.left,
         handles_cut=tuple(found.handles.tolist()), handles_at=found.places, used_normals=scan.facing is not None,
+        left_out=outliers.left_out(rows[away], seeds.points, vertices, tuning.SEEN_CELLS * grid.cell),
     )  # fmt: skip
     return replace(mesh, summary=summary)
 
 
-def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
-    """Seeds of the scan, and the grid around them."""
+def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, float]:
+    """Seeds of the scan, and the cell that they are spaced by."""
     # Seeds need be no finer than the cells of the largest grid; extreme coordinates, of outliers, are left out.
     cell = implicit.grid_around(np.quantile(scan.points, _BULK, axis=0), scan.cell).cell
     if scan.facing is not None:
@@ -176,20 +182,20 @@ def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, implicit.Grid]:
     else:
         seeds = find_seeds(cloud, scan.points, scan.weights, scan.window, cell)
     concerns.require_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
-    grid = implicit.grid_around(seeds.points, scan.cell)
-    if grid.cell > _WIDENED * scan.cell:
-        concerns.warn_of_wider_cells(scan.cell, grid.cell)
-    return seeds, grid
+    return seeds, cell
 
 
-def _turned(seeds: Seeds, scan: Prepared, cell: float) -> Orientation:
-    """The orientation of the seeds: by votes, or by the scanner's normals, outward on the whole."""
+def _oriented(seeds: Seeds, scan: Prepared, cell: float) -> tuple[Seeds, bool]:
+    """The seeds that are no outliers, oriented by votes or by the scanner's normals; whether they are orientable."""
     turned = orient(seeds, cell)
-    if scan.facing is None:
-        return turned
-    # The sign of the scanner's normals is that of most seeds relative to the outward orientation.
-    inward = float(np.mean(turned.signs)) < 0.0
-    return replace(turned, signs=np.full(len(seeds.points), -1.0 if inward else 1.0), orientable=True)
+    signs, orientable = turned.signs, turned.orientable
+    if scan.facing is not None:
+        # The sign of the scanner's normals is that of most seeds relative to the outward orientation.
+        signs, orientable = np.full(len(signs), -1.0 if float(np.mean(signs)) < 0.0 else 1.0), True
+    # Dropped before a grid is made around them: outliers may lie far away.
+    big = np.flatnonzero(np.bincount(turned.components)[turned.components] >= tuning.NEIGHBOURS)
+    big = big if big.size else np.arange(len(signs))
+    return replace(seeds, normals=seeds.normals * signs[:, None]).take(big), orientable
 
 
 def _levels(cloud: WeightedCloud, scan: Prepared, found: skin.Skin, normals: FloatArray | None, cell: float) -> Levels:

@@ -28,17 +28,8 @@ from subbundle.surface.voxels import voxel_keys, voxel_means
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Points on the surface.
-
-    Attributes
-    ----------
-    points, normals : [n, 3]
-        Signs of the normals are arbitrary until `subbundle.surface.orient` has chosen them.
-    reliability : [n]
-        Between 0 and 1.
-    mass : [n]
-        Kernel mass at the seeds' own bandwidths, scaled to the widest of them.
-    """
+    """Points [n, 3] on the surface with normals [n, 3], whose signs `subbundle.surface.orient` chooses, reliabilities
+    [n] between 0 and 1, and kernel masses [n] at the seeds' own bandwidths, scaled to the widest of them."""
 
     points: FloatArray
     normals: FloatArray

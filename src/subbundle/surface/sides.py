@@ -17,8 +17,8 @@ from subbundle._types import FloatArray
 from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.facing import Facing, FacingPyramid
+from subbundle.surface.layers import across_gap
 from subbundle.surface.local import QuadricFit
-from subbundle.surface.orient import across_gap
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.pyramid import Pyramid, quadrics_by_level
 from subbundle.surface.widths import bandwidths, cut

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.surface import extract, implicit, openings, repair, tuning
+from subbundle.surface.layers import without_layers
 from subbundle.surface.openings import Openings
-from subbundle.surface.orient import Orientation, without_layers
 from subbundle.surface.prepare import Prepared
 from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
@@ -25,17 +25,8 @@ _LEAST_BAND = 2.5
 
 @dataclass(frozen=True, slots=True)
 class Skin:
-    """A mesh around the seeds.
-
-    Attributes
-    ----------
-    vertices, faces : [n, 3], [m, 3]
-    unseen : [n] of bool
-        Vertices of membranes, without nearby seeds.
-    openings : Openings
-    handles, places : [c], [c, 3]
-        Lengths and centroids of the loops that were cut.
-    """
+    """A mesh around the seeds: vertices [n, 3] and faces [m, 3]; which vertices [n] are unseen, those of membranes
+    without nearby seeds; and lengths [c] and centroids [c, 3], ``places``, of the loops that were cut."""
 
     vertices: FloatArray
     faces: IntArray
@@ -46,16 +37,13 @@ class Skin:
 
 
 def orientable_skin(
-    seeds: Seeds, turned: Orientation, grid: implicit.Grid, scan: Prepared, half_width: float, *,
+    seeds: Seeds, grid: implicit.Grid, scan: Prepared, half_width: float, *,
     n_jobs: int, stage: Callable[[str], None],
 ) -> Skin:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
     window = scan.window
-    big = np.flatnonzero(np.bincount(turned.components)[turned.components] >= tuning.NEIGHBOURS)
-    big = big if big.size else np.arange(len(seeds.points))
-    outward = seeds.normals * turned.signs[:, None]
-    big = big[without_layers(seeds.points[big], outward[big], seeds.mass[big], window)]
-    points, normals = seeds.points[big], outward[big]
+    kept = without_layers(seeds.points, seeds.normals, seeds.mass, window)
+    points, normals = seeds.points[kept], seeds.normals[kept]
     smooth = tuning.SMOOTH_CELLS if scan.facing is None else tuning.SMOOTH_CELLS_NORMALS
     apart = eighth_neighbour(points, grid.cell)
     field = implicit.solve(points, normals, grid, smooth, n_jobs, apart)
@@ -92,12 +80,10 @@ def _with_new(
     return np.concatenate([seen, too]), np.concatenate([scale, at])
 
 
-def non_orientable_skin(
-    seeds: Seeds, turned: Orientation, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
-) -> Skin:
+def non_orientable_skin(seeds: Seeds, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]) -> Skin:
     """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""
     band = max(half_width / grid.cell, _LEAST_BAND)
-    field, gauge = implicit.solve_locally(seeds, seeds.normals * turned.signs[:, None], grid, band)
+    field, gauge = implicit.solve_locally(seeds, grid, band)
     stage("extracting triangles")
     vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
     return Skin(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0), np.empty((0, 3)))

@@ -80,7 +80,7 @@ VOTE_THRESHOLD, VOTE_LEAN = 0.3, 0.25
 # within so many cells are connected, and over so many a seam. At 45 degrees and 4 cells thin shells have false seams.
 SEAM_AGREEMENT, SEAM_LINK, SEAM_LENGTH = 0.8, 2.0, 5.0
 
-# Layers: orient.py -----------------------------------------------------------------------------------------------
+# Layers: layers.py -----------------------------------------------------------------------------------------------
 
 # Widest gap between a sheet and the layer in front of it, and thickest wall, in windows.
 LAYER_GAP, LAYER_WALL = 4.0, 8.0

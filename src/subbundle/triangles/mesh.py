@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,8 @@ class Summary:
         Lengths of the loops along which handles or tunnels too thin to be resolved were cut.
     handles_at : [c, 3]
         The centroids of those loops.
+    left_out : tuple of int
+        Numbers of the points beside each part of the surface that has seeds, but was too small or thin to be kept.
     used_normals : bool
         Whether normals were given with the points, and agreed well enough to be used.
     """
@@ -76,6 +79,7 @@ class Summary:
     handles_cut: tuple[float, ...] = ()
     used_normals: bool = False
     handles_at: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    left_out: tuple[int, ...] = ()
 
     def report(self) -> list[str]:
         """Lines of text on what was left out, bridged and cut; empty where there was nothing."""
@@ -89,22 +93,23 @@ class Summary:
             )
         if self.left_open:
             widths = ", ".join(f"{width / self.bandwidth:.2g}" for width in self.left_open[:-7:-1])
-            more = ", …" if len(self.left_open) > 6 else ""
-            lines.append(
-                f"left open: {_count(len(self.left_open), 'unseen patch', 'es')}, half-width {widths}{more} bandwidths"
-            )
+            widths += ", …" if len(self.left_open) > 6 else ""
+            patches = _count(len(self.left_open), "unseen patch", "es")
+            lines.append(f"left open: {patches}, half-width {widths} bandwidths")
         if self.handles_cut:
             lines.append(
                 f"cut: {_count(len(self.handles_cut), 'handle')} around which a loop is up to "
                 f"{max(self.handles_cut) / self.bandwidth:.2g} bandwidths long{self._where()}"
             )
+        if self.left_out:
+            lines.append(f"left out: {_count(len(self.left_out), 'part')}, with {sum(self.left_out)} points nearby")
         return lines
 
     def _where(self) -> str:
         """Positions of the first handles that were cut."""
-        places = ["(" + ", ".join(f"{x:.3g}" for x in place) + ")" for place in self.handles_at[:3]]
-        more = ", …" if len(self.handles_at) > 3 else ""
-        return f", at {', '.join(places)}{more}" if places else ""
+        digits = max(math.ceil(-math.log10(self.cell)), 0)  # of the mesh: coordinates may be large
+        places = ["(" + ", ".join(f"{x:.{digits}f}" for x in place) + ")" for place in self.handles_at[:3]]
+        return f", at {', '.join(places)}{', …' if len(self.handles_at) > 3 else ''}" if places else ""
 
 
 @dataclass(frozen=True)
