@@ -228,5 +228,5 @@ except MemoryError as error:
 def test_too_many_pairs_are_refused(wavy_cloud):
     points = wavy_cloud(3, 400)
     bundle, many = sb.PrincipalSubbundle(points, 2, 0.6), np.broadcast_to(points[0], (3_000_000, 3))
-    with pytest.raises(MemoryError, match=r"of 3000000 × 3000000 points need .* GiB; .* are free\. Ask for fewer"):
+    with pytest.raises(MemoryError, match=r"of 3000000 × 3000000 points need .* GiB; .* are free\. Pass fewer"):
         sb.pairwise_distance(bundle, many)

@@ -188,4 +188,4 @@ def test_the_number_of_coordinates_can_be_given(capsys):
         assert arrays["column_5"].shape == (len(arrays["vertices"]),)
     save("scan.ply", ply_bytes(SPHERE, "ascii"))
     assert run("scan.ply", "mesh.npz", "--dim", "4") == 2
-    assert "its points have 3 coordinates, 4 are wanted" in capsys.readouterr().err
+    assert "its points have 3 coordinates, 4 are required" in capsys.readouterr().err

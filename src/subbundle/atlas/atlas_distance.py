@@ -48,7 +48,7 @@ class AtlasDistance:
         """Matrix [n, m] of the distances from ``x`` [n, D] to ``y`` [m, D], or among ``x``, symmetric."""
         n, m = len(x), len(x) if y is None else len(y)
         need = 8.0 * n * m * (3 + 2 * self._atlas.ambient_dim)  # the result, two indices, both ends of every pair
-        require_memory(need, f"distances of {n} × {m} points", "Ask for fewer rows at a time.")
+        require_memory(need, f"distances of {n} × {m} points", "Pass fewer rows at a time.")
         starts, charts = self._on_atlas(x)
         ends, goals = (starts, charts) if y is None else self._on_atlas(y)
         rows, columns = np.triu_indices(n, 1) if y is None else (index.ravel() for index in np.indices((n, m)))

@@ -101,7 +101,8 @@ def lay_out_table(
         return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
 
     layout = laid_out(how)
-    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_weight > 1.0:
+    # Fits along a curve, whose layout has no residual, lie on a manifold of the dimension.
+    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_weight > 1.0 and layout.residual > 0.0:
         # Compared at the same rows: nodes of fits are fewer, and among fewer the nearest predict less.
         some = rows[evenly(len(rows), ROWS)]
         layout = min(layout, laid_out(NO_DENOISING), key=lambda one: prediction_error(some, one.coordinates(some)))
