@@ -104,6 +104,11 @@ def test_novelty_is_about_one_for_rows_that_were_held_out():
         assert model.novelty(rows[count : count + 1] + 1.0)[0] > 5.0
 
 
+def test_equal_rows_are_refused_with_their_number():
+    with pytest.raises(ValueError, match="X must have rows that differ; all 50 are equal"):
+        sb.AtlasEmbedding(2).fit(np.ones((50, 4)))
+
+
 def test_repeated_rows_do_not_predict_one_another():
     tosses = np.random.default_rng(10).integers(0, 2, (300, 6)).astype(float)
     figures = []

@@ -53,10 +53,12 @@ def learn(
         as_choice(n_neighbors, "n_neighbors", ("auto",))
     else:
         size = as_integer(n_neighbors, "n_neighbors", low=rank + 2, why="or 'auto'")
-    points, weights = _distinct(points, weights)
+    rows, weights = _distinct(points, weights)
+    if len(rows) < 2:
+        raise ValueError(f"X must have rows that differ; all {len(points)} are equal. Pass a table with distinct rows.")
     # Rows in the order of a search tree, so that results do not depend on the input order.
-    order = Cloud(points).order
-    points, weights = points[order], weights[order]
+    order = Cloud(rows).order
+    points, weights = rows[order], weights[order]
     components = kept_components(points, rank, reduce_dim)
     inside = components.enter(points)
     kind = "auto" if metric == "precomputed" else metric
@@ -210,7 +212,7 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
     atlas = {name: arrays[_NAMES[name]] for name in ARRAYS}
     model.atlas_ = LaidOutAtlas.from_arrays(atlas, float(values["contradiction"]), n_jobs=model.n_jobs)
     model._tie, model._bundle = float(values["tie"]), None
-    # Files of before have the residuals of the training rows only.
+    # Earlier files have training residuals only.
     model._residual_scale = float(values.get("residual_scale", np.sqrt(np.mean(model.residuals_**2))))
     model._distances = None
     if _DISTANCES + "points" in arrays:
