@@ -20,8 +20,8 @@ from benchmarks._report import markdown, write, write_summary
 NAMES = (
     "startup", "force", "kernels", "sphere", "hamiltonian", "field", "dense", "growth", "head", "ridge", "meshing",
     "scans", "round_trip", "noisy_distances", "all_pairs", "embedding", "atlas_embedding", "r50", "riemannian",
-    "sphere_curves", "tables", "noisy_tables", "bandwidth", "local_bandwidth", "local_model", "rank", "integrability",
-    "fuzz", "viewer", "small_tables", "scale_out", "mesh_tiles", "mesh_speed", "sensitivity",
+    "sphere_curves", "tables", "noisy_tables", "other_tables", "bandwidth", "local_bandwidth", "local_model", "rank",
+    "integrability", "fuzz", "viewer", "small_tables", "scale_out", "mesh_tiles", "mesh_speed", "sensitivity",
 )  # fmt: skip
 
 

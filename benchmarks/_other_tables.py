@@ -1,0 +1,130 @@
+"""Real tables that lie in other packages: nothing was tuned on them, and none of them is copied here.
+
+A package that is not installed leaves its tables out. All are made of numbers only, standardised where columns have
+units of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module, resources
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+PACKAGES = ("scanpy", "skimage", "sklearn", "sktime", "statsmodels", "vega_datasets")
+# Edge and number of the patches of a texture.
+PATCH, PATCHES = 12, 900
+
+
+def other_tables() -> Iterator[tuple[str, int, Callable[[], np.ndarray]]]:
+    """Name, dimension and loader of each table whose package is installed."""
+    for package in PACKAGES:
+        try:
+            import_module(package)
+        except ImportError:
+            print(f"left out: tables of {package}, which is not installed")
+            continue
+        yield from _TABLES[package]
+
+
+def _series(name: str) -> np.ndarray:
+    from sktime.datasets import load_UCR_UEA_dataset
+
+    return np.asarray(load_UCR_UEA_dataset(name, return_type="numpy2d")[0], np.float64)
+
+
+def _vowels() -> np.ndarray:
+    """Frames of twelve cepstral coefficients."""
+    from sktime.datasets import load_japanese_vowels
+
+    nested = load_japanese_vowels(split="TRAIN")[0]
+    frames = [np.stack([np.asarray(one) for one in row]).T for row in nested.to_numpy()]
+    return np.concatenate(frames)[::2]
+
+
+def _heart_beats() -> np.ndarray:
+    """Windows of an electrocardiogram."""
+    with resources.as_file(resources.files("sktime") / "datasets" / "data" / "mitdb" / "mitdb.csv") as path:
+        signal = np.genfromtxt(path, delimiter=",", skip_header=1)
+    return np.lib.stride_tricks.sliding_window_view(signal[:, 0], 60)[::5]
+
+
+def _cells(components: int | None) -> np.ndarray:
+    import scanpy
+
+    cells = scanpy.datasets.pbmc68k_reduced()
+    return np.asarray(cells.X if components is None else cells.obsm["X_pca"][:, :components], np.float64)
+
+
+def _patches(name: str) -> np.ndarray:
+    from skimage import data
+
+    image = np.asarray(getattr(data, name)(), np.float64)
+    rng = np.random.default_rng(0)
+    corners = rng.integers(0, np.array(image.shape[:2]) - PATCH, size=(PATCHES, 2))
+    return np.stack([image[i : i + PATCH, j : j + PATCH].ravel() for i, j in corners])
+
+
+def _pixels(name: str) -> np.ndarray:
+    from skimage import data
+
+    return np.asarray(getattr(data, name)(), np.float64)[::24, ::24].reshape(-1, 3)
+
+
+def _faces() -> np.ndarray:
+    from skimage import data
+
+    return np.asarray(data.lfw_subset(), np.float64)[:100].reshape(100, -1)
+
+
+def _standardised(load: Callable[[], np.ndarray]) -> np.ndarray:
+    table = np.asarray(load(), np.float64)
+    table = np.unique(table[np.isfinite(table).all(axis=1)], axis=0)
+    return StandardScaler().fit_transform(table)
+
+
+def _of_statsmodels(name: str) -> np.ndarray:
+    module = import_module(f"statsmodels.datasets.{name}")
+    return module.load_pandas().data.select_dtypes("number").to_numpy()
+
+
+def _of_sklearn(name: str) -> np.ndarray:
+    return getattr(import_module("sklearn.datasets"), f"load_{name}")()["data"]
+
+
+def _cars() -> np.ndarray:
+    import pandas as pd
+
+    with resources.as_file(resources.files("vega_datasets") / "_data" / "cars.json") as path:
+        return pd.read_json(path).select_dtypes("number").to_numpy(np.float64)
+
+
+_TABLES: dict[str, list[tuple[str, int, Callable[[], np.ndarray]]]] = {
+    "scanpy": [
+        ("cells, 765 genes", 2, partial(_cells, None)),
+        ("cells, 50 components", 2, partial(_cells, 50)),
+    ],
+    "skimage": [
+        ("faces", 2, _faces),
+        ("brick patches", 2, partial(_patches, "brick")),
+        ("grass patches", 2, partial(_patches, "grass")),
+        ("retina pixels", 2, partial(_pixels, "retina")),
+    ],
+    "sklearn": [
+        (name, 2, partial(_standardised, partial(_of_sklearn, name)))
+        for name in ("iris", "wine", "breast_cancer", "linnerud")
+    ],
+    "sktime": [
+        *((name, 2, partial(_series, name)) for name in ("ItalyPowerDemand", "ArrowHead", "OSULeaf", "GunPoint")),
+        ("ACSF1", 2, partial(_series, "ACSF1")),
+        ("vowels", 2, _vowels),
+        ("heart beats", 1, _heart_beats),
+    ],
+    "statsmodels": [
+        (name, 2, partial(_standardised, partial(_of_statsmodels, name)))
+        for name in ("anes96", "elnino", "macrodata", "star98", "statecrime", "fair")
+    ],
+    "vega_datasets": [("cars", 2, partial(_standardised, _cars))],
+}

@@ -1,0 +1,83 @@
+"""Real tables of other packages, on which nothing was tuned: coordinates and their inverse.
+
+Ours at its defaults against Isomap with its neighbour count chosen by the result, figure by figure, and principal
+components. T and C: trustworthiness and continuity at ten neighbours, 1 where no neighbour is false, or lost. Inverse:
+squared error of rows that were left out of the fit, every fifth one, mapped to coordinates and back, over that of their
+mean; 1 is as good as the mean of the table. Packages: scanpy, scikit-image, sktime, statsmodels, vega_datasets; those
+that are not installed are left out. SUBBUNDLE_BENCH_TABLES names a part of the names.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.manifold import Isomap, trustworthiness
+
+import subbundle as sb
+from benchmarks._other_tables import other_tables
+from benchmarks._report import Bar, Result, Table
+
+NEAR = 10
+NEIGHBOURS = (5, 8, 12, 20)
+
+
+def figures(points: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Trustworthiness and continuity."""
+    near = min(NEAR, (len(points) - 1) // 2 - 1)
+    return np.array([trustworthiness(a, b, n_neighbors=near) for a, b in ((points, found), (found, points))])
+
+
+def isomap(points: np.ndarray, rank: int) -> np.ndarray:
+    """The best of each figure over the neighbour counts."""
+    runs = [n for n in NEIGHBOURS if n < len(points)]
+    return np.max([figures(points, Isomap(n_neighbors=n, n_components=rank).fit_transform(points)) for n in runs], 0)
+
+
+def inverse_error(model: Any, points: np.ndarray) -> float:
+    """Squared error of held-out rows, over that of the mean of the others."""
+    held = np.arange(len(points)) % 5 == 2
+    fitted = model.fit(points[~held])
+    back = fitted.inverse_transform(fitted.transform(points[held]))
+    around = points[held] - points[~held].mean(axis=0)
+    return float(np.sum((points[held] - back) ** 2) / np.sum(around**2))
+
+
+def run() -> Result:
+    only = os.environ.get("SUBBUNDLE_BENCH_TABLES", "")
+    rows, behind, inverses = [], [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, rank, load in other_tables():
+            if only not in name:
+                continue
+            points = np.unique(load(), axis=0)
+            # In an order of its own: sorted rows would make every fifth one the neighbour of the others.
+            points = points[np.random.default_rng(0).permutation(len(points))][:3000]
+            start = time.process_time()
+            model = sb.AtlasEmbedding(rank).fit(points)
+            seconds = time.process_time() - start
+            ours, theirs = figures(points, model.embedding_), isomap(points, rank)
+            plain = figures(points, PCA(rank).fit_transform(points))
+            errors = [inverse_error(one, points) for one in (sb.AtlasEmbedding(rank), PCA(rank))]
+            behind.append(theirs / ours)
+            inverses.append(errors)
+            rows.append([f"{name}, {len(points)} × {points.shape[1]}", *ours, *theirs, *plain, *errors, seconds])
+            print(*rows[-1], flush=True)
+    trust, continuity = np.transpose(behind)
+    own, linear = np.transpose(inverses)
+    bars = [
+        Bar("trustworthiness behind Isomap, median", float(np.median(trust)), 1.0),
+        Bar("trustworthiness behind Isomap, worst", float(trust.max()), 1.02),
+        Bar("continuity behind Isomap, median", float(np.median(continuity)), 1.0),
+        Bar("inverse, worst", float(own.max()), 1.0),
+        Bar("inverse over that of principal components, median", float(np.median(own / linear)), 1.0),
+    ]
+    kinds = [f"{figure}, {who}" for who in ("ours", "Isomap", "PCA") for figure in ("T", "C")]
+    columns = ["", *kinds, "inverse, ours", "inverse, PCA", "seconds (processor)"]
+    method = " ".join(__doc__.split("\n\n")[1].split())
+    return Result("Tables of other packages", method, [Table(columns, rows)], bars)
