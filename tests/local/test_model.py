@@ -6,8 +6,9 @@ import pytest
 import subbundle as sb
 from subbundle._types import Status
 from subbundle.kernels import tail
-from subbundle.local.many import Fit, Moments
+from subbundle.local.many import Fit
 from subbundle.local.model import fit_local
+from subbundle.local.neighbours import Neighbours
 from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
 from subbundle.local.tuning import FLATNESS, LEFT_OUT
 
@@ -90,12 +91,12 @@ def test_order_0_is_mean_and_eigenvalues():
     np.testing.assert_array_equal(found.points, points[:5])
 
 
-@pytest.mark.parametrize("robust", [None, 0.1])
-def test_weights_count_as_repetitions(robust):
-    points = plane(600, 0.02, 1)
+@pytest.mark.parametrize(("dim", "robust"), [(3, None), (3, 0.1), (16, None), (17, None)])
+def test_weights_count_as_repetitions(dim, robust):
+    points = plane(600, 0.02, 1, dim)
     cloud = sb.Cloud(points, np.where(np.arange(600) < 300, 3.0, 1.0))
     repeated = sb.Cloud(np.concatenate([points, points[:300], points[:300]]))
-    start = np.column_stack([np.linspace(-0.4, 0.4, 7)] * 2 + [np.zeros(7)])
+    start = np.column_stack([np.linspace(-0.4, 0.4, 7)] * 2 + [np.zeros((7, dim - 2))])
     up = np.tile(np.eye(3)[:, :2], (7, 1, 1))
     options = {"steps": 2, "robust": robust, "tangents": None if robust is None else up}
     one, other = (fit_local(c, start, 0.2, 2, **options) for c in (cloud, repeated))
@@ -208,20 +209,21 @@ def test_the_quadric_of_many_dimensions_is_a_penalised_least_squares_fit(n):
     rng = np.random.default_rng(4)
     rank, points = 18, rng.standard_normal((n, 20))
     weights = rng.uniform(0.1, 1.0, n)
-    local = Moments(
-        np.zeros(20), points, np.arange(n), weights, float(weights @ weights), float(weights.sum()), 0.0, np.zeros(20),
-        2.0, 0.0, np.ones(rank + 1), np.eye(20)[:, :rank],
+    near = Neighbours(
+        rows=points, point=np.zeros(20), width=2.0, places=np.arange(n), counts=np.ones(n), weights=weights,
+        slopes=weights, squares=float(weights @ weights), mass=float(weights.sum()), log_mass=0.0, shift=np.zeros(20),
+        nearest=0.0,
     )  # fmt: skip
-    fit = Fit(local)
+    fit = Fit(near, np.eye(20)[:, :rank])
     tau, heights = points[:, :rank] / 2.0, points[:, rank:] / 2.0
     first, second = np.triu_indices(rank)
     design = np.column_stack([np.ones(n), tau, tau[:, first] * tau[:, second]])
-    penalty = np.sqrt(FLATNESS * local.squares / local.mass)
+    penalty = np.sqrt(FLATNESS * near.squares / near.mass)
     below = np.diag(np.where(np.arange(design.shape[1]) > rank, penalty, 0.0))
     stacked = np.vstack([np.sqrt(weights)[:, None] * design, below])
     right = np.vstack([np.sqrt(weights)[:, None] * heights, np.zeros((len(below), 2))])
     expected, *_ = np.linalg.lstsq(stacked, right, rcond=None)
-    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / local.mass
+    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / near.mass
     if n > rank + 1:
         np.testing.assert_allclose(fit.coefficients[:, rank:], expected, atol=1e-9)
     # Below, the solution is one of many with the same residual.

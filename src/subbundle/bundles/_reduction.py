@@ -103,19 +103,22 @@ def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
     """The cloud in as few dimensions as represent it exactly (and at least three), and the maps between."""
     dim = cloud.dim
     if dim < _LEAST_DIM:
-        return _working(cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
+        return _working(cloud, cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
     found = _span(cloud) if dim > _LEAST_DIM else None
     if found is None:
         return cloud, Coordinates(cloud.centre, None)
     basis, anchor = found
-    return _working(cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
+    return _working(cloud, cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
 
 
-def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -> tuple[Cloud, Coordinates]:
-    """Cloud of the rows ``inside`` with zero coordinates added, and the maps into its own centred coordinates."""
+def _working(
+    cloud: Cloud, inside: FloatArray, origin: FloatArray, basis: FloatArray | None
+) -> tuple[Cloud, Coordinates]:
+    """``cloud`` at the rows ``inside`` (leaf order) with zero coordinates added, and the maps into its own centred
+    coordinates."""
     coordinates = Coordinates(origin, basis)
     extra = coordinates.padding + (0 if basis is None else _OWN)
-    working = Cloud(np.pad(inside, ((0, 0), (0, extra))))
+    working = Cloud(np.pad(inside, ((0, 0), (0, extra))), cloud.weights.ravel()[: cloud.n_points])
     shift = working.centre[: inside.shape[1]]
     return working, Coordinates(origin + (shift if basis is None else basis @ shift), basis)
 
@@ -130,6 +133,7 @@ def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
     for places in (cloud.sample(2 * cloud.dim), everything):
         rows = cloud.at(places)
         rows = rows - rows[0]
+        # Values alone take half as long, and most clouds need no vectors.
         singular = np.linalg.svd(rows, compute_uv=False)
         rank = int(np.count_nonzero(singular > EXACT * singular[0]))
         if rank + _OWN >= cloud.dim:

@@ -20,7 +20,7 @@ from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
-from subbundle.local.local_pca import local_pca_rows
+from subbundle.local.local_pca import local_pca
 from subbundle.local.many import ManyDimensions
 from subbundle.local.settings import ALL, COMMON, LOCAL, Plan, Settings, Widths, constant_widths, pairs
 from subbundle.local.standard_errors import errors_of
@@ -220,7 +220,7 @@ def iterate(
     cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
 ) -> LocalModel:
     """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
-    if plan.order == 0 and cloud.dim <= BLOCK_DIM:
+    if plan.order == 0:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
         return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, None)
     few = cloud.dim <= BLOCK_DIM
@@ -241,21 +241,6 @@ def iterate(
 
     run_rows(work, len(points), n_jobs, calls_blas=not few)
     return _model(out, plan, None)
-
-
-def local_pca(
-    cloud: Cloud, points: FloatArray, settings: Settings, own_widths: FloatArray, apart: float, n_jobs: int
-) -> of.Output:
-    """Mass, mean and eigenpairs at ``points``, for any centring, up to `BLOCK_DIM` dimensions; see `local_pca_rows`."""
-    out, cases = of.Output(points, settings.rank, cloud.dim), settings.cases(cloud.dim)
-
-    def work(i: int, j: int) -> None:
-        rows = (array[i:j] for array in (out.points, out.basis, out.values, out.means, out.numbers, out.status))
-        local_pca_rows(cloud.tree, settings.numbers, own_widths[i:j], apart, cases, *rows)
-
-    run_rows(work, len(points), n_jobs, calls_blas=False)
-    out.steps[:] = out.status == Status.OK
-    return out
 
 
 def _iterate_robust(
