@@ -22,6 +22,7 @@ from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.model import LocalModel, iterate
+from subbundle.local.rows import rows_times
 from subbundle.local.settings import Plan, Settings
 
 # Directions of its own that a query adds to the span of the data.
@@ -44,6 +45,7 @@ class Coordinates:
 
     def __init__(self, centre: FloatArray, basis: FloatArray | None) -> None:
         self.centre, self.basis = centre, basis
+        self._transposed = None if basis is None else np.ascontiguousarray(basis.T)
         used = centre.size if basis is None else basis.shape[1] + _OWN
         self.padding = max(_LEAST_DIM - used, 0)
         self.span = centre.size if basis is None else basis.shape[1]
@@ -72,7 +74,8 @@ class Coordinates:
             return np.ascontiguousarray(vectors[:, : self.centre.size])
         own = vectors[:, self.span : self.span + _OWN]
         outside: FloatArray = np.einsum("bi,bid->bd", own, directions)
-        return _rowwise(vectors[:, : self.span], self.basis.T) + outside
+        inside = rows_times(np.ascontiguousarray(vectors[:, : self.span]), self._transposed)
+        return np.asarray(inside + outside)
 
     def _padded(self, vectors: FloatArray) -> FloatArray:
         if self.padding:
@@ -83,8 +86,8 @@ class Coordinates:
     def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components in the basis [batch, r], and the remainder [batch, d]."""
         assert self.basis is not None
-        inside = _rowwise(vectors, self.basis)
-        return inside, vectors - _rowwise(inside, self.basis.T)
+        inside = rows_times(np.ascontiguousarray(vectors), self.basis)
+        return inside, vectors - rows_times(inside, self._transposed)
 
 
 def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -92,11 +95,6 @@ def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, Floa
     length = np.sqrt(np.einsum("bd,bd->b", vectors, vectors))
     length[length <= EXACT * scale] = 0.0
     return length, np.divide(vectors, length[:, None], out=np.zeros_like(vectors), where=length[:, None] > 0.0)
-
-
-def _rowwise(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """rows @ matrix, one row at a time: a batched product may round a row differently in another batch."""
-    return np.stack([row @ matrix for row in rows]) if rows.shape[0] else np.empty((0, matrix.shape[1]))
 
 
 def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:

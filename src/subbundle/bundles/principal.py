@@ -18,7 +18,6 @@ from subbundle.bundles._learned import (
     as_pair,
     mean_shifted,
     relative_gap,
-    sign_of_largest,
     typical_around,
 )
 from subbundle.bundles._reduction import reduce_cloud, ridge_in
@@ -27,6 +26,7 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import AUTO, CODES, reach_of
+from subbundle.local.frames import sign_of_largest
 from subbundle.local.model import LocalModel
 from subbundle.local.settings import CENTERINGS, Plan, Settings, Widths, constant_widths, widths_batch
 

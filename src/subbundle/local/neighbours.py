@@ -16,6 +16,7 @@ from subbundle._types import FloatArray, IntArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local import deviations as of
 from subbundle.local.leading import decompose
+from subbundle.local.moments import log_mass
 from subbundle.local.rows import fill_tile, first_moment, weigh_rows
 from subbundle.local.settings import NONE, RECENTRED, Settings, gap_status, mass_status, width_at
 
@@ -116,10 +117,10 @@ class RowSearch:
             none = np.empty(0)
             return Neighbours(self._rows, p, width, places[:0], none, none, none, 0.0, 0.0, -np.inf, shift, 0.0)
         shift /= mass
-        log_mass = float(np.log(mass) - 0.5 * nearest)
         squares = float(phi @ weights)
         return Neighbours(
-            self._rows, p, width, places, own, weights, psi * own, squares, mass, log_mass, shift, nearest * width**2
+            self._rows, p, width, places, own, weights, psi * own, squares, mass, log_mass(mass, nearest), shift,
+            nearest * width**2
         )  # fmt: skip
 
     def centred(self, near: Neighbours, centering: int) -> tuple[FloatArray, Neighbours]:

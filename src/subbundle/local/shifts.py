@@ -12,6 +12,7 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 from subbundle.local.moments import FAST
+from subbundle.local.moments import log_mass as log_mass_of
 
 
 @kernel
@@ -41,7 +42,7 @@ def local_means(rows, weights, corners, points, widths, kernel, reach, apart, me
         squares = 0.0
         if best[b] < TOO_FAR * area:
             masses[b], squares = _weigh(phi, weights, found, b, number[b], 1.0 / area, shift, kernel, reach)
-        log_mass[b] = np.log(masses[b]) - 0.5 * shift if masses[b] > 0.0 else -np.inf
+        log_mass[b] = log_mass_of(masses[b], shift)
         effective[b] = masses[b] ** 2 / squares if masses[b] > 0.0 else 0.0
         number[b] = 0
     for leaf in range(leaves):

@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from subbundle._numbers import SINGULAR
+from subbundle._numbers import MEDIAN_SQUARE, SINGULAR
 from subbundle._types import BoolArray, FloatArray
 from subbundle.kernels import normal_area
 from subbundle.local import deviations as of
@@ -59,10 +59,10 @@ def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[
     if plan.errors > 1:
         # Residual variance beyond noise is lack of fit. At the best bandwidth the squared bias is k/8 of the variance
         # in the mean over a cloud, for a bias of the fourth order; the scale of ω is its median, and that of a squared
-        # normal is 0.455 of its mean.
+        # normal is `MEDIAN_SQUARE` of its mean.
         sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
         position = np.maximum(position, SINGULAR * SINGULAR * area)
-        scale = np.sqrt(m * (0.455 * k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
+        scale = np.sqrt(m * (MEDIAN_SQUARE * k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
         deviations, products, moved = _observations(columns, below, slopes, reliable, level)
         bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
     radius = radius95(position, bias, m, along)

@@ -42,6 +42,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from subbundle import _elementwise
+from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.frames import tangents_from_normals
 from subbundle.surface import tuning
@@ -146,7 +147,7 @@ def noise_square(
     heights, gains = heights[:, known], gains[:, known]
     agree = height_correlation(float(grid[1]), float(grid[0]))
     squares = (heights[1] - heights[0]) ** 2 / variance_of_difference(gains[1], gains[0], agree)
-    return float(np.median(squares)) / _MEDIAN
+    return float(np.median(squares)) / MEDIAN_SQUARE
 
 
 def risk_terms(
@@ -197,10 +198,6 @@ def _normalised(matrix: Any) -> Any:
     """The sparse ``matrix`` with rows that sum to one, changed in place."""
     matrix.data *= np.repeat(1.0 / np.asarray(matrix.sum(axis=1)).ravel(), np.diff(matrix.indptr))
     return matrix
-
-
-# Median of a squared standard normal number.
-_MEDIAN = 0.4549
 
 
 def variance_of_height(gain: FloatArray) -> FloatArray:
