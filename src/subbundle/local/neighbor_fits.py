@@ -91,7 +91,7 @@ def _fitted(offsets: FloatArray, weights: FloatArray, rank: int, order: int, pen
     for tilting in (True, False):
         tau = offsets @ frames.transpose(0, 2, 1)
         normal = offsets - tau @ frames
-        solution = _solution(tau / scale[:, None, None], weights, order, penalty) @ normal
+        solution = coefficient_maps(tau / scale[:, None, None], weights, order, penalty) @ normal
         if tilting:
             slopes = solution[:, 1 : 1 + rank] / scale[:, None, None]
             frames = np.linalg.qr((frames + slopes).transpose(0, 2, 1))[0].transpose(0, 2, 1)
@@ -104,7 +104,7 @@ def _fitted(offsets: FloatArray, weights: FloatArray, rank: int, order: int, pen
     return LocalPolynomials(solution[:, 0], frames, forms)
 
 
-def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
+def coefficient_maps(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
     """The matrices [b, features, m] that turn values at the neighbours into coefficients."""
     rank = tau.shape[2]
     features = _features(tau, order)
@@ -137,7 +137,7 @@ def leave_one_out(
         tau = tau / scale[:, None, None]
         features = _features(tau, order)
         for i, penalty in enumerate(penalties):
-            hat = features @ _solution(tau, weights[rows], order, np.full(len(tau), penalty))
+            hat = features @ coefficient_maps(tau, weights[rows], order, np.full(len(tau), penalty))
             left = np.eye(hat.shape[1]) - hat
             squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
             # 1 − H_jj is bounded below: with H_jj = 1 the fit without the neighbour is undetermined.
