@@ -66,8 +66,8 @@ def ridge_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalM
     return LocalModel(
         points=current, mean=mean, eigenvalues=values, tangents=tangents, forms=forms, widths=widths,
         log_mass=log_mass, n_effective=unknown, residual=variance * codimension,
-        noise=np.sqrt(widened(variance, widths**2)), height_gain=unknown, gain=unknown,
-        position_error=unknown, tangent_error=unknown, bias=unknown, offsets=offsets, support_radius=unknown,
+        noise=np.sqrt(widened(variance, widths**2)), height_gain=unknown,
+        position_error=unknown, tangent_error=unknown, offsets=offsets, support_radius=unknown,
         steps=steps, status=status,
     )  # fmt: skip
 

@@ -166,7 +166,7 @@ class ManyDimensions:
 
     def _errors(self, numbers: FloatArray, local: Moments, fit: Fit, delta: FloatArray) -> None:
         """Write the sums for the standard errors; ``delta`` [d] is the correction for curvature."""
-        if self._plan.errors < 1:
+        if not self._plan.errors:
             return
         k, a = self._plan.rank, local.near.width
         bias, sums = fit.deviations()
@@ -174,7 +174,7 @@ class ManyDimensions:
         vectors = np.zeros((5, len(bias)))
         half_trace = (fit.coefficients[1 + k :] / a)[_squares(k)].sum(axis=0)
         vectors[2:] = a * bias, (1.0 - numbers[of.KEPT]) * delta, half_trace
-        for level, factor in enumerate(NARROWER if self._plan.errors > 1 else ()):
+        for level, factor in enumerate(NARROWER):
             less = self._search.around(local.near.point, factor * a)
             if less.mass > 0.0:
                 narrow = Fit(less, local.tangents)

@@ -28,9 +28,6 @@ from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import LEFT_OUT
 from subbundle.local.walk import iterate_rows
 
-# Which standard errors are computed, see `Plan`.
-ERRORS = ("none", "height", "full")
-
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
@@ -56,17 +53,15 @@ class LocalModel:
     residual : [n]
         Σ w |e|²/Σ w of the residuals e of the quadric, summed over normal directions.
     noise : [n]
-        Standard deviation σ of the observations along one normal direction, corrected for window and fit.
-    height_gain, gain : [n]
-        Variance of the quadric's height, and of the position where steps end, along one normal direction, in units of
-        the variance of an observation's residual.
+        Standard deviation σ of the observations along one normal direction, corrected for window and fit; NaN for
+        robust fits.
+    height_gain : [n]
+        Variance of the quadric's height, in units of the variance of an observation's residual.
     position_error : [n]
         Standard error of the position across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. NaN where it was not computed.
+        long at 95 % of the points. This and the next: NaN where they were not computed, and for robust fits.
     tangent_error : [n]
         Standard error of the tangent space: root mean square of the angle's sine, from noise.
-    bias : [n]
-        Length of the estimated bias of the position.
     offsets : [n]
         Length of the last step (the one that would be taken, when none was).
     support_radius : [n]
@@ -88,10 +83,8 @@ class LocalModel:
     residual: FloatArray
     noise: FloatArray
     height_gain: FloatArray
-    gain: FloatArray
     position_error: FloatArray
     tangent_error: FloatArray
-    bias: FloatArray
     offsets: FloatArray
     support_radius: FloatArray
     steps: IntArray
@@ -137,9 +130,7 @@ def fit_local(
     tol: float = 0.0,
     without_self: bool = False,
     kernel: str = "gaussian",
-    reach: float | None = None,
-    noise: float | None = None,
-    errors: str = "full",
+    errors: bool = True,
     n_jobs: int | None = 1,
 ) -> LocalModel:
     """Fit the local model of ``cloud`` around ``points`` [n, d].
@@ -169,13 +160,8 @@ def fit_local(
         the status NOT_CONVERGED. 0: all steps are taken.
     without_self : bool
         Leave observations equal to the starting point out of the first step.
-    reach : float, optional
-        Bandwidths at which the Gaussian is cut, by default those that leave out 0.2 % of its mass; other kernels have
-        compact support.
-    noise : float or None
-        Standard deviation of the observations, if known, for the standard errors.
-    errors : {"full", "height", "none"}
-        Noise and standard errors (as long as two steps), ``height_gain`` alone (a third of one), or neither: NaN.
+    errors : bool
+        Whether to compute standard errors; they take as long as two steps. Robust fits have ``height_gain`` alone.
 
     Examples
     --------
@@ -190,12 +176,10 @@ def fit_local(
     start = np.array(points - cloud.centre, dtype=np.float64, order="C")
     widths = np.empty(len(start))
     widths[:] = width
-    limit = tail(rank, LEFT_OUT) if reach is None else reach * reach
     plan = Plan(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
-        reach=limit if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
-        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
-        errors=ERRORS.index(errors) or -1,
+        reach=tail(rank, LEFT_OUT) if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
+        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, errors=errors,
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
@@ -222,7 +206,7 @@ def iterate(
     """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
     if plan.order == 0:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
-        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, None)
+        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
     few = cloud.dim <= BLOCK_DIM
     out = of.Output(points, plan.rank, cloud.dim if few else plan.rank)
     many = None if few else ManyDimensions(cloud, widths, plan)
@@ -232,7 +216,7 @@ def iterate(
     def work(i: int, j: int) -> None:
         if many is None:
             iterate_rows(
-                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, *plan.with_errors,
+                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, ALL if plan.errors else None,
                 plan.continuation if plan.continuation.size else None, *out.rows(i, j),
             )  # fmt: skip
             return
@@ -240,7 +224,7 @@ def iterate(
             many.iterate(out, b, own_widths[b] if own_widths.size else np.nan)
 
     run_rows(work, len(points), n_jobs, calls_blas=not few)
-    return _model(out, plan, None)
+    return _model(out, plan, errors_of(out.numbers.T, plan))
 
 
 def _iterate_robust(
@@ -254,17 +238,17 @@ def _iterate_robust(
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, *plan.with_errors,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)
-    return _model(out, plan, cuts)
+    return _model(out, plan, {})
 
 
-def _model(out: of.Output, plan: Plan, cuts: FloatArray | None) -> LocalModel:
-    columns = out.numbers.T
-    known = errors_of(columns, plan, cuts)
+def _model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+    columns, unknown = out.numbers.T, np.full(len(out.points), np.nan)
+    known = dict.fromkeys(("noise", "position_error", "tangent_error"), unknown) | errors
     return LocalModel(
         points=out.points,
         mean=out.means,
@@ -275,6 +259,7 @@ def _model(out: of.Output, plan: Plan, cuts: FloatArray | None) -> LocalModel:
         log_mass=columns[of.LOG_MASS],
         n_effective=columns[of.EFFECTIVE],
         residual=columns[of.RESIDUAL],
+        height_gain=columns[of.HEIGHT],
         offsets=columns[of.OFFSET],
         support_radius=columns[of.SUPPORT],
         steps=out.steps,

@@ -146,8 +146,6 @@ def bandwidth_around(
     rank: int,
     n_points: float,
     widest: float,
-    *,
-    n_jobs: int | None = None,
 ) -> BandwidthChoice:
     """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be read as a whole.
 
@@ -158,7 +156,7 @@ def bandwidth_around(
     order = np.random.default_rng(0).permutation(len(observations))
     halves = [observations[order[0::2]], observations[order[1::2]]]
     start = first_width(queries, halves[0], rank)
-    found = compare(ridge_position(rank, n_jobs), halves, int(n_points), queries, start, widest)
+    found = compare(ridge_position(rank, None), halves, int(n_points), queries, start, widest)
     return of_least_risk(start * found.factors, found.total.sum(axis=1))
 
 
