@@ -1,13 +1,14 @@
 """The local model: moments, tangent space, second form, noise and standard errors of a cloud around a point.
 
-`fit_local` is its entry point. Bundles, projections onto the ridge, quadratic charts, the vertices of a mesh and the
-choice of bandwidths read it. Rows are fitted by a compiled iteration in up to `BLOCK_DIM` dimensions (`walk`), with
-BLAS above (`many`), by robust windows for surfaces (`tangential`); these take the cloud's centred coordinates.
+`fit_local` is its entry point; `neighbor_fits.fit_to_neighbors` fills the same record from given neighbours. Bundles,
+projections onto the ridge, quadratic charts, the vertices of a mesh, tables and the choice of bandwidths read it. Rows
+are fitted by a compiled iteration in up to `BLOCK_DIM` dimensions (`walk`), with BLAS above (`many`), by robust windows
+for surfaces (`tangential`); these take the cloud's centred coordinates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,25 @@ class LocalModel:
         return self.basis[:, :, k:] if self.basis is not None else completed(self.tangents)[:, :, k:]
 
     @property
+    def frames(self) -> FloatArray:
+        """The tangents as orthonormal rows [n, k, d]."""
+        return self.tangents.transpose(0, 2, 1)
+
+    @property
     def second_form(self) -> FloatArray:
         """II(t_a, t_b) [n, k, k, d]."""
         return symmetric_form(self.forms, self.tangents.shape[2])
+
+
+def partial_model(points: FloatArray, tangents: FloatArray, forms: FloatArray, **known: Any) -> LocalModel:
+    """A model of which only ``points`` [n, d], ``tangents``, ``forms`` and what is ``known`` are: NaN elsewhere, status
+    OK after no step."""
+    n, dim = points.shape
+    vectors = {name: np.full((n, dim), np.nan) for name in ("mean", "eigenvalues")}
+    names = {one.name for one in fields(LocalModel)} - {"points", "tangents", "forms", "steps", "status", "basis"}
+    numbers = {name: np.full(n, np.nan) for name in names - vectors.keys()}
+    rest: dict[str, Any] = {"steps": np.zeros(n, np.int64), "status": np.zeros(n, np.int8)}
+    return LocalModel(points=points, tangents=tangents, forms=forms, **(vectors | numbers | rest | known))
 
 
 def symmetric_form(forms: FloatArray, rank: int) -> FloatArray:
