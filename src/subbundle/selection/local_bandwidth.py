@@ -30,6 +30,7 @@ from subbundle.selection.risk import compare
 from subbundle.selection.tuning import (
     CLIP,
     KNOWN,
+    RATIO,
     SAMPLE,
     STEEPEST_WIDTH,
     SURROUNDING,
@@ -186,7 +187,7 @@ def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> Loc
         steepness = np.quantile(np.linalg.norm(field.with_gradient(places)[1], axis=1), CLIP)
         if steepness <= STEEPEST_WIDTH:
             return field
-        smoothing *= 1.25
+        smoothing *= RATIO
 
 
 def gain(

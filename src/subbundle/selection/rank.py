@@ -28,6 +28,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._html import card
+from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
@@ -37,6 +38,7 @@ from subbundle.local.model import fit_local
 from subbundle.local.tuning import ENOUGH
 from subbundle.selection._growth import growth
 from subbundle.selection.components import principal_components
+from subbundle.selection.ladder import first_width
 from subbundle.selection.tuning import (
     ALONG,
     PLACES,
@@ -189,9 +191,7 @@ def _over_scales(
     # A gap after the last of the directions needs one more.
     flat = ((0, 0), (0, 1 if observations.shape[1] == 1 else 0))
     cloud, at = Cloud(np.pad(observations, flat)), np.pad(places, flat)
-    fourth = np.sort(cKDTree(observations).query(places, k=min(5, len(observations)))[0][:, -1])
-    # With duplicates all distances can be zero.
-    width = max(0.5 * float(np.median(fourth)), 1e-3 * cloud.size)
+    width = first_width(places, observations, 1)
     scales, counts, contrasts, scores = [], [], [], []
     while width <= WIDEST * cloud.size:
         values, effective = _eigenvalues(cloud, at, width)
@@ -228,7 +228,7 @@ def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[Int
     """Numbers [q] of tangential ``values`` [q, r] (descending, in units of a²), and contrasts to the next."""
     dim = values.shape[1]
     order = np.arange(dim)
-    expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
+    expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), NOTICEABLE) ** 2
     # Near borders all are smaller, by a factor that the mean of the preceding ones estimates.
     before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
     typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))

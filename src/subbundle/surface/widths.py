@@ -45,6 +45,7 @@ from subbundle import _elementwise
 from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.frames import tangents_from_normals
+from subbundle.local.standard_errors import PLANE_GAIN
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -202,7 +203,7 @@ def _normalised(matrix: Any) -> Any:
 
 def variance_of_height(gain: FloatArray) -> FloatArray:
     """Var e / σ² from the gain (M⁻¹)_00 of a fit."""
-    return 0.625 * gain
+    return PLANE_GAIN * gain
 
 
 def variance_of_difference(first: FloatArray, second: FloatArray, correlation: float | FloatArray) -> FloatArray:
