@@ -49,7 +49,7 @@ def _robust() -> dict[str, float]:
     for width, rounds in ((0.2, 2), (0.5, 3)):
         model = fit_local(
             sb.Cloud(sphere.points), sphere.points[:200], width, 2, robust=4.0 * NOISE,
-            tangents=tangents_from_normals(normals), steps=rounds, errors="none",
+            tangents=tangents_from_normals(normals), steps=rounds, errors=False,
         )  # fmt: skip
         found[f"robust sphere, width {width:g}"] = _rms(np.linalg.norm(model.points, axis=1) - 1.0)
     rng = np.random.default_rng(5)
@@ -57,7 +57,7 @@ def _robust() -> dict[str, float]:
     walls[:, 2] = 0.5 * NOISE * rng.standard_normal(4000) + np.where(rng.uniform(size=4000) < 0.5, 0.0, 8.0 * NOISE)
     low = np.flatnonzero((walls[:, 2] < 4.0 * NOISE) & (np.abs(walls[:, :2]).max(axis=1) < 0.7))[:200]
     up = tangents_from_normals(np.tile([0.0, 0.0, 1.0], (len(low), 1)))
-    model = fit_local(sb.Cloud(walls), walls[low], 0.2, 2, robust=2.0 * NOISE, tangents=up, steps=3, errors="none")
+    model = fit_local(sb.Cloud(walls), walls[low], 0.2, 2, robust=2.0 * NOISE, tangents=up, steps=3, errors=False)
     found["robust wall beside another"] = _rms(model.points[:, 2])
     return found
 

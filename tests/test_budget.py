@@ -47,9 +47,9 @@ BUDGET = {
     "plot": (540, 0, 4),
     "selection": (1840, 20, 13),
     "spaces": (2400, 2, 2),
-    "surface": (3840, 77, 37),
+    "surface": (3840, 77, 35),
     "testing": (420, 0, 2),
-    "the top": (3860, 0, 39),
+    "the top": (3860, 0, 40),
     "triangles": (1880, 6, 6),
     "viewer": (1840, 2, 14),
 }

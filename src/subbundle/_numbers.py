@@ -14,5 +14,7 @@ LARGEST = 1e150
 # iterations or differences is indistinguishable from zero; below `SINGULAR` a pivot, an eigenvalue or a last step is
 # rounding of sums over many rows; below `EXACT` the result of single operations is rounding.
 NOTICEABLE, SINGULAR, EXACT = 1e-6, 1e-10, 1e-12
+# Median of the square of a standard normal number.
+MEDIAN_SQUARE = 0.4549
 # Most iterations: a bound that converging iterations do not reach.
 MOST_ROUNDS = 100

@@ -7,7 +7,7 @@ import pytest
 
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
-from subbundle.bundles._dense import Dense
+from subbundle.bundles._evaluator import Evaluator
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, reach_of
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
@@ -81,7 +81,7 @@ def test_force_in_a_thousand_dimensions_that_the_data_fills(reference, wavy_clou
     widths = constant_widths(0.8, 0.0, 1000)
     settings = Settings(2, widths, CODES["compact"], reach_of("compact", 2, 1000), CENTERINGS["local"], -np.inf, 1e-3)
     expected, point, covector = reference(data, 2, 0.8, "local", "compact"), data[:1], rng.normal(size=(1, 1000))
-    velocity, force, status = Dense(cloud, 2, 1).field(settings, point - cloud.centre, covector)
+    velocity, force, status = Evaluator(cloud, 1).field(settings, point - cloud.centre, covector)
     assert status[0] == Status.OK
     np.testing.assert_allclose(velocity[0], expected.projector(point[0]) @ covector[0], atol=1e-9)
     size, h = np.linalg.norm(force), 0.002 * 0.8

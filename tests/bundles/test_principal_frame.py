@@ -8,7 +8,7 @@ from scipy import stats
 
 from subbundle import PrincipalSubbundle
 from subbundle._types import Status
-from subbundle.bundles._dense import Dense
+from subbundle.bundles._evaluator import Evaluator
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, gaussian_reach
 from subbundle.local.moments import eigh
@@ -107,7 +107,7 @@ def test_frame_in_a_thousand_dimensions_that_the_data_fills(reference, wavy_clou
     widths = constant_widths(0.8, 0.0, 1000)
     settings = Settings(2, widths, CODES["gaussian"], gaussian_reach(1000), CENTERINGS["local"], -np.inf, 1e-3)
     expected = reference(data, 2, 0.8, "local", "gaussian")
-    values, vectors, mean, log_mass, status = Dense(cloud, 2, 1).frame(settings, (data[:1] - cloud.centre))
+    values, vectors, mean, log_mass, status = Evaluator(cloud, 1).frame(settings, (data[:1] - cloud.centre))
     np.testing.assert_allclose(values[0], expected.eigen(data[0])[0], atol=1e-10)  # the tail of the Gaussian
     np.testing.assert_allclose(mean[0] + cloud.centre, expected.mean(data[0]), atol=1e-10)
     np.testing.assert_allclose(vectors[0] @ vectors[0].T, expected.projector(data[0]), atol=1e-9)

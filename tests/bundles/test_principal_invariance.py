@@ -170,3 +170,27 @@ def test_duplicating_every_observation_changes_rounding_only(wavy_cloud, dim):
     np.testing.assert_allclose(b.velocity, a.velocity, atol=1e-11)
     np.testing.assert_allclose(b.force, a.force, atol=1e-10 * np.nanmax(np.abs(a.force)))
     assert thrice.typical_mass == pytest.approx(3.0 * once.typical_mass, rel=0.05)  # another sample of observations
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "compact"])
+@pytest.mark.parametrize("kind", ["plane", "space", "sixteen", "seventeen", "forty", "flat"])
+def test_a_weight_of_two_is_the_observation_twice(wavy_cloud, kind, kernel):
+    dim = {"sixteen": 16, "seventeen": 17, "forty": 40}.get(kind)
+    if dim is None:
+        data, points, covectors = cloud_of(kind, wavy_cloud)
+    else:
+        data, rng = wavy_cloud(dim, 350, seed=dim), np.random.default_rng(1)
+        points, covectors = data[:5] + 0.02 / np.sqrt(dim), rng.normal(size=(5, dim))
+    twice = np.arange(len(data)) % 3 == 0
+    clouds = Cloud(data, np.where(twice, 2.0, 1.0)), Cloud(np.concatenate([data, data[twice]]))
+    for centering in CENTERINGS:
+        one, other = (
+            PrincipalSubbundle(cloud, 1, 0.8, centering=centering, kernel=kernel, min_density=0.0) for cloud in clouds
+        )
+        frames, fields = (one.frame(points), other.frame(points)), [b.field(points, covectors) for b in (one, other)]
+        # The same sums in another order.
+        for name in ("vectors", "eigenvalues", "mean", "density", "gap"):
+            a, b = (getattr(frame, name) for frame in frames)
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, err_msg=name)
+        np.testing.assert_allclose(fields[0].force, fields[1].force, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(one.masses_in_the_middle(data[:9]), other.masses_in_the_middle(data[:9]), rtol=1e-6)

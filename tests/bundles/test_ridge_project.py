@@ -281,8 +281,10 @@ def test_clouds_without_noise_and_with_duplicates(dim, repeated):
     rng = np.random.default_rng(dim)
     basis = np.linalg.qr(rng.normal(size=(dim, 2)))[0]
     data = np.repeat(rng.uniform(-1.0, 1.0, size=(300, 2)) @ basis.T, repeated, axis=0)
-    ridge = ridge_project(PrincipalSubbundle(data, 2, 0.25), data[:40])
+    bundle = PrincipalSubbundle(data, 2, 0.25)
+    ridge = ridge_project(bundle, data[:40], errors=True)
     np.testing.assert_array_equal(ridge.status, Status.OK)
+    assert np.isnan(ridge_project(bundle, data[:40]).position_error).all()
     for field in fields(ridge):
         assert np.isfinite(getattr(ridge, field.name)).all(), field.name
     # Rounding beside coordinates of order one.

@@ -264,11 +264,11 @@ def test_fits_in_a_lattice_do_not_depend_on_what_is_far_away():
     asked = points[points[:, 2] > 0.8]
     clouds = [lattice_cloud(some, None, np.zeros(3), 0.2) for some in (points, near[::-1])]
     for options in ({}, {"robust": 0.1}):
-        one, other = (fit_local(cloud, asked, 0.08, 2, steps=2, errors="height", **options) for cloud in clouds)
+        one, other = (fit_local(cloud, asked, 0.08, 2, steps=2, **options) for cloud in clouds)
         assert np.array_equal(one.points, other.points)
         assert np.array_equal(one.forms, other.forms)
         # And it is the same cloud: sums of other order differ by rounding, robust ones by that of single precision.
-        usual = fit_local(sb.Cloud(points), asked, 0.08, 2, steps=2, errors="height", **options)
+        usual = fit_local(sb.Cloud(points), asked, 0.08, 2, steps=2, **options)
         rounding = 4 * 6e-8 * 0.08 if options else 1e-12
         assert np.allclose(one.points, usual.points, rtol=0.0, atol=rounding)
 

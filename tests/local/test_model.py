@@ -6,9 +6,10 @@ import pytest
 import subbundle as sb
 from subbundle._types import Status
 from subbundle.kernels import tail
-from subbundle.local.many import Fit, Moments
+from subbundle.local.many import Fit
 from subbundle.local.model import fit_local
-from subbundle.local.standard_errors import cut_noise, cut_variance, radius95
+from subbundle.local.neighbours import Neighbours
+from subbundle.local.standard_errors import radius95
 from subbundle.local.tuning import FLATNESS, LEFT_OUT
 
 
@@ -53,7 +54,7 @@ def test_a_stretched_window_is_a_window_on_a_stretched_cloud():
     start[:, :2] = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 2))
     tangents = np.tile(np.eye(3)[:, :2], (20, 1, 1))
     long = np.array([factor, 1.0, 1.0])
-    options = {"robust": 0.3, "tangents": tangents, "errors": "height"}
+    options = {"robust": 0.3, "tangents": tangents}
     plain = fit_local(sb.Cloud(points), start, 0.1, 2, **options)
     stretched = fit_local(sb.Cloud(points * long), start * long, 0.1, 2, stretch=factor, **options)
     # Coordinates and sums have single precision, 6e-8 of a bandwidth of 0.1; a few hundred of them are added.
@@ -65,7 +66,7 @@ def test_a_stretched_window_is_a_window_on_a_stretched_cloud():
 def test_the_error_on_a_sphere_falls_with_the_fourth_power():
     points = sb.datasets.sphere(20000).points
     cloud, widths = sb.Cloud(points), np.array([0.14, 0.185, 0.28])
-    fits = [fit_local(cloud, points[:200], width, 2, steps=6, errors="none") for width in widths]
+    fits = [fit_local(cloud, points[:200], width, 2, steps=6, errors=False) for width in widths]
     errors = [np.abs(np.linalg.norm(fit.points, axis=1) - 1.0).mean() for fit in fits]
     order = np.polyfit(np.log(widths), np.log(errors), 1)[0]
     # Theory: 4. The finite sample adds an error that does not fall.
@@ -90,18 +91,18 @@ def test_order_0_is_mean_and_eigenvalues():
     np.testing.assert_array_equal(found.points, points[:5])
 
 
-@pytest.mark.parametrize("robust", [None, 0.1])
-def test_weights_count_as_repetitions(robust):
-    points = plane(600, 0.02, 1)
+@pytest.mark.parametrize(("dim", "robust"), [(3, None), (3, 0.1), (16, None), (17, None)])
+def test_weights_count_as_repetitions(dim, robust):
+    points = plane(600, 0.02, 1, dim)
     cloud = sb.Cloud(points, np.where(np.arange(600) < 300, 3.0, 1.0))
     repeated = sb.Cloud(np.concatenate([points, points[:300], points[:300]]))
-    start = np.column_stack([np.linspace(-0.4, 0.4, 7)] * 2 + [np.zeros(7)])
+    start = np.column_stack([np.linspace(-0.4, 0.4, 7)] * 2 + [np.zeros((7, dim - 2))])
     up = np.tile(np.eye(3)[:, :2], (7, 1, 1))
     options = {"steps": 2, "robust": robust, "tangents": None if robust is None else up}
     one, other = (fit_local(c, start, 0.2, 2, **options) for c in (cloud, repeated))
     # The same sums in another order; those of robust windows in single precision.
     close = {"rtol": 1e-7, "atol": 1e-9} if robust is None else {"rtol": 1e-5, "atol": 1e-5}
-    for name in ("points", "forms", "n_effective", "residual", "noise"):
+    for name in ("points", "forms", "n_effective", "residual", *(["noise"] if robust is None else [])):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), **close, err_msg=name)
 
 
@@ -124,7 +125,7 @@ def test_a_robust_window_ignores_a_second_sheet():
     found = fit_local(sb.Cloud(both), start, 0.1, 2, robust=0.02, tangents=up, steps=3)
     # Sixteen noise levels away; without the cut the mean of both sheets is found, 0.04.
     assert np.abs(found.points[:, 2]).max() < 0.004
-    assert np.median(found.noise) == pytest.approx(0.005, rel=0.15)
+    assert np.sqrt(np.median(found.residual)) == pytest.approx(0.005, rel=0.2)
 
 
 def test_rows_without_neighbours_stay_and_have_a_status():
@@ -135,21 +136,21 @@ def test_rows_without_neighbours_stay_and_have_a_status():
     np.testing.assert_array_equal(found.points, far)
 
 
-@pytest.mark.parametrize(("dim", "robust"), [(3, None), (3, 0.12), (6, None)])
-def test_the_standard_error_of_noise_on_a_plane(dim, robust):
+@pytest.mark.parametrize("dim", [3, 6, 20])
+def test_the_standard_errors_of_noise_on_a_plane(dim):
     # The same places in many draws: offsets are N(0, s²) there, and s is what the model reports.
     start = np.zeros((4, dim))
     start[:, :2] = [[0.3, 0.2], [-0.3, 0.1], [0.0, -0.4], [0.1, 0.0]]
-    tangents = np.tile(np.eye(dim)[:, :2], (4, 1, 1))
-    ratios = []
-    for seed in range(60):
-        cloud = sb.Cloud(plane(800, 0.04, seed, dim))
-        found = fit_local(
-            cloud, start, 0.2, 2, steps=4, robust=robust, tangents=None if robust is None else tangents, noise=0.04
-        )
-        ratios.append(np.linalg.norm(found.points[:, 2:], axis=1) / found.position_error)
-    # 240 offsets of which a nominal 95 % are within 1.96: binomial scatter 1.4 %, neighbours shared between places.
-    assert 0.90 < np.mean(np.array(ratios) < 1.96) < 0.99
+    offsets, sines = [], []
+    for seed in range(60 if dim < 20 else 20):
+        found = fit_local(sb.Cloud(plane(800, 0.04, seed, dim)), start, 0.2, 2, steps=4)
+        offsets.append(np.linalg.norm(found.points[:, 2:], axis=1) / found.position_error)
+        sines.append(np.linalg.norm(found.tangents[:, 2:], axis=(1, 2)) / found.tangent_error)
+    # 240 offsets of which a nominal 95 % are within 1.96: binomial scatter 1.4 %, neighbours shared between places; the
+    # noise is estimated from some 30 neighbours.
+    assert 0.90 < np.mean(np.array(offsets) < 1.96) < 0.99
+    # Slopes b_a of 240 fits: 5 % for their root mean square; at the ends of the window noise counts in full.
+    assert np.sqrt(np.mean(np.square(sines))) == pytest.approx(1.0, abs=0.15)
 
 
 def test_the_standard_error_includes_the_bias_of_a_sphere():
@@ -174,23 +175,6 @@ def test_quantiles_of_a_length():
             assert radius95(np.ones(1), np.full(1, bias**2), m)[0] == pytest.approx(exact, rel=0.03)
 
 
-@pytest.mark.parametrize("m", [1, 3])
-def test_what_a_biweight_leaves_of_noise(m):
-    noise = 0.4 * np.random.default_rng(0).standard_normal((400_000, m))
-    squared = np.einsum("nm,nm->n", noise, noise)
-    weight = np.maximum(1.0 - squared, 0.0) ** 2
-    local = weight @ squared / weight.sum() / m
-    variance, slope = cut_variance(0.16, np.ones(1), m)
-    # Monte Carlo scatter of 400,000 draws.
-    assert variance[0] == pytest.approx(local, rel=0.01)
-    assert cut_noise(variance, np.ones(1), m)[0][0] == pytest.approx(0.16, rel=1e-2)
-    shift = 1e-3
-    moved = noise + shift * np.eye(m)[0]
-    w = np.maximum(1.0 - np.einsum("nm,nm->n", moved, moved), 0.0) ** 2
-    pulled = (w @ moved[:, 0] - weight @ noise[:, 0]) / weight.sum() / shift
-    assert slope[0] == pytest.approx(pulled, rel=0.02)
-
-
 def test_a_cut_of_zero_keeps_what_lies_on_the_quadric():
     # A cloud without noise: nothing differs from the plane by more than rounding.
     rng = np.random.default_rng(5)
@@ -208,20 +192,21 @@ def test_the_quadric_of_many_dimensions_is_a_penalised_least_squares_fit(n):
     rng = np.random.default_rng(4)
     rank, points = 18, rng.standard_normal((n, 20))
     weights = rng.uniform(0.1, 1.0, n)
-    local = Moments(
-        np.zeros(20), points, np.arange(n), weights, float(weights @ weights), float(weights.sum()), 0.0, np.zeros(20),
-        2.0, 0.0, np.ones(rank + 1), np.eye(20)[:, :rank],
+    near = Neighbours(
+        rows=points, point=np.zeros(20), width=2.0, places=np.arange(n), counts=np.ones(n), weights=weights,
+        slopes=weights, squares=float(weights @ weights), mass=float(weights.sum()), log_mass=0.0, shift=np.zeros(20),
+        nearest=0.0,
     )  # fmt: skip
-    fit = Fit(local)
+    fit = Fit(near, np.eye(20)[:, :rank])
     tau, heights = points[:, :rank] / 2.0, points[:, rank:] / 2.0
     first, second = np.triu_indices(rank)
     design = np.column_stack([np.ones(n), tau, tau[:, first] * tau[:, second]])
-    penalty = np.sqrt(FLATNESS * local.squares / local.mass)
+    penalty = np.sqrt(FLATNESS * near.squares / near.mass)
     below = np.diag(np.where(np.arange(design.shape[1]) > rank, penalty, 0.0))
     stacked = np.vstack([np.sqrt(weights)[:, None] * design, below])
     right = np.vstack([np.sqrt(weights)[:, None] * heights, np.zeros((len(below), 2))])
     expected, *_ = np.linalg.lstsq(stacked, right, rcond=None)
-    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / local.mass
+    residual = np.sum((stacked[:n] @ expected - right[:n]) ** 2) / near.mass
     if n > rank + 1:
         np.testing.assert_allclose(fit.coefficients[:, rank:], expected, atol=1e-9)
     # Below, the solution is one of many with the same residual.

@@ -1,18 +1,23 @@
 """Fits to nearest neighbours and their curvature against closed forms and independent computations."""
 
 import numpy as np
+import pytest
 
-from subbundle import datasets
+from subbundle import Cloud, datasets
+from subbundle._types import Status
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.graph.neighborhoods import nearest_rows
+from subbundle.kernels import tail
+from subbundle.local.model import fit_local
 from subbundle.local.neighbor_fits import (
     _mean_over,
     curved_fits,
     distance_weights,
-    fit_polynomials,
     fit_size,
+    fit_to_neighbors,
     leave_one_out,
 )
+from subbundle.local.tuning import LEFT_OUT
 
 
 def paraboloid(count, rng):
@@ -26,7 +31,7 @@ def test_a_quadric_is_fitted_exactly():
     points = paraboloid(40, np.random.default_rng(0))
     near = np.argsort(np.linalg.norm(points, axis=1))[None, 1:]
     weights = distance_weights(np.linalg.norm(points[near], axis=2), np.ones(near.shape))
-    found = fit_polynomials(points, points[:1], near, weights, 2, 2)
+    found = fit_to_neighbors(points, points[:1], near, weights, 2, 2)
     # The first frame is biased by curvature, and one tilt removes most of the bias.
     np.testing.assert_allclose(found.points[0], 0.0, atol=2e-3)
     normal = np.cross(*found.frames[0])
@@ -35,6 +40,35 @@ def test_a_quadric_is_fitted_exactly():
     turn = found.frames[0, :, :2]
     expected = turn @ np.array([[2.0, 1.0], [1.0, -1.0]]) @ turn.T
     np.testing.assert_allclose(bend, expected[np.triu_indices(2)], atol=0.05)
+
+
+def test_given_neighbours_fill_the_record_of_the_local_model():
+    rng = np.random.default_rng(2)
+    count, dim, noise = 400, 5, 0.03
+    points = np.column_stack([rng.uniform(-1.0, 1.0, (count, 2)), noise * rng.standard_normal((count, dim - 2))])
+    queries = points[np.abs(points[:, :2]).max(axis=1) < 0.6]
+    # All observations with the weights of a Gaussian window, and that window in the cloud.
+    squared = np.sum((points - queries[:, None]) ** 2, axis=2) / 0.25**2
+    weights = np.where(squared < tail(2, LEFT_OUT), np.exp(-0.5 * squared), 0.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    near = np.tile(np.arange(count), (len(queries), 1))
+    given = fit_to_neighbors(points, queries, near, weights, 2, 2)
+    window = fit_local(Cloud(points), queries, 0.25, 2, order=2)
+    np.testing.assert_allclose(given.mean, window.mean, atol=1e-12)
+    np.testing.assert_allclose(given.eigenvalues[:, :2], window.eigenvalues[:, :2], rtol=1e-9)
+    np.testing.assert_allclose(given.n_effective, window.n_effective, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(np.einsum("nkd,ndk->nk", given.frames, given.tangents)), 1.0, rtol=1e-12)
+    # The window is penalised a little, and its basis tilted after the fit; the first is exact for the free noise.
+    assert np.median(given.noise) == pytest.approx(noise, rel=0.05)
+    np.testing.assert_allclose(np.median(given.residual / window.residual), 1.0, atol=0.02)
+    sine = np.linalg.norm(given.tangents[:, 2:], axis=(1, 2))
+    assert np.sqrt(np.mean((sine / given.tangent_error) ** 2)) == pytest.approx(1.0, abs=0.25)
+    # The variance of the height is that of the points off the plane, in units of that of an observation.
+    off = np.square(given.points[:, 2:]).mean(axis=1)
+    assert np.sqrt(np.mean(off) / np.mean(given.height_gain)) == pytest.approx(noise, rel=0.25)
+    assert (given.status == Status.OK).all()
+    line = fit_to_neighbors(points * [1.0, 0.0, 0.0, 0.0, 0.0], queries[:1], near[:1, :2], np.full((1, 2), 0.5), 2, 1)
+    assert line.status[0] == Status.GAP_CLOSED
 
 
 def test_leaving_out_by_formula_is_leaving_out():

@@ -21,7 +21,8 @@ def cloud_of(n, *, seed=0):
 def found(cloud, points, widths, kernel, apart):
     mean, log_mass, effective = np.full_like(points, np.nan), np.empty(len(points)), np.empty(len(points))
     reach = reach_of(kernel, RANK, DIM)
-    local_means(cloud.rows, cloud.corners, points, widths, CODES[kernel], reach, apart, mean, log_mass, effective)
+    settings = CODES[kernel], reach, apart
+    local_means(cloud.rows, cloud.weights, cloud.corners, points, widths, *settings, mean, log_mass, effective)
     return mean, log_mass, effective
 
 

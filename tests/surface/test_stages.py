@@ -60,7 +60,7 @@ def test_iterations_end_once_steps_are_short():
     data = sb.datasets.sphere(5000, noise=0.02, seed=0)
     cloud = WeightedCloud(data.points)
     found = cloud.fit(data.points[:500], 0.15, rounds=4).points
-    on = fit_local(cloud.cloud, data.points[:500], 0.15, 2, steps=8, errors="none").points
+    on = fit_local(cloud.cloud, data.points[:500], 0.15, 2, steps=8, errors=False).points
     # Steps end below 0.01 bandwidths, and each is at most a half of the one before.
     assert np.linalg.norm(found - on, axis=1).max() < 0.01 * 0.15
 

@@ -13,6 +13,7 @@ from subbundle._validation import as_integer, as_positive
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.cloud import Cloud
 from subbundle.kernels import gaussian_reach
+from subbundle.local.reach import enough_neighbours, neighbour_distances
 from subbundle.local.settings import Settings
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import flattened, shaped
@@ -93,12 +94,8 @@ def warn_wide(bandwidth: float, extent: str, which: str, size: float) -> None:
 
 def _wide_enough(cloud: Cloud, rank: int) -> float:
     """Median distance to the 4 (k + 1)-th distinct neighbour: enough neighbours, though not the best bandwidth."""
-    from scipy.spatial import cKDTree  # slow to load, and needed for this message only
-
     distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
-    count = min(4 * (rank + 1), len(distinct) - 1)
-    distances, _ = cKDTree(distinct).query(cloud.at(cloud.sample(64)), k=count + 1)
-    return float(np.median(distances[:, -1]))
+    return float(np.median(neighbour_distances(distinct, cloud.at(cloud.sample(_SAMPLED)), rank)))
 
 
 def check_directions(evaluator: Any, settings: Settings, bandwidth: float, shifted: FloatArray) -> None:
@@ -155,7 +152,8 @@ def check_bandwidth_on(space: Space, bandwidth: float, rank: int, rows: FloatArr
     some = rows[evenly(len(rows), _SAMPLED)]
     distance = np.sort([space.dist(shaped(space, rows), shaped(space, row)) for row in some], axis=1)
     if effective < rank + 1:
-        raise too_few(bandwidth, rank, effective, float(np.median(distance[:, min(4 * (rank + 1), len(rows) - 1)])))
+        enough = float(np.median(distance[:, enough_neighbours(rank, len(rows))]))
+        raise too_few(bandwidth, rank, effective, enough)
     size = float(distance[:, -1].max())
     if bandwidth > size:
         warn_wide(bandwidth, f"diameter {size:.3g}", "tangent", size)

@@ -1,4 +1,4 @@
-"""Shared by bundles: checks of arguments, signs of eigenvectors, mean shifts of observations."""
+"""Shared by bundles: checks of arguments, gaps, mean shifts of observations."""
 
 from __future__ import annotations
 
@@ -32,12 +32,6 @@ def relative_gap(values: FloatArray, rank: int) -> FloatArray:
         return np.ones(len(values))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(values[:, rank - 1] > 0.0, 1.0 - values[:, rank] / values[:, rank - 1], 0.0)
-
-
-def sign_of_largest(columns: FloatArray) -> FloatArray:
-    """±1 [batch, 1, k] that makes the largest entry of each column of [batch, D, k] positive."""
-    largest = np.take_along_axis(columns, np.abs(columns).argmax(axis=1, keepdims=True), axis=1)
-    return np.where(largest < 0.0, -1.0, 1.0)
 
 
 def mean_shifted(first: Shifted, mean_shift: Callable[[FloatArray], Shifted]) -> Shifted:

@@ -22,6 +22,7 @@ from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.model import LocalModel, iterate
+from subbundle.local.rows import rows_times
 from subbundle.local.settings import Plan, Settings
 
 # Directions of its own that a query adds to the span of the data.
@@ -44,6 +45,7 @@ class Coordinates:
 
     def __init__(self, centre: FloatArray, basis: FloatArray | None) -> None:
         self.centre, self.basis = centre, basis
+        self._transposed = None if basis is None else np.ascontiguousarray(basis.T)
         used = centre.size if basis is None else basis.shape[1] + _OWN
         self.padding = max(_LEAST_DIM - used, 0)
         self.span = centre.size if basis is None else basis.shape[1]
@@ -72,7 +74,8 @@ class Coordinates:
             return np.ascontiguousarray(vectors[:, : self.centre.size])
         own = vectors[:, self.span : self.span + _OWN]
         outside: FloatArray = np.einsum("bi,bid->bd", own, directions)
-        return _rowwise(vectors[:, : self.span], self.basis.T) + outside
+        inside = rows_times(np.ascontiguousarray(vectors[:, : self.span]), self._transposed)
+        return np.asarray(inside + outside)
 
     def _padded(self, vectors: FloatArray) -> FloatArray:
         if self.padding:
@@ -83,8 +86,8 @@ class Coordinates:
     def _split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components in the basis [batch, r], and the remainder [batch, d]."""
         assert self.basis is not None
-        inside = _rowwise(vectors, self.basis)
-        return inside, vectors - _rowwise(inside, self.basis.T)
+        inside = rows_times(np.ascontiguousarray(vectors), self.basis)
+        return inside, vectors - rows_times(inside, self._transposed)
 
 
 def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,28 +97,26 @@ def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, Floa
     return length, np.divide(vectors, length[:, None], out=np.zeros_like(vectors), where=length[:, None] > 0.0)
 
 
-def _rowwise(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """rows @ matrix, one row at a time: a batched product may round a row differently in another batch."""
-    return np.stack([row @ matrix for row in rows]) if rows.shape[0] else np.empty((0, matrix.shape[1]))
-
-
 def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
     """The cloud in as few dimensions as represent it exactly (and at least three), and the maps between."""
     dim = cloud.dim
     if dim < _LEAST_DIM:
-        return _working(cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
+        return _working(cloud, cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
     found = _span(cloud) if dim > _LEAST_DIM else None
     if found is None:
         return cloud, Coordinates(cloud.centre, None)
     basis, anchor = found
-    return _working(cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
+    return _working(cloud, cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
 
 
-def _working(inside: FloatArray, origin: FloatArray, basis: FloatArray | None) -> tuple[Cloud, Coordinates]:
-    """Cloud of the rows ``inside`` with zero coordinates added, and the maps into its own centred coordinates."""
+def _working(
+    cloud: Cloud, inside: FloatArray, origin: FloatArray, basis: FloatArray | None
+) -> tuple[Cloud, Coordinates]:
+    """``cloud`` at the rows ``inside`` (leaf order) with zero coordinates added, and the maps into its own centred
+    coordinates."""
     coordinates = Coordinates(origin, basis)
     extra = coordinates.padding + (0 if basis is None else _OWN)
-    working = Cloud(np.pad(inside, ((0, 0), (0, extra))))
+    working = Cloud(np.pad(inside, ((0, 0), (0, extra))), cloud.weights.ravel()[: cloud.n_points])
     shift = working.centre[: inside.shape[1]]
     return working, Coordinates(origin + (shift if basis is None else basis @ shift), basis)
 
@@ -130,6 +131,7 @@ def _span(cloud: Cloud) -> tuple[FloatArray, FloatArray] | None:
     for places in (cloud.sample(2 * cloud.dim), everything):
         rows = cloud.at(places)
         rows = rows - rows[0]
+        # Values alone take half as long, and most clouds need no vectors.
         singular = np.linalg.svd(rows, compute_uv=False)
         rank = int(np.count_nonzero(singular > EXACT * singular[0]))
         if rank + _OWN >= cloud.dim:

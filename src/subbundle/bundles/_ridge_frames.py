@@ -19,7 +19,7 @@ import numpy as np
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle.bundles.base import Frame, Subbundle
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
-from subbundle.local.model import LocalModel
+from subbundle.local.model import LocalModel, partial_model
 from subbundle.local.settings import Plan, pairs
 from subbundle.local.standard_errors import widened
 
@@ -62,13 +62,11 @@ def ridge_by_frames(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalM
         steps[rows] += 1
         status[rows[offsets[rows] <= plan.tol]] = Status.OK
     # Bundles in closed form have no noise; for others the window is taken as Gaussian.
-    widths, unknown = np.full(n, bundle.length_scale), np.full(n, np.nan)
-    return LocalModel(
-        points=current, mean=mean, eigenvalues=values, tangents=tangents, forms=forms, widths=widths,
-        log_mass=log_mass, n_effective=unknown, residual=variance * codimension,
-        noise=np.sqrt(widened(variance, widths**2)), height_gain=unknown, gain=unknown,
-        position_error=unknown, tangent_error=unknown, bias=unknown, offsets=offsets, support_radius=unknown,
-        steps=steps, status=status,
+    widths = np.full(n, bundle.length_scale)
+    return partial_model(
+        current, tangents, forms, mean=mean, eigenvalues=values, widths=widths, log_mass=log_mass,
+        residual=variance * codimension, noise=np.sqrt(widened(variance, widths**2)), offsets=offsets, steps=steps,
+        status=status,
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ are in `_riemannian_geometry`.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from subbundle.bundles._riemannian_geometry import (
 from subbundle.bundles._riemannian_sums import mean_log, second_moment
 from subbundle.bundles.hamiltonian import velocity_and_matrix
 from subbundle.local.moments import eigh
+from subbundle.local.moments import log_mass as log_mass_of
 from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_status, mass_status
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
@@ -135,7 +135,7 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
             gradient[b, a] = np.nan
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, near)
         mass, _ = mean_log(near[1], near[2], count, mean)
-        status[b] = mass_status(_log_mass(mass, nearest), log_floor)
+        status[b] = mass_status(log_mass_of(mass, nearest), log_floor)
         if status[b] != 0:
             continue
         there, n_there = near, count
@@ -172,7 +172,7 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
     for b in range(points.shape[0]):
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, scratch)
         mass, _ = mean_log(scratch[1], scratch[2], count, mean[b])
-        log_mass[b] = _log_mass(mass, nearest)
+        log_mass[b] = log_mass_of(mass, nearest)
         if centering == RECENTRED:
             transport_to_mean(points[b], bases[b], mean[b], curvature, centre, transported)
             count, _, lost_there = weigh(observations, curvature, centre, transported, bandwidth, -1.0, scratch)
@@ -195,14 +195,9 @@ def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, l
     for b in range(points.shape[0]):
         count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, apart, scratch)
         mass, squares = mean_log(scratch[1], scratch[2], count, mean[b])
-        log_mass[b] = _log_mass(mass, nearest)
+        log_mass[b] = log_mass_of(mass, nearest)
         effective[b] = mass * mass / squares if squares > 0.0 else 0.0
         status[b] = _CUT if lost else 0
-
-
-@kernel
-def _log_mass(mass, nearest):
-    return math.log(mass) - 0.5 * nearest if mass > 0.0 else -np.inf
 
 
 @kernel

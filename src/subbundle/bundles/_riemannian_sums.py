@@ -7,12 +7,11 @@ jump by 1e-10 would be one by 1e-5 in a difference quotient.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle.kernels import exp_minus, gaussian_reach
+from subbundle.local.moments import log_mass as log_mass_of
 
 
 @kernel
@@ -41,7 +40,7 @@ def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, lo
         count = _weigh(vectors, weights, nearest, gaussian_reach(dim))
         mass, squares = mean_log(vectors, weights, count, mean[b])
         second_moment(vectors, weights, count, mean[b], centred, second[b])
-        log_mass[b] = math.log(mass) - 0.5 * nearest if mass > 0.0 else -np.inf
+        log_mass[b] = log_mass_of(mass, nearest)
         effective[b] = mass * mass / squares if mass > 0.0 else 0.0
 
 

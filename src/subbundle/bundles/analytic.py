@@ -12,8 +12,9 @@ import numpy as np
 
 from subbundle._types import FloatArray, Status, StatusArray
 from subbundle._validation import as_integer, as_points
-from subbundle.bundles._learned import as_pair, sign_of_largest
+from subbundle.bundles._learned import as_pair
 from subbundle.bundles.base import Field, Frame
+from subbundle.local.frames import sign_of_largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Constant:
                 f"vectors must have linearly independent columns; column {int(np.argmin(independent))} is a "
                 "combination of those before it. Leave it out, or pass np.linalg.qr(vectors)[0] of a full basis."
             )
-        basis = np.ascontiguousarray(basis * sign_of_largest(basis[None])[0])
+        basis = np.ascontiguousarray(basis * sign_of_largest(basis))
         basis.setflags(write=False)
         object.__setattr__(self, "vectors", basis)
 

@@ -11,15 +11,13 @@ from subbundle._html import card, dots
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
-from subbundle.bundles._blocked import Blocked
 from subbundle.bundles._checks import as_bandwidth, as_rank, check_bandwidth, check_directions
-from subbundle.bundles._dense import Dense
+from subbundle.bundles._evaluator import Evaluator
 from subbundle.bundles._learned import (
     Shifted,
     as_pair,
     mean_shifted,
     relative_gap,
-    sign_of_largest,
     typical_around,
 )
 from subbundle.bundles._reduction import reduce_cloud, ridge_in
@@ -28,6 +26,7 @@ from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import AUTO, CODES, reach_of
+from subbundle.local.frames import sign_of_largest
 from subbundle.local.model import LocalModel
 from subbundle.local.settings import CENTERINGS, Plan, Settings, Widths, constant_widths, widths_batch
 
@@ -122,7 +121,7 @@ class PrincipalSubbundle(Remembers):
                 f"rank must not exceed the number of directions in the data; rank={self._rank}, but the points "
                 f"span only {self._coordinates.span}. Use rank={self._coordinates.span}."
             )
-        self._evaluator = Blocked(working, jobs) if working.blocks.size else Dense(working, self._rank, jobs)
+        self._evaluator = Evaluator(working, jobs)
         self._working = working
         chosen = as_choice(kernel, "kernel", (AUTO, *CODES))
         self.kernel = chosen if chosen != AUTO else "compact" if working.blocks.size else "gaussian"

@@ -104,7 +104,7 @@ def ridge_project(
         continuation=factors,
         min_effective=min_effective,
         omitted=LEFT_OUT if reach is None else 0.0,
-        errors=2 if errors else 0,
+        errors=errors,
     )
     return _ridge(bundle, start, ridge_model(bundle, start, plan))
 
@@ -174,6 +174,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
         curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
         noise=noise,
         position_error=np.where(arrived, found.position_error, np.nan),
+        tangent_error=np.where(arrived, found.tangent_error, np.nan),
         outlier_scores=_scores(shifts, level * np.sqrt(codimension(bundle)), arrived),
         shifts=shifts,
         offsets=found.offsets,

@@ -13,13 +13,14 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice, as_integer, as_points, as_positive
 from subbundle.bundles._checks import aligned, check_bandwidth_on, check_cut_locus, check_rank
-from subbundle.bundles._learned import Shifted, as_pair, mean_shifted, relative_gap, sign_of_largest
+from subbundle.bundles._learned import Shifted, as_pair, mean_shifted, relative_gap
 from subbundle.bundles._riemannian_differences import Differences
 from subbundle.bundles._riemannian_exact import Exact, curvature_of
 from subbundle.bundles.base import Field, Frame, Remembers
 from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
+from subbundle.local.frames import sign_of_largest
 from subbundle.local.settings import CENTERINGS, Settings, constant_widths
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import as_observations, flattened, retract, shaped, tangent_part

@@ -40,9 +40,11 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
 from subbundle.diagnostics.tuning import MEMBERS, TOGETHER
+from subbundle.local.frames import leading_directions
+from subbundle.local.neighbor_fits import coefficient_maps
 from subbundle.selection.components import components_above_noise
-from subbundle.selection.ladder import mean_gaps
-from subbundle.selection.tuning import CLIP, FAINT_GAP, PLACES, SAMPLE
+from subbundle.selection.ladder import clipped, mean_gaps
+from subbundle.selection.tuning import FAINT_GAP, PLACES, SAMPLE
 
 # Most pairs of points that are compared, to bound the time.
 _MOST_PAIRS = 20_000
@@ -136,10 +138,8 @@ def _compared(centres: FloatArray, turns: Turns, radius: float) -> Twist:
     if not len(pairs):
         return _UNKNOWN
     pairs = pairs[:: -(-len(pairs) // _MOST_PAIRS)]
-    products = _products(turns, pairs) * (0.5 * radius) ** 2
-    # Beyond a quantile they come from single bad fits.
-    bound = np.quantile(np.abs(products), CLIP)
-    products = products.clip(-bound, bound)
+    # Beyond a quantile products come from single bad fits.
+    products = clipped(_products(turns, pairs) * (0.5 * radius) ** 2)
     squared = float(products.mean())
     blocks = _blocks(centres)
     touched = [np.any(blocks[pairs] == block, axis=1) for block in range(blocks.max() + 1)]
@@ -218,7 +218,8 @@ def _fit(offsets: FloatArray, vectors: FloatArray, weights: FloatArray) -> tuple
     for _ in range(3):
         if np.count_nonzero(kept) < 4 * (rank + 1):
             return None
-        frame = _mean_subspace(vectors, kept)
+        weighted = (vectors * np.sqrt(kept)[:, None, None]).transpose(0, 2, 1)
+        frame = leading_directions(weighted.reshape(1, -1, vectors.shape[1]), rank)[0].T
         within = np.einsum("ndk,da->nka", vectors, frame)
         before = kept
         # The summed squared sines of the angles to the mean: beyond 45° a subspace is left out.
@@ -227,17 +228,9 @@ def _fit(offsets: FloatArray, vectors: FloatArray, weights: FloatArray) -> tuple
             break
     projected = vectors @ within
     slopes = projected - frame @ np.einsum("dk,nda->nka", frame, projected)
-    design = np.column_stack([np.ones(len(offsets)), offsets @ frame])
-    weighted = design * (kept / kept.sum())[:, None]
-    moments = weighted.T @ design
-    if np.linalg.eigvalsh(moments)[0] < SINGULAR:  # all points on a line
+    tau, kept = offsets @ frame, kept / kept.sum()
+    if np.linalg.eigvalsh(np.cov(tau.T, aweights=kept))[0] < SINGULAR:  # all points on a line
         return None
-    solved = np.linalg.solve(moments, weighted.T @ slopes.reshape(len(slopes), -1))
+    solved = coefficient_maps(tau[None], kept[None], 1, np.zeros(1))[0] @ slopes.reshape(len(slopes), -1)
     derivatives = solved[1:].reshape(rank, -1, rank).transpose(0, 2, 1)
     return frame, derivatives - np.swapaxes(derivatives, 0, 1)
-
-
-def _mean_subspace(vectors: FloatArray, weights: FloatArray) -> FloatArray:
-    """Leading k eigenvectors [d, k] of the weighted sum of the projectors."""
-    columns = (vectors * np.sqrt(weights)[:, None, None]).transpose(1, 0, 2).reshape(vectors.shape[1], -1)
-    return np.asarray(np.linalg.eigh(columns @ columns.T)[1][:, -vectors.shape[2] :])

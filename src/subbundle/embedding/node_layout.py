@@ -27,7 +27,8 @@ from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_
 from subbundle.embedding.skeleton import Skeleton, Stress, graph_sizes, landmark_scaling, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
-from subbundle.local.neighbor_fits import LocalPolynomials, curved_fits, fit_size
+from subbundle.local.model import LocalModel
+from subbundle.local.neighbor_fits import curved_fits, fit_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class NodeLayout:
     Attributes
     ----------
     positions : [n, k]
-    fits : LocalPolynomials
+    fits : LocalModel
         Frames and second fundamental forms at the nodes.
     members : ChartMembers
         The nodes of each chart, with their normal coordinates.
@@ -60,7 +61,7 @@ class NodeLayout:
     """
 
     positions: FloatArray
-    fits: LocalPolynomials
+    fits: LocalModel
     members: ChartMembers
     links: csr_array
     joined: csr_array
@@ -124,7 +125,7 @@ _LEAST_WEIGHT = _weight_of_distances(EVEN_CONTRADICTION)
 
 
 def _rigid_layout(
-    found: Skeleton, fits: LocalPolynomials, start: FloatArray, tolerance: float
+    found: Skeleton, fits: LocalModel, start: FloatArray, tolerance: float
 ) -> tuple[ChartMembers, RigidCharts, FloatArray, float]:
     """Charts and their alignment by rigid motions from ``start`` [n, k], with little weight of distances; the residual.
 

@@ -42,7 +42,7 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
-from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, fit_size
+from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
 from subbundle.selection.components import Components, all_components, first_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
@@ -187,7 +187,7 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
     near = NearestNeighbors(n_neighbors=min(how.n_neighbors + 1, len(points))).fit(points)
     distances, rows = near.kneighbors(queries)
     weights = distance_weights(distances, masses[rows])
-    return fit_polynomials(points, queries, rows, weights, rank, how.order).points
+    return fit_to_neighbors(points, queries, rows, weights, rank, how.order).points
 
 
 def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: Denoising) -> FloatArray:
@@ -202,7 +202,7 @@ def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: D
         near = NearestNeighbors(n_neighbors=min(size + 1, len(points))).fit(points)
         distances, rows = (each[:, 1:] for each in near.kneighbors(queries))
         weights = distance_weights(distances, masses[rows])
-        fitted = fit_polynomials(points, queries, rows, weights, rank, order).points
+        fitted = fit_to_neighbors(points, queries, rows, weights, rank, order).points
         found.append(np.linalg.norm(queries - fitted, axis=1))
     return min(found, key=lambda one: float(np.median(one)))
 
@@ -268,7 +268,7 @@ def _fitted(
     some = slice(thinned // 2, size, thinned)
     for distances, rows in lists:
         weights = distance_weights(distances[:, some], masses[rows[:, some]])
-        found = fit_polynomials(points, queries, rows[:, some], weights, rank, order)
+        found = fit_to_neighbors(points, queries, rows[:, some], weights, rank, order)
         fits.append(Estimate(found.points, found.frames.transpose(0, 2, 1), known, float(size)))
         reach += 0.5 * float(clipped(distances[:, min(size, distances.shape[1]) - 1] ** 2).mean())
     return Scale(float(np.sqrt(reach)), fits, 0.5 / thinned)

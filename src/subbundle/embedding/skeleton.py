@@ -31,6 +31,7 @@ from subbundle.embedding import tuning
 from subbundle.embedding.quality import prediction_error
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, neighborhoods
+from subbundle.local.frames import sign_of_largest
 
 # Distances below this fraction of the longest have no more weight: 1/d² would be infinite for equal rows.
 _NEAREST = 1e-3
@@ -43,8 +44,7 @@ def landmark_scaling(landmarks: IntArray, distances: FloatArray, rank: int) -> F
     mean = own.mean(axis=0)
     inner = -0.5 * (own - mean - mean[:, None] + mean.mean())
     values, vectors = _leading(0.5 * (inner + inner.T), rank)
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
-    vectors = vectors * np.where(largest < 0.0, -1.0, 1.0)
+    vectors = vectors * sign_of_largest(vectors)
     scale = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
     positions = -0.5 * (squared - mean[:, None]).T @ (vectors / scale)
     if positions.shape[1] < rank:

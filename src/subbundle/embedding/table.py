@@ -31,7 +31,7 @@ from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 from subbundle.local.frames import leading_directions
-from subbundle.local.neighbor_fits import LocalPolynomials
+from subbundle.local.model import partial_model
 
 # Gap between two components, as a fraction of the width of the largest.
 _GAP = 0.15
@@ -141,7 +141,8 @@ def _one_chart(nodes: FloatArray, rank: int) -> NodeLayout:
     centred = nodes - nodes.mean(axis=0)
     frame = leading_directions(centred[None], rank)
     positions = centred @ frame[0].T
-    fits = LocalPolynomials(nodes, np.repeat(frame, count, axis=0), np.zeros((count, rank * (rank + 1) // 2, dim)))
+    tangents = np.repeat(frame, count, axis=0).transpose(0, 2, 1)
+    fits = partial_model(nodes, tangents, np.zeros((count, rank * (rank + 1) // 2, dim)))
     rows = np.tile(np.arange(count), count)
     own = np.repeat(np.arange(count), count)
     members = ChartMembers(np.arange(count + 1) * count, rows, positions[rows] - positions[own], np.ones(count * count))

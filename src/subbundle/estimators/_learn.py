@@ -13,7 +13,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 from sklearn.utils.validation import validate_data
 
 from subbundle._parallel import one_blas_thread
@@ -28,6 +27,7 @@ from subbundle.estimators._input import check_rank
 from subbundle.estimators._prepare import Prepared, denoised, fallback_remark, narrower, prepare
 from subbundle.estimators.tuning import COMPONENTS_OF_ALL, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
+from subbundle.local.reach import neighbour_distances
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
 from subbundle.selection.components import all_components, first_components
@@ -93,8 +93,7 @@ def _bandwidth(rows: FloatArray, rank: int, space: Space, bandwidth: Any, n_jobs
     flat = flat[all_finite(flat)]
     if rank == space.dim:
         # The subspaces are the tangent spaces for every bandwidth, which only determines the support.
-        count = min(4 * (rank + 1), len(flat) - 1)
-        return float(np.median(cKDTree(flat).query(flat, k=count + 1)[0][:, -1])), ""
+        return float(np.median(neighbour_distances(flat, flat, rank))), ""
     choice = compare_bandwidths(flat, rank, n_jobs=n_jobs)
     return choice.bandwidth, fallback_remark(choice, len(rows), rank)
 

@@ -1,4 +1,5 @@
-"""Orthonormal bases that begin with given tangents, and tangent spaces at many points from their nearest neighbours.
+"""Orthonormal bases: their signs, those that begin with given tangents, and tangent spaces at many points from their
+nearest neighbours.
 
 The frame at a row is spanned by the k leading principal directions of the row and its m nearest neighbours. A frame
 from few neighbours is noisy; the *smoothed* one is spanned by the leading directions of the mean projector
@@ -24,6 +25,12 @@ def completed(tangents: FloatArray) -> FloatArray:
     known = np.isfinite(tangents).all(axis=(1, 2))
     basis[known, :, k:] = np.linalg.qr(tangents[known], mode="complete")[0][:, :, k:]
     return basis
+
+
+def sign_of_largest(columns: FloatArray) -> FloatArray:
+    """±1 [..., 1, k] that makes the largest entry of each column of ``columns`` [..., D, k] positive."""
+    largest = np.take_along_axis(columns, np.abs(columns).argmax(axis=-2)[..., None, :], axis=-2)
+    return np.where(largest < 0.0, -1.0, 1.0)
 
 
 def tangents_from_normals(normals: FloatArray) -> FloatArray:

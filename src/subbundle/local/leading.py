@@ -12,6 +12,7 @@ import numpy as np
 
 from subbundle._compiled import kernel
 from subbundle._types import FloatArray
+from subbundle.local.frames import sign_of_largest
 from subbundle.local.tridiagonal import FAST, cleared, orthonormalise, tridiagonal
 
 # Largest d/(k + 3) at which a matrix is reduced to tridiagonal form (timed for k = 2, 4, 9 and d = 50 to 300).
@@ -51,8 +52,7 @@ def decompose(matrix: FloatArray, factored: bool) -> tuple[FloatArray, FloatArra
     else:
         ascending, columns = np.linalg.eigh(matrix)
         values, vectors = np.maximum(ascending[::-1], 0.0), columns[:, ::-1]
-    largest = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
-    return values, np.ascontiguousarray(vectors * np.where(largest < 0.0, -1.0, 1.0))
+    return values, np.ascontiguousarray(vectors * sign_of_largest(vectors))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Local PCA, the local model of order 0, in up to `BLOCK_DIM` dimensions: mass, mean and eigenpairs at fixed points.
+"""Local PCA, the local model of order 0: mass, mean and eigenpairs at fixed points.
 
 These are the frames of a bundle, and one step of the mean shift.
 """
@@ -8,10 +8,60 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle.local.deviations import EFFECTIVE, LOG_MASS, OFFSET, SUPPORT, WIDTH
+from subbundle._parallel import run_rows
+from subbundle._types import FloatArray, Status
+from subbundle.cloud import Cloud
+from subbundle.cloud.build import GROUP
+from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.local.deviations import EFFECTIVE, LOG_MASS, OFFSET, SUPPORT, WIDTH, Output
 from subbundle.local.gather import ball
 from subbundle.local.moments import eigh, log_mass, moments, uncentre
-from subbundle.local.settings import COMMON, LOCAL, RECENTRED, gap_status, mass_status, width_at
+from subbundle.local.neighbours import pca_of_rows
+from subbundle.local.settings import COMMON, LOCAL, RECENTRED, Settings, gap_status, mass_status, width_at, widths_batch
+from subbundle.local.shifts import local_means
+
+
+def local_pca(
+    cloud: Cloud, points: FloatArray, settings: Settings, own_widths: FloatArray, apart: float, n_jobs: int
+) -> Output:
+    """Mass, mean and eigenpairs at ``points``, for any centring; see `local_pca_rows`.
+
+    All eigenvectors in up to `BLOCK_DIM` dimensions, and the leading k above.
+    """
+    few = cloud.dim <= BLOCK_DIM
+    out, cases = Output(points, settings.rank, cloud.dim if few else settings.rank), settings.cases(cloud.dim)
+
+    def work(i: int, j: int) -> None:
+        if few:
+            rows = (array[i:j] for array in (out.points, out.basis, out.values, out.means, out.numbers, out.status))
+            local_pca_rows(cloud.tree, settings.numbers, own_widths[i:j], apart, cases, *rows)
+        else:
+            pca_of_rows(cloud, settings, out, own_widths, apart, i, j)
+
+    run_rows(work, len(points), n_jobs, calls_blas=not few)
+    out.steps[:] = out.status == Status.OK
+    return out
+
+
+def mean_shift(cloud: Cloud, points: FloatArray, settings: Settings, apart: float, n_jobs: int) -> Output:
+    """Mass and mean at ``points`` as `local_pca` finds them; above `BLOCK_DIM` dimensions without eigenpairs."""
+    if cloud.dim <= BLOCK_DIM:
+        return local_pca(cloud, points, settings, np.empty(0), apart, n_jobs)
+    out = Output(points, settings.rank, 0)
+    widths, log_mass, effective = np.empty((3, len(points)))
+    widths_batch(settings.widths, points, widths, np.empty_like(points), log_mass)
+
+    def work(start: int, stop: int) -> None:
+        for i in range(start, stop, GROUP):
+            j = min(i + GROUP, stop)
+            local_means(
+                cloud.rows, cloud.weights, cloud.corners, points[i:j], widths[i:j], settings.kernel, settings.reach,
+                apart, out.means[i:j], log_mass[i:j], effective[i:j],
+            )  # fmt: skip
+
+    run_rows(work, len(points), n_jobs, calls_blas=False)
+    out.numbers[:, LOG_MASS], out.numbers[:, EFFECTIVE] = log_mass, effective
+    return out
 
 
 @kernel

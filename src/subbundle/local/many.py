@@ -12,13 +12,14 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from subbundle._numbers import SINGULAR
-from subbundle._types import FloatArray, IntArray, Status
+from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local import deviations as of
 from subbundle.local.leading import leading
 from subbundle.local.moments import TILE
+from subbundle.local.neighbours import Neighbours, RowSearch
 from subbundle.local.regression import fill_features, fitted, n_features, residual_fraction, solve
-from subbundle.local.rows import fill_tile, first_moment, quadric_sums, weigh_rows
+from subbundle.local.rows import quadric_sums
 from subbundle.local.settings import ALL, Plan, Widths, gap_status, mass_status, pairs, width_at
 from subbundle.local.steps import far, kept_fraction, mostly_tangential
 from subbundle.local.tuning import FLATNESS, NARROWER
@@ -26,50 +27,36 @@ from subbundle.local.tuning import FLATNESS, NARROWER
 
 @dataclass(slots=True)
 class Moments:
-    """Moments around one point: the point, the rows of the cloud, the indices of its neighbours, w_n, Σ w²/v, Σ w and
-    its log, m − p, the bandwidth, and the typical log mass at the point. Σ's leading eigenpairs, which cost most, are
-    computed by `ManyDimensions._eigenpairs` where they are needed."""
+    """Moments around one point: its neighbours, the typical log mass there, and Σ's leading eigenpairs, which cost
+    most: `ManyDimensions._eigenpairs` computes them where they are needed."""
 
-    point: FloatArray
-    rows: FloatArray
-    places: IntArray
-    weights: FloatArray
-    squares: float
-    mass: float
-    log_mass: float
-    shift: FloatArray
-    width: float
+    near: Neighbours
     typical: float
     values: FloatArray = field(default_factory=lambda: np.empty(0))
     tangents: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def effective(self) -> float:
-        """(Σ w)² / Σ (w²/v)."""
-        return self.mass**2 / self.squares
 
 
 class Fit:
     """The quadric at one point, in bandwidths.
 
     ``coefficients`` [q, d] are vectors of the normal space; ``residual`` is Σ w |e|²/Σ w; ``extra`` the sum of the
-    squared weights with which the neighbours enter the correction for curvature.
+    squared weights with which single observations enter the correction for curvature.
     """
 
-    def __init__(self, local: Moments) -> None:
-        dim, k = local.tangents.shape
-        own, size = np.empty((k, len(local.places))), n_features(k)
+    def __init__(self, near: Neighbours, tangents: FloatArray) -> None:
+        dim, k = tangents.shape
+        self._near, self._tangents = near, tangents
+        own, size = np.empty((k, len(near.places))), n_features(k)
         gram, cross = np.empty((size, size)), np.empty((size, dim))
-        near = (local.rows, local.places, local.weights, local.point)
-        spread = float(quadric_sums(*near, local.tangents, local.width, own, gram, cross))
-        self._solve(gram, cross, k, local.mass, FLATNESS * local.squares / local.mass, spread)
+        sums = quadric_sums(near.rows, near.places, near.weights, near.point, tangents, near.width, own, gram, cross)
+        self._solve(gram, cross, k, near.mass, FLATNESS * near.squares / near.mass, float(sums))
         first = np.zeros((size, 1))
         first[0] = 1.0
         solve(self.factor, first)
         features = np.empty((size, own.shape[1]))
         fill_features(own, 0, own.shape[1], k, features)
-        extra = local.weights * (first[:, 0] @ features - 1.0 / local.mass)
-        self.extra = float(extra @ extra)
+        extra = near.weights * (first[:, 0] @ features - 1.0 / near.mass)
+        self.extra = float((extra / near.counts) @ extra)
 
     def _solve(self, gram: FloatArray, cross: FloatArray, k: int, mass: float, penalty: float, spread: float) -> None:
         """`fitted`, by LAPACK where the normal equations are regular: in many dimensions that is faster."""
@@ -88,22 +75,25 @@ class Fit:
         explained = np.sum(self.coefficients * cross) + penalty * np.sum(self.coefficients[1 + k :] ** 2)
         self.residual = max(spread - float(explained), 0.0) / mass
 
-    def deviations(self, local: Moments) -> tuple[FloatArray, FloatArray]:
+    def deviations(self) -> tuple[FloatArray, FloatArray]:
         """The bias [d] in bandwidths, and the sums of `deviations`, of observations with their weights."""
-        out, bias = np.empty(4), np.empty(local.point.size)
-        offsets = (local.rows[local.places] - local.point) / local.width
-        own = offsets @ local.tangents
-        near = np.ascontiguousarray(np.column_stack([own, offsets - own @ local.tangents.T, local.weights]).T)
+        near, tangents = self._near, self._tangents
+        out, bias = np.empty(4), np.empty(near.point.size)
+        offsets = (near.rows[near.places] - near.point) / near.width
+        own = offsets @ tangents
+        columns = np.ascontiguousarray(np.column_stack([own, offsets - own @ tangents.T, near.weights]).T)
         tile = np.empty((len(self.coefficients), TILE))
-        of.deviations(near, near.shape[1], own.shape[1], self.factor, self.coefficients, ALL, ALL, tile, out, bias)
-        return bias, out * local.squares / out[3]
+        of.deviations(
+            columns, columns.shape[1], own.shape[1], self.factor, self.coefficients, ALL, ALL, tile, out, bias
+        )
+        return bias, out * near.squares / out[3]
 
 
 class ManyDimensions:
     """Iterations over the rows of a cloud with the window and the settings of a plan."""
 
     def __init__(self, cloud: Cloud, widths: Widths, plan: Plan) -> None:
-        self._rows, self._boxes, self._weights = cloud.rows, cloud.boxes, cloud.weights.ravel()
+        self._search = RowSearch(cloud, plan.kernel, plan.reach, plan.omitted)
         self._widths, self._plan = widths, plan
         # Any fixed block in general position serves; the same one for every point keeps results reproducible.
         self._start = np.random.default_rng(0).standard_normal((min(plan.rank + 3, cloud.dim), cloud.dim))
@@ -113,8 +103,8 @@ class ManyDimensions:
         plan, numbers, k = self._plan, out.numbers[b], self._plan.rank
         p = out.points[b]
         local = self._moments_at(p, own_width, 1.0, plan.apart)
-        few = local is not None and local.effective < plan.min_effective
-        if plan.continuation.size and local is not None and (few or far(local.shift, local.width)):
+        few = local is not None and local.near.effective < plan.min_effective
+        if plan.continuation.size and local is not None and (few or far(local.near.shift, local.near.width)):
             lower = self._continuation(p, own_width)
             if lower is None and few:
                 out.status[b] = Status.LEFT_SUPPORT
@@ -126,25 +116,23 @@ class ManyDimensions:
                 out.status[b] = Status.LEFT_SUPPORT
                 return
             self._eigenpairs(local)
-            a = numbers[of.WIDTH] = local.width
-            numbers[of.LOG_MASS], numbers[of.EFFECTIVE] = local.log_mass - local.typical, local.effective
-            out.means[b], out.values[b, : k + 1], out.basis[b] = p + local.shift, local.values, local.tangents
+            near = local.near
+            a = numbers[of.WIDTH] = near.width
+            numbers[of.LOG_MASS], numbers[of.EFFECTIVE] = near.log_mass - local.typical, near.effective
+            out.means[b], out.values[b, : k + 1], out.basis[b] = near.mean, local.values, local.tangents
             out.status[b] = mass_status(numbers[of.LOG_MASS], plan.log_share)
             if out.status[b] == Status.OK:
                 out.status[b] = gap_status(local.values, k, plan.min_gap)
             if out.status[b] != Status.OK:
                 return
             out.steps[b] += 1
-            if plan.order == 0:
-                numbers[of.OFFSET] = 0.0
-                return
             out.status[b] = Status.NOT_CONVERGED
-            step = _across(local.tangents, local.shift)
+            step = _across(local.tangents, near.shift)
             if plan.order == 2:
-                fit = Fit(local)
+                fit = Fit(near, local.tangents)
                 delta = a * fit.coefficients[0] - step
-                noise = fit.extra * fit.residual / residual_fraction(k, local.effective) * a * a / plan.codimension
-                fraction = kept_fraction(float(delta @ delta), noise, k, plan.codimension, local.effective, a)
+                noise = fit.extra * fit.residual / residual_fraction(k, near.effective) * a * a / plan.codimension
+                fraction = kept_fraction(float(delta @ delta), noise, k, plan.codimension, near.effective, a)
                 step = step + float(fraction) * delta
                 numbers[of.KEPT] = fraction
                 numbers[of.LOST] = (1.0 - fraction) ** 2 * max(float(delta @ delta) - plan.codimension * noise, 0.0)
@@ -152,11 +140,11 @@ class ManyDimensions:
             done = numbers[of.OFFSET] <= (plan.tol * a if plan.relative else plan.tol)
             if done or out.steps[b] >= plan.max_steps:
                 if plan.order == 1:
-                    fit = Fit(local)
+                    fit = Fit(near, local.tangents)
                     delta = a * fit.coefficients[0] - step
                     numbers[of.KEPT], numbers[of.LOST] = 0.0, delta @ delta
                 self._write(out, b, local, fit)
-                self._errors(numbers, local, fit, delta, own_width)
+                self._errors(numbers, local, fit, delta)
             if plan.max_steps > 0:
                 p += step * min(1.0, a / numbers[of.OFFSET] if numbers[of.OFFSET] > 0.0 else 1.0)
             if done or plan.max_steps == 0:
@@ -167,8 +155,8 @@ class ManyDimensions:
     def _write(self, out: of.Output, b: int, local: Moments, fit: Fit) -> None:
         """Write tangents, second form and residual into row ``b`` of ``out``."""
         k = self._plan.rank
-        out.numbers[b, of.RESIDUAL] = fit.residual * local.width * local.width
-        forms = fit.coefficients[1 + k :] / local.width
+        out.numbers[b, of.RESIDUAL] = fit.residual * local.near.width * local.near.width
+        forms = fit.coefficients[1 + k :] / local.near.width
         forms[_squares(k)] *= 2.0
         if self._plan.order == 2:
             tilted, upper = np.linalg.qr(local.tangents + fit.coefficients[1 : 1 + k].T)
@@ -176,25 +164,24 @@ class ManyDimensions:
             forms -= (forms @ out.basis[b]) @ out.basis[b].T
         out.forms[b] = forms
 
-    def _errors(self, numbers: FloatArray, local: Moments, fit: Fit, delta: FloatArray, own_width: float) -> None:
+    def _errors(self, numbers: FloatArray, local: Moments, fit: Fit, delta: FloatArray) -> None:
         """Write the sums for the standard errors; ``delta`` [d] is the correction for curvature."""
-        if self._plan.errors < 1:
+        if not self._plan.errors:
             return
-        k, a = self._plan.rank, local.width
-        bias, sums = fit.deviations(local)
+        k, a = self._plan.rank, local.near.width
+        bias, sums = fit.deviations()
         numbers[[of.HEIGHT, of.SLOPES, of.BEYOND]] = sums[:3]
         vectors = np.zeros((5, len(bias)))
         half_trace = (fit.coefficients[1 + k :] / a)[_squares(k)].sum(axis=0)
         vectors[2:] = a * bias, (1.0 - numbers[of.KEPT]) * delta, half_trace
-        for level, factor in enumerate(NARROWER if self._plan.errors > 1 else ()):
-            less = self._moments_at(local.point, own_width, factor, -1.0)
-            if less is not None:
-                less.tangents = local.tangents
-                narrow = Fit(less)
+        for level, factor in enumerate(NARROWER):
+            less = self._search.around(local.near.point, factor * a)
+            if less.mass > 0.0:
+                narrow = Fit(less, local.tangents)
                 vectors[level] = a * fit.coefficients[0] - less.width * narrow.coefficients[0]
                 place = of.NARROW + 3 * level
                 numbers[place : place + 3] = (
-                    less.effective, narrow.residual * less.width**2, narrow.deviations(less)[1][0]
+                    less.effective, narrow.residual * less.width**2, narrow.deviations()[1][0]
                 )  # fmt: skip
         of.multiply(vectors, numbers)
 
@@ -209,7 +196,7 @@ class ManyDimensions:
             if local is not None:
                 self._eigenpairs(local)
                 if gap_status(local.values, plan.rank, plan.min_gap) == Status.OK:
-                    p = p + _across(local.tangents, local.shift)
+                    p = p + _across(local.tangents, local.near.shift)
             local = None
         return p
 
@@ -217,48 +204,27 @@ class ManyDimensions:
         """Index of the first factor of the continuation, as in `walk`, and the moments there; −1 if there is none."""
         for level in reversed(range(self._plan.continuation.size)):
             local = self._moments_at(p, own_width, self._plan.continuation[level], -1.0)
-            if local is None or local.effective < self._plan.min_effective:
+            if local is None or local.near.effective < self._plan.min_effective:
                 continue
-            if mass_status(local.log_mass - local.typical, self._plan.log_share) != Status.OK:
+            if mass_status(local.near.log_mass - local.typical, self._plan.log_share) != Status.OK:
                 continue
             self._eigenpairs(local)
-            if not mostly_tangential(local.shift, _across(local.tangents, local.shift)):
+            if not mostly_tangential(local.near.shift, _across(local.tangents, local.near.shift)):
                 return level, local
         return -1, None
-
-    def _weigh(self, p: FloatArray, width: float, apart: float) -> tuple[np.ndarray, FloatArray, float]:
-        n_points = self._rows.shape[0]
-        places, phi, psi = np.empty(n_points, np.int64), np.empty(n_points), np.empty(n_points)
-        plan = self._plan
-        count, nearest = weigh_rows(self._rows, self._boxes, p, width, plan.kernel, plan.reach, apart, places, phi, psi)
-        places, weights = places[:count], phi[:count]
-        if plan.omitted > 0.0 and count:
-            kept = weights * count >= plan.omitted * weights.sum()
-            places, weights = places[kept], weights[kept]
-        return places, weights, nearest
 
     def _moments_at(self, p: FloatArray, own_width: float, factor: float, apart: float) -> Moments | None:
         """Moments at ``p`` with ``factor`` times its bandwidth; None without neighbours."""
         width, typical = width_at(self._widths, p, np.empty_like(p))
-        width = factor * (width if np.isnan(own_width) else own_width)
-        places, phi, nearest = self._weigh(p, width, apart)
-        weights = phi * self._weights[places]
-        shift = np.empty_like(p)
-        mass = float(first_moment(self._rows, places, weights, p, shift)) if places.size else 0.0
-        if mass == 0.0:
-            return None
-        shift /= mass
-        log_mass = float(np.log(mass) - 0.5 * nearest)
-        return Moments(p, self._rows, places, weights, float(phi @ weights), mass, log_mass, shift, width, typical)
+        near = self._search.around(p, factor * (width if np.isnan(own_width) else own_width), apart)
+        return Moments(near, typical) if near.mass > 0.0 else None
 
     def _eigenpairs(self, local: Moments) -> None:
         """Compute the leading k + 1 eigenvalues of ZᵀZ and k eigenvectors [d, k], once."""
         if not local.values.size:
-            rows = np.empty((local.places.size, local.point.size))
-            fill_tile(self._rows, local.places, local.weights / local.mass, local.point + local.shift, rows)
-            factored = rows.shape[0] < rows.shape[1]
-            matrix = rows if factored else rows.T @ rows
-            values, local.tangents = leading(matrix, factored, self._start, self._plan.rank, SINGULAR)
+            centre = local.near.mean
+            moment = local.near.second_moment(centre, local.near.factor(centre))
+            values, local.tangents = leading(*moment, self._start, self._plan.rank, SINGULAR)
             local.values = values[: self._plan.rank + 1]
 
 

@@ -1,13 +1,14 @@
 """The local model: moments, tangent space, second form, noise and standard errors of a cloud around a point.
 
-`fit_local` is its entry point. Bundles, projections onto the ridge, quadratic charts, the vertices of a mesh and the
-choice of bandwidths read it. Rows are fitted by a compiled iteration in up to `BLOCK_DIM` dimensions (`walk`), with
-BLAS above (`many`), by robust windows for surfaces (`tangential`); these take the cloud's centred coordinates.
+`fit_local` is its entry point; `neighbor_fits.fit_to_neighbors` fills the same record from given neighbours. Bundles,
+projections onto the ridge, quadratic charts, the vertices of a mesh, tables and the choice of bandwidths read it. Rows
+are fitted by a compiled iteration in up to `BLOCK_DIM` dimensions (`walk`), with BLAS above (`many`), by robust windows
+for surfaces (`tangential`); these take the cloud's centred coordinates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,13 @@ from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
-from subbundle.local.local_pca import local_pca_rows
+from subbundle.local.local_pca import local_pca
 from subbundle.local.many import ManyDimensions
 from subbundle.local.settings import ALL, COMMON, LOCAL, Plan, Settings, Widths, constant_widths, pairs
 from subbundle.local.standard_errors import errors_of
 from subbundle.local.tangential import robust_rows
 from subbundle.local.tuning import LEFT_OUT
 from subbundle.local.walk import iterate_rows
-
-# Which standard errors are computed, see `Plan`.
-ERRORS = ("none", "height", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +54,15 @@ class LocalModel:
     residual : [n]
         Σ w |e|²/Σ w of the residuals e of the quadric, summed over normal directions.
     noise : [n]
-        Standard deviation σ of the observations along one normal direction, corrected for window and fit.
-    height_gain, gain : [n]
-        Variance of the quadric's height, and of the position where steps end, along one normal direction, in units of
-        the variance of an observation's residual.
+        Standard deviation σ of the observations along one normal direction, corrected for window and fit; NaN for
+        robust fits.
+    height_gain : [n]
+        Variance of the quadric's height, in units of the variance of an observation's residual.
     position_error : [n]
         Standard error of the position across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. NaN where it was not computed.
+        long at 95 % of the points. This and the next: NaN where they were not computed, and for robust fits.
     tangent_error : [n]
         Standard error of the tangent space: root mean square of the angle's sine, from noise.
-    bias : [n]
-        Length of the estimated bias of the position.
     offsets : [n]
         Length of the last step (the one that would be taken, when none was).
     support_radius : [n]
@@ -88,10 +84,8 @@ class LocalModel:
     residual: FloatArray
     noise: FloatArray
     height_gain: FloatArray
-    gain: FloatArray
     position_error: FloatArray
     tangent_error: FloatArray
-    bias: FloatArray
     offsets: FloatArray
     support_radius: FloatArray
     steps: IntArray
@@ -110,9 +104,25 @@ class LocalModel:
         return self.basis[:, :, k:] if self.basis is not None else completed(self.tangents)[:, :, k:]
 
     @property
+    def frames(self) -> FloatArray:
+        """The tangents as orthonormal rows [n, k, d]."""
+        return self.tangents.transpose(0, 2, 1)
+
+    @property
     def second_form(self) -> FloatArray:
         """II(t_a, t_b) [n, k, k, d]."""
         return symmetric_form(self.forms, self.tangents.shape[2])
+
+
+def partial_model(points: FloatArray, tangents: FloatArray, forms: FloatArray, **known: Any) -> LocalModel:
+    """A model of which only ``points`` [n, d], ``tangents``, ``forms`` and what is ``known`` are: NaN elsewhere, status
+    OK after no step."""
+    n, dim = points.shape
+    vectors = {name: np.full((n, dim), np.nan) for name in ("mean", "eigenvalues")}
+    names = {one.name for one in fields(LocalModel)} - {"points", "tangents", "forms", "steps", "status", "basis"}
+    numbers = {name: np.full(n, np.nan) for name in names - vectors.keys()}
+    rest: dict[str, Any] = {"steps": np.zeros(n, np.int64), "status": np.zeros(n, np.int8)}
+    return LocalModel(points=points, tangents=tangents, forms=forms, **(vectors | numbers | rest | known))
 
 
 def symmetric_form(forms: FloatArray, rank: int) -> FloatArray:
@@ -137,9 +147,7 @@ def fit_local(
     tol: float = 0.0,
     without_self: bool = False,
     kernel: str = "gaussian",
-    reach: float | None = None,
-    noise: float | None = None,
-    errors: str = "full",
+    errors: bool = True,
     n_jobs: int | None = 1,
 ) -> LocalModel:
     """Fit the local model of ``cloud`` around ``points`` [n, d].
@@ -169,13 +177,8 @@ def fit_local(
         the status NOT_CONVERGED. 0: all steps are taken.
     without_self : bool
         Leave observations equal to the starting point out of the first step.
-    reach : float, optional
-        Bandwidths at which the Gaussian is cut, by default those that leave out 0.2 % of its mass; other kernels have
-        compact support.
-    noise : float or None
-        Standard deviation of the observations, if known, for the standard errors.
-    errors : {"full", "height", "none"}
-        Noise and standard errors (as long as two steps), ``height_gain`` alone (a third of one), or neither: NaN.
+    errors : bool
+        Whether to compute standard errors; they take as long as two steps. Robust fits have ``height_gain`` alone.
 
     Examples
     --------
@@ -190,12 +193,10 @@ def fit_local(
     start = np.array(points - cloud.centre, dtype=np.float64, order="C")
     widths = np.empty(len(start))
     widths[:] = width
-    limit = tail(rank, LEFT_OUT) if reach is None else reach * reach
     plan = Plan(
         kernel=CODES[kernel], rank=rank, codimension=max(cloud.dim - rank, 1), order=order,
-        reach=limit if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
-        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, noise=noise,
-        errors=ERRORS.index(errors) or -1,
+        reach=tail(rank, LEFT_OUT) if kernel == "gaussian" else reach_of(kernel, rank, cloud.dim),
+        tol=tol, relative=True, max_steps=steps, apart=0.0 if without_self else -1.0, errors=errors,
     )  # fmt: skip
     everywhere = constant_widths(1.0, 0.0, cloud.dim)
     if robust is not None:
@@ -220,9 +221,9 @@ def iterate(
     cloud: Cloud, points: FloatArray, widths: Widths, own_widths: FloatArray, plan: Plan, n_jobs: int
 ) -> LocalModel:
     """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
-    if plan.order == 0 and cloud.dim <= BLOCK_DIM:
+    if plan.order == 0:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
-        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, None)
+        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
     few = cloud.dim <= BLOCK_DIM
     out = of.Output(points, plan.rank, cloud.dim if few else plan.rank)
     many = None if few else ManyDimensions(cloud, widths, plan)
@@ -232,7 +233,7 @@ def iterate(
     def work(i: int, j: int) -> None:
         if many is None:
             iterate_rows(
-                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, *plan.with_errors,
+                cloud.tree, widths, own_widths[i:j], plan.numbers, cases, ALL if plan.errors else None,
                 plan.continuation if plan.continuation.size else None, *out.rows(i, j),
             )  # fmt: skip
             return
@@ -240,22 +241,7 @@ def iterate(
             many.iterate(out, b, own_widths[b] if own_widths.size else np.nan)
 
     run_rows(work, len(points), n_jobs, calls_blas=not few)
-    return _model(out, plan, None)
-
-
-def local_pca(
-    cloud: Cloud, points: FloatArray, settings: Settings, own_widths: FloatArray, apart: float, n_jobs: int
-) -> of.Output:
-    """Mass, mean and eigenpairs at ``points``, for any centring, up to `BLOCK_DIM` dimensions; see `local_pca_rows`."""
-    out, cases = of.Output(points, settings.rank, cloud.dim), settings.cases(cloud.dim)
-
-    def work(i: int, j: int) -> None:
-        rows = (array[i:j] for array in (out.points, out.basis, out.values, out.means, out.numbers, out.status))
-        local_pca_rows(cloud.tree, settings.numbers, own_widths[i:j], apart, cases, *rows)
-
-    run_rows(work, len(points), n_jobs, calls_blas=False)
-    out.steps[:] = out.status == Status.OK
-    return out
+    return _model(out, plan, errors_of(out.numbers.T, plan))
 
 
 def _iterate_robust(
@@ -269,17 +255,17 @@ def _iterate_robust(
 
     def work(i: int, j: int) -> None:
         robust_rows(
-            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds, *plan.with_errors,
+            cloud.tree, widths[i:j], cuts[i:j], stretches[i:j], rounds,
             out.points[i:j], out.basis[i:j], out.forms[i:j], out.numbers[i:j], out.steps[i:j], out.status[i:j],
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)
-    return _model(out, plan, cuts)
+    return _model(out, plan, {})
 
 
-def _model(out: of.Output, plan: Plan, cuts: FloatArray | None) -> LocalModel:
-    columns = out.numbers.T
-    known = errors_of(columns, plan, cuts)
+def _model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+    columns, unknown = out.numbers.T, np.full(len(out.points), np.nan)
+    known = dict.fromkeys(("noise", "position_error", "tangent_error"), unknown) | errors
     return LocalModel(
         points=out.points,
         mean=out.means,
@@ -290,6 +276,7 @@ def _model(out: of.Output, plan: Plan, cuts: FloatArray | None) -> LocalModel:
         log_mass=columns[of.LOG_MASS],
         n_effective=columns[of.EFFECTIVE],
         residual=columns[of.RESIDUAL],
+        height_gain=columns[of.HEIGHT],
         offsets=columns[of.OFFSET],
         support_radius=columns[of.SUPPORT],
         steps=out.steps,

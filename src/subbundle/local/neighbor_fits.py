@@ -1,4 +1,4 @@
-"""Polynomials of order one or two over the tangent spaces at many rows, from their nearest neighbours.
+"""The local model at many rows of a table, of order one or two, from given neighbours and weights.
 
 At a query q with neighbours x_j and weights w_j the normal components of x_j − q are regressed on the features
 
@@ -15,34 +15,14 @@ where it is sparse the fit is a plane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from subbundle._memory import blocks
 from subbundle._numbers import SINGULAR
-from subbundle._types import FloatArray, IntArray, evenly
+from subbundle._types import FloatArray, IntArray, Status, evenly
 from subbundle.local.frames import leading_directions
+from subbundle.local.model import LocalModel, partial_model
 from subbundle.local.tuning import LARGE_FIT, PENALTIES, PER_COEFFICIENT, RIM
-
-
-@dataclass(frozen=True, slots=True)
-class LocalPolynomials:
-    """x(τ) = p + Fᵀτ + ½ II(τ, τ) at each row.
-
-    Attributes
-    ----------
-    points : [b, D]
-        p, over the query along the normal space.
-    frames : [b, k, D]
-        Orthonormal rows.
-    forms : [b, k(k+1)/2, D]
-        II(e_i, e_j) for i ≤ j in the order (0,0), (0,1), …, (1,1), …; zero for order one.
-    """
-
-    points: FloatArray
-    frames: FloatArray
-    forms: FloatArray
 
 
 def distance_weights(distances: FloatArray, masses: FloatArray) -> FloatArray:
@@ -66,45 +46,69 @@ def _features(tau: FloatArray, order: int) -> FloatArray:
     return np.concatenate(parts, axis=2)
 
 
-def fit_polynomials(
+def fit_to_neighbors(
     points: FloatArray, queries: FloatArray, near: IntArray, weights: FloatArray, rank: int, order: int,
     penalty: FloatArray | float = 0.0,
-) -> LocalPolynomials:  # fmt: skip
-    """Fit at ``queries`` [b, D] to their neighbours ``points[near]``, [b, m]; ``penalty`` one number or one per row."""
+) -> LocalModel:  # fmt: skip
+    """The local model at ``queries`` [b, D] of their neighbours ``points[near]``, [b, m]; ``penalty`` one number or one
+    per row.
+
+    Weights sum to one, and so does the mass. Forms of order 1 are zero. Of the standard errors only that of the
+    tangents is known: one set of neighbours shows no bias.
+    """
     count, dim = queries.shape
-    pairs = rank * (rank + 1) // 2
-    found = LocalPolynomials(np.empty((count, dim)), np.empty((count, rank, dim)), np.zeros((count, pairs, dim)))
+    frames = np.empty((count, rank, dim))
+    forms = np.zeros((count, rank * (rank + 1) // 2, dim))
+    found = partial_model(queries.copy(), frames.transpose(0, 2, 1), forms, log_mass=np.zeros(count))
     penalties = np.broadcast_to(np.asarray(penalty, float), (count,))
     for rows in blocks(count, near.shape[1] * dim):
-        offsets = points[near[rows]] - queries[rows, None]
-        part = _fitted(offsets, weights[rows], rank, order, penalties[rows])
-        found.points[rows], found.frames[rows] = queries[rows] + part.points, part.frames
-        found.forms[rows] = part.forms
+        _fit_rows(found, rows, points[near[rows]] - queries[rows, None], weights[rows], order, penalties[rows])
+    found.offsets[:] = np.sqrt(np.einsum("bd,bd->b", found.points - queries, found.points - queries))
     return found
 
 
-def _fitted(offsets: FloatArray, weights: FloatArray, rank: int, order: int, penalty: FloatArray) -> LocalPolynomials:
-    """Fit to ``offsets`` [b, m, D] from the queries; its points are relative to these."""
+def _fit_rows(
+    out: LocalModel, rows: slice, offsets: FloatArray, weights: FloatArray, order: int, penalty: FloatArray
+) -> None:
+    """Fit ``rows`` of ``out``, whose points are the queries, to ``offsets`` [b, m, D] from these."""
+    dim, rank = out.tangents.shape[1:]
     mean = np.einsum("bm,bmd->bd", weights, offsets)
-    frames = leading_directions((offsets - mean[:, None]) * np.sqrt(weights)[:, :, None], rank)
+    centred = (offsets - mean[:, None]) * np.sqrt(weights)[:, :, None]
+    frames = leading_directions(centred, rank)
+    out.mean[rows] = out.points[rows] + mean
+    out.eigenvalues[rows, :rank] = np.square(centred @ frames.transpose(0, 2, 1)).sum(axis=1)
+    # Directions that the neighbours do not have are zero.
+    spanned = np.einsum("bkd,bkd->bk", frames, frames).min(axis=1) > 0.5
     scale = np.sqrt(np.einsum("bm,bmd,bmd->b", weights, offsets, offsets)) + 1e-300
     for tilting in (True, False):
         tau = offsets @ frames.transpose(0, 2, 1)
         normal = offsets - tau @ frames
-        solution = _solution(tau / scale[:, None, None], weights, order, penalty) @ normal
+        maps = coefficient_maps(tau / scale[:, None, None], weights, order, penalty)
+        solution = maps @ normal
         if tilting:
             slopes = solution[:, 1 : 1 + rank] / scale[:, None, None]
             frames = np.linalg.qr((frames + slopes).transpose(0, 2, 1))[0].transpose(0, 2, 1)
-    if order == 1:
-        return LocalPolynomials(solution[:, 0], frames, np.zeros(1))
-    first, second = np.triu_indices(rank)
-    # τ_a τ_b with a < b stands for both mixed terms of ½ II(τ, τ), τ_a² for half of one.
-    forms = solution[:, 1 + rank :] * (np.where(first == second, 2.0, 1.0) / scale[:, None] ** 2)[:, :, None]
-    forms -= forms @ frames.transpose(0, 2, 1) @ frames
-    return LocalPolynomials(solution[:, 0], frames, forms)
+    out.points[rows] += solution[:, 0]
+    out.frames[rows] = frames
+    if order == 2:
+        first, second = np.triu_indices(rank)
+        # τ_a τ_b with a < b stands for both mixed terms of ½ II(τ, τ), τ_a² for half of one.
+        forms = solution[:, 1 + rank :] * (np.where(first == second, 2.0, 1.0) / scale[:, None] ** 2)[:, :, None]
+        out.forms[rows] = forms - forms @ frames.transpose(0, 2, 1) @ frames
+    features = _features(tau / scale[:, None, None], order)
+    left = normal - features @ solution
+    # E Σ w |e|² is this fraction of the variance of the observations.
+    free = 1.0 - np.einsum("bm,bmf,bfm->b", weights, features, maps)
+    out.widths[rows], out.n_effective[rows] = scale, 1.0 / np.einsum("bm,bm->b", weights, weights)
+    out.residual[rows] = np.einsum("bm,bmd,bmd->b", weights, left, left)
+    out.height_gain[rows] = np.square(maps[:, 0]).sum(axis=1)
+    variance = out.residual[rows] / np.maximum(free, 1.0 / out.n_effective[rows])
+    out.noise[rows] = np.sqrt(variance / max(dim - rank, 1))
+    out.tangent_error[rows] = np.sqrt(variance * np.square(maps[:, 1 : 1 + rank]).sum(axis=(1, 2))) / scale
+    out.status[rows] = np.where(spanned, Status.OK, Status.GAP_CLOSED)
 
 
-def _solution(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
+def coefficient_maps(tau: FloatArray, weights: FloatArray, order: int, penalty: FloatArray) -> FloatArray:
     """The matrices [b, features, m] that turn values at the neighbours into coefficients."""
     rank = tau.shape[2]
     features = _features(tau, order)
@@ -137,7 +141,7 @@ def leave_one_out(
         tau = tau / scale[:, None, None]
         features = _features(tau, order)
         for i, penalty in enumerate(penalties):
-            hat = features @ _solution(tau, weights[rows], order, np.full(len(tau), penalty))
+            hat = features @ coefficient_maps(tau, weights[rows], order, np.full(len(tau), penalty))
             left = np.eye(hat.shape[1]) - hat
             squares = np.einsum("bij,bjk,bik->bi", left, gram, left, optimize=True)
             # 1 − H_jj is bounded below: with H_jj = 1 the fit without the neighbour is undetermined.
@@ -152,7 +156,7 @@ def fit_size(rank: int) -> int:
     return size if size <= 2 * LARGE_FIT else PER_COEFFICIENT * (1 + rank)
 
 
-def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalPolynomials, float]:
+def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: int) -> tuple[LocalModel, float]:
     """Fits at ``points`` [n, D] with weights ``masses`` [n] from themselves and the first of their neighbours ``near``
     [n, m], nearest first, and their misfit: the root of the median leave-one-out error, relative to the size of the
     neighbourhood.
@@ -163,7 +167,7 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
     for rows in blocks(count, members.shape[1] * points.shape[1]):
         distances[rows] = np.linalg.norm(points[members[rows]] - points[rows, None], axis=2)
     weights = distance_weights(distances, masses[members])
-    flat = fit_polynomials(points, points, members, weights, rank, 1)
+    flat = fit_to_neighbors(points, points, members, weights, rank, 1)
     size = fit_size(rank)
     order, penalties = (2, PENALTIES) if size > PER_COEFFICIENT * (1 + rank) else (1, PENALTIES[-1:])
     # Where fits are large errors are computed at some nodes and averaged over the neighbours of each.
@@ -176,7 +180,7 @@ def curved_fits(points: FloatArray, masses: FloatArray, near: IntArray, rank: in
     misfit = float(np.sqrt(np.median(errors[validated, best[validated]])))
     if order == 1:
         return flat, misfit
-    return fit_polynomials(points, points, members, weights, rank, 2, penalties[best]), misfit
+    return fit_to_neighbors(points, points, members, weights, rank, 2, penalties[best]), misfit
 
 
 def _mean_over(errors: FloatArray, members: IntArray) -> FloatArray:

@@ -208,3 +208,18 @@ def pull_back(rows, places, weights, point, mean, vector, result):
         along *= weights[n]
         for j in range(point.size):
             result[j] += along * (rows[place, j] - point[j])
+
+
+@kernel
+def rows_times(rows, matrix):
+    """``rows`` [n, d] times ``matrix`` [d, r], entries summed in the order of d: BLAS may round a row differently in
+    another batch."""
+    n, dim = rows.shape
+    width = matrix.shape[1]
+    result = np.zeros((n, width))
+    for i in range(n):
+        for d in range(dim):
+            factor = rows[i, d]
+            for j in range(width):
+                result[i, j] += factor * matrix[d, j]
+    return result

@@ -182,10 +182,8 @@ class Plan:
         Fraction of the kernel's mass that may be left out above `BLOCK_DIM` dimensions, the lightest rows first.
     log_share, min_gap : float
         Log of the fraction of the typical mass, and (λ_k − λ_{k+1})/λ_k, at or below which a row ends.
-    noise : float or None
-        Known standard deviation of the observations.
-    errors : int
-        −1: neither noise nor standard errors; 0: the noise; 1: the variance of the height alone; 2: all.
+    errors : bool
+        Whether standard errors are computed, too; the noise always is.
     """
 
     kernel: int
@@ -202,8 +200,7 @@ class Plan:
     omitted: float = 0.0
     log_share: float = -np.inf
     min_gap: float = 0.0
-    noise: float | None = None
-    errors: int = 0
+    errors: bool = False
 
     @property
     def numbers(self) -> tuple[Any, ...]:
@@ -213,11 +210,6 @@ class Plan:
             self.apart, self.min_effective, self.log_share, self.min_gap,
         )  # fmt: skip
 
-    @property
-    def with_errors(self) -> tuple[Cases, Cases]:
-        """Whether kernels are compiled with standard errors of noise, and with the bias: None for those without."""
-        return ALL if self.errors > 0 else None, ALL if self.errors > 1 else None
-
     def without_steps(self) -> Plan:
         """The same window, order 1, no steps."""
-        return replace(self, order=1, max_steps=0, errors=0)
+        return replace(self, order=1, max_steps=0, errors=False)

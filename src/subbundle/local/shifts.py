@@ -12,11 +12,12 @@ from subbundle._compiled import kernel
 from subbundle.cloud.build import LEAF
 from subbundle.kernels import GAUSSIAN, TOO_FAR, exp_minus, powers
 from subbundle.local.moments import FAST
+from subbundle.local.moments import log_mass as log_mass_of
 
 
 @kernel
-def local_means(rows, corners, points, widths, kernel, reach, apart, mean, log_mass, effective):
-    """Write m(p) [b, d], log Σ φ [b] and (Σ φ)²/Σ φ² [b] for a block of ``points`` [b, d] with bandwidths [b].
+def local_means(rows, weights, corners, points, widths, kernel, reach, apart, mean, log_mass, effective):
+    """Write m(p) [b, d], log Σ w [b] and (Σ w)²/Σ (w²/v) [b] for a block of ``points`` [b, d] with bandwidths [b].
 
     ``kernel``, ``reach`` and ``apart`` are as in `weigh`. Where no row is in reach the mass is −∞ and ``mean`` stays.
     """
@@ -40,8 +41,8 @@ def local_means(rows, corners, points, widths, kernel, reach, apart, mean, log_m
         shift = best[b] / area if kernel == GAUSSIAN else 0.0
         squares = 0.0
         if best[b] < TOO_FAR * area:
-            masses[b], squares = _weigh(phi, b, number[b], 1.0 / area, shift, kernel, reach)
-        log_mass[b] = np.log(masses[b]) - 0.5 * shift if masses[b] > 0.0 else -np.inf
+            masses[b], squares = _weigh(phi, weights, found, b, number[b], 1.0 / area, shift, kernel, reach)
+        log_mass[b] = log_mass_of(masses[b], shift)
         effective[b] = masses[b] ** 2 / squares if masses[b] > 0.0 else 0.0
         number[b] = 0
     for leaf in range(leaves):
@@ -87,24 +88,26 @@ def _distances(rows, leaf, points, b, apart, out, slot):
 
 
 @kernel(fastmath=FAST)
-def _weigh(phi, b, number, scale, shift, kernel, reach):
-    """Replace squared distances by φ; Σ φ and Σ φ²."""
+def _weigh(phi, weights, found, b, number, scale, shift, kernel, reach):
+    """Replace squared distances by w = v φ; Σ w and Σ w²/v."""
     mass, squares = 0.0, 0.0
     for c in range(number):
+        leaf = found[b, c]
         for i in range(LEAF):
             t = phi[b, c, i] * scale - shift
             inside = max(min(t, reach), 0.0)
             value = exp_minus(0.5 * inside) if kernel == GAUSSIAN else powers(kernel, 1.0 - inside / reach)[0]
             value = value if t < reach else 0.0
-            phi[b, c, i] = value
-            mass += value
-            squares += value * value
+            w = value * weights[leaf, i]
+            phi[b, c, i] = w
+            mass += w
+            squares += value * w
     return mass, squares
 
 
 @kernel(fastmath=FAST)
 def _add(rows, leaf, phi, b, slot, sums):
-    """Add Σ φ_n x_n over a leaf to ``sums``[b], four rows for each time that these are read and written."""
+    """Add Σ w_n x_n over a leaf to ``sums``[b], four rows for each time that these are read and written."""
     last = rows.shape[0] - 1
     for i in range(0, LEAF, 4):
         n = leaf * LEAF + i

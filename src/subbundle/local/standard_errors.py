@@ -1,8 +1,8 @@
 """From the sums of `deviations` to noise and standard errors.
 
-Within a window noise of variance σ² has a smaller variance: v = σ²a²/(a² + σ²) under Gaussian weights, that of the
-table `_biweight` under a biweight with a cut. An offset changes the height by less than itself, by the factor *slope*
-(1 − v/a² under Gaussian weights), so at convergence the standard error is that of the height over the slope.
+Within a window noise of variance σ² has a smaller variance: v = σ²a²/(a² + σ²) under Gaussian weights. An offset
+changes the height by less than itself, by the factor *slope* 1 − v/a², so at convergence the standard error is that of
+the height over the slope.
 
 With s the standard error from noise along one of m normal directions and b the bias, the offset is N(b, S) with s² in
 all directions but that of b, where the bias is uncertain too. The position's error is 1/1.96 of the 95 % quantile of
@@ -11,11 +11,9 @@ its length, by Jensen and Solomon's approximation to quadratic forms (Sankaran's
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from subbundle._numbers import SINGULAR
+from subbundle._numbers import MEDIAN_SQUARE, SINGULAR
 from subbundle._types import BoolArray, FloatArray
 from subbundle.kernels import normal_area
 from subbundle.local import deviations as of
@@ -30,48 +28,33 @@ PLANE_GAIN = 0.625
 TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
 
-def errors_of(columns: FloatArray, plan: Plan, cuts: FloatArray | None) -> dict[str, FloatArray]:
-    """Noise, gain and standard errors from the ``columns`` [COLUMNS, n] of the iteration."""
-    if plan.errors in (-1, 1):
-        names = ("noise", "gain", "bias", "position_error", "tangent_error")
-        return {"height_gain": columns[of.HEIGHT]} | dict.fromkeys(names, np.full(columns.shape[1], np.nan))
+def errors_of(columns: FloatArray, plan: Plan) -> dict[str, FloatArray]:
+    """Noise and standard errors from the ``columns`` [COLUMNS, n] of the iteration over balls."""
     m, k, area, effective = plan.codimension, plan.rank, columns[of.WIDTH] ** 2, columns[of.EFFECTIVE]
     variances, allowed, reliable = _variances(columns, plan)
-    if cuts is not None:
-        squared, slopes = cut_noise(variances[0], cuts, m)
-        below = np.where(reliable, variances * allowed, np.inf).min(axis=0)
-        if plan.noise is not None:
-            below, slopes = cut_variance(plan.noise**2, cuts, m)
-        level = squared if plan.noise is None else np.full_like(area, plan.noise**2)
-        below, slopes = np.tile(below, (3, 1)), np.tile(slopes, (3, 1))
-    else:
-        windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
-        levels = widened(variances, windows)
-        squared, level = levels[0], np.where(reliable, levels * allowed, np.inf).min(axis=0)
-        level = level if plan.noise is None else np.full_like(area, plan.noise**2)
-        below = narrowed(level, windows)
-        slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
+    windows = normal_area(plan.kernel, plan.reach, k) * area * np.array([[1.0], *([f * f] for f in NARROWER)])
+    levels = widened(variances, windows)
+    noise = np.sqrt(levels[0])
+    if not plan.errors:
+        return {"noise": noise}
+    level = np.where(reliable, levels * allowed, np.inf).min(axis=0)
+    below = narrowed(level, windows)
+    slopes = np.maximum(1.0 - below / windows, LEAST_SLOPE)
     # The mean has the variance 1/n_eff; that of the quadric is added with the applied fraction of its correction.
     plain = 1.0 / effective
     gain = (plain + columns[of.KEPT] ** 2 * (columns[of.HEIGHT] - plain)) / slopes[0] ** 2
-    position, bias = below[0] * gain, columns[of.LOST] / slopes[0] ** 2
-    along = position
-    if plan.errors > 1:
-        # Residual variance beyond noise is lack of fit. At the best bandwidth the squared bias is k/8 of the variance
-        # in the mean over a cloud, for a bias of the fourth order; the scale of ω is its median, and that of a squared
-        # normal is 0.455 of its mean.
-        sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
-        position = np.maximum(position, SINGULAR * SINGULAR * area)
-        scale = np.sqrt(m * (0.455 * k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
-        deviations, products, moved = _observations(columns, below, slopes, reliable, level)
-        bias, along = expected_bias(k, m, deviations, products, np.maximum(bias + moved, 0.0), position, scale)
-    radius = radius95(position, bias, m, along)
+    position = np.maximum(below[0] * gain, SINGULAR * SINGULAR * area)
+    # Residual variance beyond noise is lack of fit. At the best bandwidth the squared bias is k/8 of the variance in
+    # the mean over a cloud, for a bias of the fourth order; the scale of ω is its median, and that of a squared normal
+    # is `MEDIAN_SQUARE` of its mean.
+    sure = 1.0 + np.sqrt(2.0 / (m * np.maximum(effective - 1.0, 1.0)))
+    scale = np.sqrt(m * (MEDIAN_SQUARE * k / 8.0 + np.maximum(variances[0] - below[0] * sure, 0.0) / position))
+    deviations, products, moved = _observations(columns, below, slopes, reliable, level)
+    lost = np.maximum(columns[of.LOST] / slopes[0] ** 2 + moved, 0.0)
+    bias, along = expected_bias(k, m, deviations, products, lost, position, scale)
     return {
-        "noise": np.sqrt(squared),
-        "height_gain": columns[of.HEIGHT],
-        "gain": gain,
-        "bias": np.sqrt(bias),
-        "position_error": radius / TWO_SIDED,
+        "noise": noise,
+        "position_error": radius95(position, bias, m, along) / TWO_SIDED,
         "tangent_error": np.sqrt(m * below[0] * columns[of.SLOPES] / area),
     }
 
@@ -142,35 +125,3 @@ def radius95(
     power = middle + h * np.sqrt(2.0 * p) * (1.0 + 0.5 * tail) * _ONE_SIDED
     quantile = first * np.maximum(power, 0.0) ** (1.0 / h)
     return np.asarray(np.where(along > 0.0, np.sqrt(along * quantile), np.sqrt(bias_squared)))
-
-
-@cache
-def _biweight(codimension: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For noise s = σ/cut: values of s, the variance per direction under the biweight, in cut², and the slope."""
-    s = np.geomspace(1e-3, 10.0, 400)
-    r = (np.arange(4000) + 0.5) / 4000
-    density = r ** (codimension - 1) * np.exp(-0.5 * (r / s[:, None]) ** 2)
-    weight = (1.0 - r * r) ** 2
-    mass = density @ weight
-    variance = density @ (weight * r * r) / mass / codimension
-    # The derivative of w(|e|) e, averaged over directions: w + w'|e|/m.
-    slope = density @ (weight - 4.0 * (1.0 - r * r) * r * r / codimension) / mass
-    return s, variance, slope
-
-
-def cut_noise(variance: FloatArray, cuts: FloatArray, codimension: int) -> tuple[FloatArray, FloatArray]:
-    """σ² of noise whose variance per direction is ``variance`` under a biweight of ``cuts``, and the slope there.
-
-    Noise wider than the cut cannot be estimated: the estimate is at most the cut.
-    """
-    s, variances, slope = _biweight(codimension)
-    inside = s <= 1.0
-    level = np.interp(variance / cuts**2, variances[inside], s[inside])
-    return (level * cuts) ** 2, np.interp(level, s, slope)
-
-
-def cut_variance(squared: float, cuts: FloatArray, codimension: int) -> tuple[FloatArray, FloatArray]:
-    """Variance per direction of noise σ² = ``squared`` under a biweight of ``cuts``, and the slope."""
-    s, variances, slope = _biweight(codimension)
-    level = np.sqrt(squared) / cuts
-    return np.interp(level, s, variances) * cuts**2, np.interp(level, s, slope)

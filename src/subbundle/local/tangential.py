@@ -24,30 +24,24 @@ from subbundle._numbers import NOTICEABLE
 from subbundle._types import Status
 from subbundle.local.deviations import (
     EFFECTIVE,
-    KEPT,
     LOG_MASS,
-    LOST,
     OFFSET,
     RESIDUAL,
     WIDTH,
-    compare,
-    multiply,
     scratch,
     write_deviations,
 )  # fmt: skip
 from subbundle.local.regression import fitted, quadric_sums
 from subbundle.local.settings import COMMON
 from subbundle.local.steps import second_form, shorten, tilt
-from subbundle.local.tuning import LONGEST_BEND, NARROWER, TANGENTIAL_REACH
+from subbundle.local.tuning import LONGEST_BEND, TANGENTIAL_REACH
 from subbundle.local.windows import covers, gathered, weigh
 
 _LEFT_SUPPORT, _OK = int(Status.LEFT_SUPPORT), int(Status.OK)
 
 
 @kernel
-def robust_rows(
-    tree, widths, cuts, stretches, rounds, with_noise, with_bias, points, basis, forms, numbers, steps, status
-):
+def robust_rows(tree, widths, cuts, stretches, rounds, points, basis, forms, numbers, steps, status):
     """Move ``points`` [batch, 3] by ``rounds`` rounds, in place; ``basis`` [batch, 3, 3] holds E, and is tilted.
 
     ``widths``, ``cuts``, ``stretches`` [batch]. ``forms`` [batch, pairs, 3], ``numbers`` as in `iterate_rows`.
@@ -55,7 +49,7 @@ def robust_rows(
     """
     found = np.empty(tree[0].shape[0], np.int64)
     raw, near = np.empty((4, 0), np.float32), np.empty((4, 0), np.float32)
-    work, spare = scratch(3, 2), scratch(3, 2)
+    work = scratch(3, 2)
     gram, cross, fit, tile, _, _, _ = work
     p, frame, step, start, first = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty((3, 3))
     count, height = 0, 0.0
@@ -65,7 +59,7 @@ def robust_rows(
         for f in range(6):
             fit[f, 0] = 0.0
         row = numbers[b]
-        row[WIDTH], row[OFFSET], row[KEPT], row[LOST] = a, 0.0, 1.0, 0.0
+        row[WIDTH], row[OFFSET] = a, 0.0
         status[b] = _OK
         for turn in range(rounds):
             wide = cut + LONGEST_BEND * a if turn == 0 else cut
@@ -87,10 +81,7 @@ def robust_rows(
             row[LOG_MASS] = np.log(mass)
             row[RESIDUAL], row[EFFECTIVE] = residual * a * a, mass * mass / squares
             if turn == rounds - 1:
-                if with_noise is not None:
-                    write_deviations(near, count, 2, work, a, squares, with_bias, COMMON, row)
-                if with_bias is not None:
-                    _narrower(tree, found, p, frame, a, stretch, cut, work, spare, raw, near, row)
+                write_deviations(near, count, 2, work, a, squares, None, COMMON, row)
             steps[b] += 1
             for i in range(3):
                 step[i] = a * fit[0, 0] * frame[i, 2]
@@ -113,20 +104,6 @@ def _copy(p, frame, other, axes):
         other[i] = p[i]
         for j in range(3):
             axes[i, j] = frame[i, j]
-
-
-@kernel
-def _narrower(tree, found, p, frame, a, stretch, cut, work, spare, raw, near, numbers):
-    """`compare` with the windows of `NARROWER` a."""
-    form = spare[2]
-    for level in range(2):
-        width = NARROWER[level] * a
-        for f in range(6):
-            form[f, 0] = NARROWER[level] * work[2][f, 0] if f > 2 else 0.0
-        raw, near, count = gathered(tree, found, p, frame, width, stretch, cut + _sag(form, width, stretch), raw, near)
-        squares = weigh(raw, count, p, frame, p, frame, width, stretch, cut / width, form, 1.0, near)
-        compare(near, count, 2, work, spare, a, level, 0.0, squares, COMMON, numbers)
-    multiply(work[6], numbers)
 
 
 @kernel

@@ -31,7 +31,7 @@ from subbundle.local.deviations import (
 from subbundle.local.gather import ball
 from subbundle.local.moments import eigh, log_mass, moments, to_frame
 from subbundle.local.regression import ball_sums, fitted, n_features, residual_fraction
-from subbundle.local.settings import COMMON, gap_status, mass_status, width_at
+from subbundle.local.settings import ALL, COMMON, gap_status, mass_status, width_at
 from subbundle.local.steps import (
     curvature_correction,
     damp,
@@ -51,7 +51,7 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 
 @kernel
 def iterate_rows(
-    tree, widths, own_widths, plan, cases, with_noise, with_bias, factors, points, basis, values, means, forms, numbers,
+    tree, widths, own_widths, plan, cases, with_errors, factors, points, basis, values, means, forms, numbers,
     steps, status,
 ):  # fmt: skip
     """Move ``points`` [batch, d] by steps of the local model, in place, and write the model where the last one began.
@@ -65,8 +65,8 @@ def iterate_rows(
         `Plan.numbers`. Without steps the model is that of the point itself.
     cases : COMMON or ALL
         COMMON for a surface in R³ with a compact kernel and no landmarks.
-    with_noise, with_bias : True or None
-        `Plan.with_errors`.
+    with_errors : True or None
+        Whether to write the sums for the standard errors.
     factors : [m], or None for none
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``min_effective``, or far from
         their mean, first takes a plain step at each of them, from the smallest at which it has neighbours.
@@ -148,10 +148,10 @@ def iterate_rows(
                     )  # fmt: skip
                     row[KEPT], row[LOST] = 0.0, lost
                 row[RESIDUAL] = residual
-                near = _errors(
-                    tree, plan, p, squares, basis[b], cases, with_noise, with_bias, delta, work, spare, found,
-                    near, count, row,
-                )  # fmt: skip
+                if with_errors is not None:
+                    near = _errors(
+                        tree, plan, p, squares, basis[b], cases, delta, work, spare, found, near, count, row
+                    )  # fmt: skip
                 second_form(work[2], basis[b], rank, bandwidth, forms[b])
                 if order == 2:
                     tilt(work[2], basis[b], rank)
@@ -194,28 +194,26 @@ def _fit(near, count, codimension, squares, values, shift, basis, cases, mass, s
 
 
 @kernel
-def _errors(tree, plan, p, squares, basis, cases, with_noise, with_bias, delta, work, spare, found, near, count, row):
+def _errors(tree, plan, p, squares, basis, cases, delta, work, spare, found, near, count, row):
     """Write the sums for the standard errors into ``row``; ``near``, overwritten, is returned."""
     kernel, rank, reach = plan[0], plan[1], plan[4]
     dim, bandwidth = p.size, row[WIDTH]
-    if with_noise is not None:
-        if rank == 2 and dim == 3:
-            to_frame(near, count, basis, 1.0 / bandwidth, cases, work[4])
-        write_deviations(near, count, rank, work, bandwidth, squares, with_bias, cases, row)
-    if with_bias is not None:
-        for level in range(2):
-            # The effective number falls again by the same factor: where it is then too small, the window is skipped.
-            if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
-                break
-            width = NARROWER[level] * bandwidth
-            near, count, _, squares, _ = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
-            to_frame(near, count, basis, 1.0 / width, cases, work[4])
-            compare(near, count, rank, work, spare, bandwidth, level, FLATNESS, squares, cases, row)
-        for j in range(dim - rank):
-            work[6][3, j] = 0.0
-            for i in range(dim):
-                work[6][3, j] += (1.0 - row[KEPT]) * delta[i] * basis[i, rank + j]
-        multiply(work[6], row)
+    if rank == 2 and dim == 3:
+        to_frame(near, count, basis, 1.0 / bandwidth, cases, work[4])
+    write_deviations(near, count, rank, work, bandwidth, squares, ALL, cases, row)
+    for level in range(2):
+        # The effective number falls again by the same factor: where it is then too small, the window is skipped.
+        if level == 1 and row[NARROW] ** 2 < ENOUGH * n_features(rank) * row[EFFECTIVE]:
+            break
+        width = NARROWER[level] * bandwidth
+        near, count, _, squares, _ = ball(tree, p, width, kernel, reach, -1.0, None, cases, found, near)
+        to_frame(near, count, basis, 1.0 / width, cases, work[4])
+        compare(near, count, rank, work, spare, bandwidth, level, FLATNESS, squares, cases, row)
+    for j in range(dim - rank):
+        work[6][3, j] = 0.0
+        for i in range(dim):
+            work[6][3, j] += (1.0 - row[KEPT]) * delta[i] * basis[i, rank + j]
+    multiply(work[6], row)
     return near
 
 

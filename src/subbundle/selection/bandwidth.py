@@ -19,7 +19,6 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from subbundle._html import card
 from subbundle._types import FloatArray, Status, SubbundleWarning
@@ -27,9 +26,10 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.local.reach import enough_neighbours, neighbour_distances
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.components import principal_components
-from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, subsamples
+from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, risk_at, subsamples
 from subbundle.selection.risk import compare
 from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, PLACES, RATIO, UNCANCELLED, WIDEST
 
@@ -146,8 +146,6 @@ def bandwidth_around(
     rank: int,
     n_points: float,
     widest: float,
-    *,
-    n_jobs: int | None = None,
 ) -> BandwidthChoice:
     """The bandwidth of the ridge of least risk at ``queries`` [q, d], for clouds too large to be read as a whole.
 
@@ -158,7 +156,7 @@ def bandwidth_around(
     order = np.random.default_rng(0).permutation(len(observations))
     halves = [observations[order[0::2]], observations[order[1::2]]]
     start = first_width(queries, halves[0], rank)
-    found = compare(ridge_position(rank, n_jobs), halves, int(n_points), queries, start, widest)
+    found = compare(ridge_position(rank, None), halves, int(n_points), queries, start, widest)
     return of_least_risk(start * found.factors, found.total.sum(axis=1))
 
 
@@ -174,9 +172,8 @@ def of_least_risk(grid: FloatArray, risks: FloatArray) -> BandwidthChoice:
 
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     """The median distance to the 4 (k + 1)-th neighbour."""
-    count = min(4 * (rank + 1), cloud.n_points - 1)
-    observations = cloud.at(np.arange(cloud.n_points))
-    apart = cKDTree(observations).query(cloud.at(cloud.sample(PLACES)), k=count + 1)[0][:, -1]
+    count = enough_neighbours(rank, cloud.n_points)
+    apart = neighbour_distances(cloud.at(np.arange(cloud.n_points)), cloud.at(cloud.sample(PLACES)), rank)
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
     reason = (
@@ -231,18 +228,9 @@ def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> Bandw
     if purpose == "tangents":
         return of_least_risk(start * tangents.factors, tangents.total.sum(axis=1))
     turned = (UNCANCELLED * tangents.variance + tangents.squared_bias).sum(axis=1)
-    offset = _at(tangents.factors, ridge.factors, offsets) / (0.5 * cloud.size) ** 2
+    # Beyond its grid the risk of the ridge is all bias, of the fourth order.
+    offset = risk_at(tangents.factors, ridge.factors, offsets, below=0.0, above=8.0) / (0.5 * cloud.size) ** 2
     return of_least_risk(start * tangents.factors, offset + turned)
-
-
-def _at(widths: FloatArray, factors: FloatArray, risks: FloatArray) -> FloatArray:
-    """The risk of the ridge at the bandwidths ``widths``: log R linear in log a, and all bias, a⁸, beyond the last."""
-    known = np.isfinite(risks) & (risks > 0.0)
-    if not known.any():
-        return np.zeros_like(widths)
-    factors, risks = factors[known], risks[known]
-    inside = np.exp(np.interp(np.log(widths), np.log(factors), np.log(risks)))
-    return np.asarray(inside * np.maximum(widths / factors[-1], 1.0) ** 8)
 
 
 def _with_remark(cloud: Cloud, rank: int, choice: BandwidthChoice, n_jobs: int | None) -> BandwidthChoice:

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._compiled import kernel
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, evenly
 from subbundle.cloud import Cloud
+from subbundle.local.frames import sign_of_largest
+from subbundle.local.rows import rows_times
 from subbundle.selection.tuning import PLACES, UNNOTICED
 
 
@@ -50,11 +51,11 @@ class Components:
 
     def enter(self, points: FloatArray) -> FloatArray:
         """Coordinates [n, r] of ``points`` [n, d]; a row does not depend on the others, to the bit."""
-        return np.asarray(_rows_times(np.ascontiguousarray(points - self.mean), np.ascontiguousarray(self.axes)))
+        return np.asarray(rows_times(np.ascontiguousarray(points - self.mean), np.ascontiguousarray(self.axes)))
 
     def leave(self, coordinates: FloatArray) -> FloatArray:
         """Points [n, d] at ``coordinates`` [n, r]."""
-        inside = _rows_times(np.ascontiguousarray(coordinates), np.ascontiguousarray(self.axes.T))
+        inside = rows_times(np.ascontiguousarray(coordinates), np.ascontiguousarray(self.axes.T))
         return np.asarray(inside + self.mean)
 
 
@@ -116,8 +117,7 @@ def principal_components(points: FloatArray | Cloud) -> Spectrum:
     if n < dim:
         # Orthogonal up to rounding of the largest; made orthonormal from the largest down.
         vectors = np.linalg.qr(offsets.T @ vectors)[0]
-    largest = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
-    axes = np.ascontiguousarray(vectors * np.where(largest < 0.0, -1.0, 1.0))
+    axes = np.ascontiguousarray(vectors * sign_of_largest(vectors))
     origin = np.zeros(dim) if isinstance(points, Cloud) else cloud.centre
     return Spectrum(mean + origin, values, axes, offsets)
 
@@ -155,17 +155,3 @@ def steps_kept(points: FloatArray, components: Components, rank: int) -> float:
 def first_components(points: FloatArray, count: int) -> Components:
     """The ``count`` components of ``points`` [N, d] of largest variance."""
     return principal_components(points).first(count)
-
-
-@kernel
-def _rows_times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """``rows`` [n, d] times ``matrix`` [d, r], entries summed in the order of d for every row."""
-    n, dim = rows.shape
-    width = matrix.shape[1]
-    result = np.zeros((n, width))
-    for i in range(n):
-        for d in range(dim):
-            factor = rows[i, d]
-            for j in range(width):
-                result[i, j] += factor * matrix[d, j]
-    return result

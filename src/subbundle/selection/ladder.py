@@ -156,6 +156,19 @@ def least(grid: FloatArray, risks: FloatArray) -> tuple[float, float]:
     return float(grid[j] * RATIO**offset), float(np.exp(here - 0.25 * (before - after) * offset))
 
 
+def risk_at(widths: float | FloatArray, grid: FloatArray, risks: FloatArray, below: float, above: float) -> FloatArray:
+    """The risk at ``widths``: log R linear in log a between those of the ``grid`` [m], powers of a beyond its ends.
+
+    Zero where no risk is above zero: there is no error at any bandwidth.
+    """
+    known = np.isfinite(risks) & (risks > 0.0)
+    if not known.any():
+        return np.zeros_like(widths)
+    places, logs, here = np.log(grid[known]), np.log(risks[known]), np.log(widths)
+    beyond = below * np.minimum(here - places[0], 0.0) + above * np.maximum(here - places[-1], 0.0)
+    return np.asarray(np.exp(np.interp(here, places, logs) + beyond))
+
+
 def flatness(risks: FloatArray) -> float:
     """Largest bandwidth over smallest, of those around the best whose risk is within 10 % of the least.
 

@@ -25,11 +25,12 @@ from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.cloud import Cloud
 from subbundle.selection._statistics import on_the_ridge, ridge_position, tangent_projector
 from subbundle.selection.bandwidth import PURPOSES, compare_bandwidths, no_shape
-from subbundle.selection.ladder import FEWEST, affordable_fits, first_widths, least, split
+from subbundle.selection.ladder import FEWEST, affordable_fits, first_widths, least, risk_at, split
 from subbundle.selection.risk import compare
 from subbundle.selection.tuning import (
     CLIP,
     KNOWN,
+    RATIO,
     SAMPLE,
     STEEPEST_WIDTH,
     SURROUNDING,
@@ -186,7 +187,7 @@ def field_of(places: FloatArray, logs: FloatArray, landmarks: FloatArray) -> Loc
         steepness = np.quantile(np.linalg.norm(field.with_gradient(places)[1], axis=1), CLIP)
         if steepness <= STEEPEST_WIDTH:
             return field
-        smoothing *= 1.25
+        smoothing *= RATIO
 
 
 def gain(
@@ -199,22 +200,8 @@ def gain(
     """
 
     def mean_risk(queried: FloatArray) -> float:
-        return float(np.mean(_at(factors, risks, queried / pilot, below, above)))
+        own = queried / pilot
+        return float(np.mean([risk_at(a, factors, risk, below, above) for a, risk in zip(own, risks.T, strict=True)]))
 
     constants = np.geomspace(widths.min(), widths.max(), _CONSTANTS)
     return float(np.sqrt(mean_risk(widths) / min(mean_risk(np.full_like(pilot, width)) for width in constants)))
-
-
-def _at(factors: FloatArray, risks: FloatArray, queried: FloatArray, below: float, above: float) -> FloatArray:
-    """Risks [m] at the factors ``queried`` [m]: linear in logs inside the grid, powers beyond it."""
-    values = np.empty(len(queried))
-    for mark, factor in enumerate(queried):
-        known = np.isfinite(risks[:, mark]) & (risks[:, mark] > 0.0)
-        if not known.any():
-            values[mark] = 0.0  # no error at any bandwidth
-            continue
-        places, logs = np.log(factors[known]), np.log(risks[known, mark])
-        place = np.log(factor)
-        beyond = below * min(place - places[0], 0.0) + above * max(place - places[-1], 0.0)
-        values[mark] = np.exp(np.interp(place, places, logs) + beyond)
-    return values

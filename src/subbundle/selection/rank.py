@@ -22,19 +22,23 @@ Directions of isotropic noise are left out beforehand (`components_above_noise`)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._html import card
+from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle._validation import as_integer
 from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.local.model import fit_local
 from subbundle.local.tuning import ENOUGH
 from subbundle.selection._growth import growth
 from subbundle.selection.components import principal_components
+from subbundle.selection.ladder import first_width
 from subbundle.selection.tuning import (
     ALONG,
     PLACES,
@@ -49,8 +53,6 @@ _MOST_COMPONENTS = 64
 # Effective neighbours per direction, at least, and for one more: an eigenvalue is a mean of squares, of twice the
 # relative variance of a coefficient.
 _PER_DIRECTION = 2.0 * ENOUGH
-# Weights below this fraction of the largest are left out, to save time.
-_SPARED = 1e-4
 # With fewer, no neighbourhood is both local and large enough for a covariance.
 _LEAST_POINTS = 30
 
@@ -186,13 +188,14 @@ def _over_scales(
     places: FloatArray, observations: FloatArray, highest: int
 ) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
     """Scales [m], counts [m, q], contrasts [m, q] (NaN at points with too few neighbours) and scores [m]."""
-    size = float(np.linalg.norm(np.ptp(observations, axis=0)))
-    fourth = np.sort(cKDTree(observations).query(places, k=min(5, len(observations)))[0][:, -1])
-    # With duplicates all distances can be zero.
-    width = max(0.5 * float(np.median(fourth)), 1e-3 * size)
+    # A gap after the last of the directions needs one more.
+    flat = ((0, 0), (0, 1 if observations.shape[1] == 1 else 0))
+    cloud, at = Cloud(np.pad(observations, flat)), np.pad(places, flat)
+    width = first_width(places, observations, 1)
     scales, counts, contrasts, scores = [], [], [], []
-    while width <= WIDEST * size:
-        count, contrast = _at_scale(places, observations, width, highest)
+    while width <= WIDEST * cloud.size:
+        values, effective = _eigenvalues(cloud, at, width)
+        count, contrast = _count(values[:, : observations.shape[1]], effective, highest)
         known = np.isfinite(contrast)
         if known.mean() > 0.5:
             mode = int(_modes(count[known][None])[0])
@@ -208,40 +211,24 @@ def _over_scales(
     )  # fmt: skip
 
 
-def _at_scale(places: FloatArray, observations: FloatArray, width: float, highest: int) -> tuple[IntArray, FloatArray]:
-    """Count and contrast at the local mean of every point."""
-    counts, contrasts = np.zeros(len(places), np.int64), np.full(len(places), np.nan)
-    lengths = np.einsum("nd,nd->n", observations, observations)
-    middle = places
-    for step in range(2):
-        # |x − m|² − |m|²: normalised weights do not depend on |m|²
-        squared = lengths - 2.0 * middle @ observations.T
-        if step == 0:
-            # The point itself is left out: in many dimensions its own weight dominates.
-            squared[np.arange(len(places)), np.argmin(squared, axis=1)] = np.inf
-        weights = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)) / width**2)
-        weights /= weights.sum(axis=1, keepdims=True)
-        middle = weights @ observations
-    effective = 1.0 / np.sum(weights**2, axis=1)
-    enough = np.flatnonzero(effective >= 2.0 * _PER_DIRECTION)
-    values = np.zeros((len(enough), observations.shape[1]))
-    for found, row in zip(values, enough, strict=True):
-        near = np.flatnonzero(weights[row] > _SPARED * weights[row].max())
-        offsets = (observations[near] - middle[row]) * np.sqrt(weights[row, near])[:, None]
-        # From the smaller of two Gram matrices.
-        gram = offsets @ offsets.T if len(offsets) < len(found) else offsets.T @ offsets
-        found[: len(gram)] = np.linalg.eigvalsh(gram)[::-1]
-    effective = effective[enough]
-    values /= (width**2 * (1.0 - 1.0 / effective))[:, None]
-    counts[enough], contrasts[enough] = _count(values, effective, highest)
-    return counts, contrasts
+def _eigenvalues(cloud: Cloud, places: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues [q, r], in units of a², and effective neighbours [q] at the local mean of every point.
+
+    The point itself is left out of its mean: in many dimensions its own weight dominates.
+    """
+    fit = partial(fit_local, cloud, width=width, rank=cloud.dim - 1, order=0, n_jobs=None)
+    mean = fit(points=places, without_self=True).mean
+    found = fit(points=np.where(np.isfinite(mean), mean, places))
+    effective = found.n_effective
+    # Of one observation the variance is unknown.
+    return found.eigenvalues / (width**2 * (1.0 - 1.0 / np.maximum(effective, 2.0)))[:, None], effective
 
 
 def _count(values: FloatArray, effective: FloatArray, highest: int) -> tuple[IntArray, FloatArray]:
     """Numbers [q] of tangential ``values`` [q, r] (descending, in units of a²), and contrasts to the next."""
     dim = values.shape[1]
     order = np.arange(dim)
-    expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), 0.1) ** 2
+    expected = np.maximum(1.0 - np.sqrt(order / effective[:, None]), NOTICEABLE) ** 2
     # Near borders all are smaller, by a factor that the mean of the preceding ones estimates.
     before = np.cumsum(values, axis=1)[:, :-1] / order[1:]
     typical = np.minimum(1.0, np.concatenate([np.ones((len(values), 1)), before], axis=1))

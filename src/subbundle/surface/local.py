@@ -145,7 +145,7 @@ class WeightedCloud:
 
         A step shorter than ``tol`` bandwidths is the last.
         """
-        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, tol=tol, errors="none", n_jobs=self.n_jobs)
+        model = fit_local(self.cloud, points, bandwidth, 2, steps=rounds, tol=tol, errors=False, n_jobs=self.n_jobs)
         normals = model.normals[:, :, 0]
         across = np.einsum("nd,nd->n", model.mean - model.points, normals)
         drift = np.linalg.norm(model.mean - model.points - across[:, None] * normals, axis=1)
@@ -173,7 +173,7 @@ class WeightedCloud:
             tangents = np.stack([first, np.cross(normals, first)], axis=2)
         model = fit_local(
             self.cloud, points, bandwidth / np.sqrt(stretch), 2, robust=cut, tangents=tangents, stretch=stretch,
-            steps=rounds, errors="height", n_jobs=self.n_jobs,
+            steps=rounds, n_jobs=self.n_jobs,
         )  # fmt: skip
         solved = model.status == 0
         across = model.normals[:, :, 0]

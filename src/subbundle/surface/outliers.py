@@ -17,15 +17,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
 from subbundle.surface import tuning
 from subbundle.surface.repair import vertex_normals
 from subbundle.surface.voxels import voxel_keys
 from subbundle.triangles.topology import border_edges, component_labels
-
-# The median of |z| of Gaussian noise, in standard deviations.
-_MEDIAN = 0.6745
 
 
 def without_bodies(points: FloatArray, vertices: FloatArray, faces: IntArray, window: float) -> IntArray:
@@ -57,7 +55,7 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     height = np.abs(np.einsum("nd,nd->n", away, normals[nearest]))
     aside = np.sqrt(np.maximum(np.einsum("nd,nd->n", away, away) - height**2, 0.0))
     # Off the surface some voxels hold outliers alone, so observations are grouped by the voxels of their vertices.
-    noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / _MEDIAN
+    noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / MEDIAN_SQUARE**0.5
     # The tangent planes have an error, of which a small fraction of a cell is allowed.
     far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.SURE_CELLS * cell)
     rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))

@@ -42,8 +42,10 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from subbundle import _elementwise
+from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.frames import tangents_from_normals
+from subbundle.local.standard_errors import PLANE_GAIN
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -146,7 +148,7 @@ def noise_square(
     heights, gains = heights[:, known], gains[:, known]
     agree = height_correlation(float(grid[1]), float(grid[0]))
     squares = (heights[1] - heights[0]) ** 2 / variance_of_difference(gains[1], gains[0], agree)
-    return float(np.median(squares)) / _MEDIAN
+    return float(np.median(squares)) / MEDIAN_SQUARE
 
 
 def risk_terms(
@@ -199,13 +201,9 @@ def _normalised(matrix: Any) -> Any:
     return matrix
 
 
-# Median of a squared standard normal number.
-_MEDIAN = 0.4549
-
-
 def variance_of_height(gain: FloatArray) -> FloatArray:
     """Var e / σ² from the gain (M⁻¹)_00 of a fit."""
-    return 0.625 * gain
+    return PLANE_GAIN * gain
 
 
 def variance_of_difference(first: FloatArray, second: FloatArray, correlation: float | FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_real
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.graph import neighbor_graph
+from subbundle.local.frames import sign_of_largest
 from subbundle.plot.palette import MOST_CATEGORIES
 from subbundle.viewer.scene import Graph, Panel, Quantity, Scene, in_space
 from subbundle.viewer.tuning import PAGE_NEIGHBORS
@@ -108,7 +109,7 @@ class Spaces:
         axes = np.zeros((points.shape[1], 3))
         axes[:, : min(3, len(rows))] = rows[:3].T
         # The largest entry of each axis is positive, so that the view does not flip between runs.
-        axes *= np.where(axes[np.abs(axes).argmax(axis=0), range(3)] < 0.0, -1.0, 1.0)
+        axes *= sign_of_largest(axes)
         self.axes[points.shape[1]] = (mean, axes)
         held = float((sizes[:3] ** 2).sum() / max(float((sizes**2).sum()), 1e-300))
         scene.notes.append(
