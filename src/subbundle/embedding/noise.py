@@ -33,17 +33,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_polynomials, fit_size
-from subbundle.selection.components import Components, all_components, first_components
+from subbundle.selection.components import Components, Spectrum, chosen_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
 from subbundle.selection.tuning import PLACES, UNNOTICED
@@ -51,29 +49,13 @@ from subbundle.selection.tuning import PLACES, UNNOTICED
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     """The components of ``points`` [n, d] for a manifold of dimension ``rank``; at least one more than that."""
-    count, dim = points.shape
-    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
-        found = all_components(points)
-    elif isinstance(reduce_dim, str):
-        as_choice(reduce_dim, "reduce_dim", ("auto",))
-        found = first_components(points, max(_components_above_noise(points), min(rank + 1, count, dim)))
-    else:
-        number = as_integer(reduce_dim, "reduce_dim", low=rank + 1, high=min(count, dim), why="or 'auto', or None")
-        found = first_components(points, number)
-    missing = rank + 1 - found.axes.shape[1]
-    if missing <= 0:
-        return found
-    # A manifold of full dimension is flat in a space of one dimension more.
-    return Components(found.mean, np.pad(found.axes, ((0, 0), (0, missing))), found.noise)
+    return chosen_components(points, rank, reduce_dim, _above_flat_tail)
 
 
-def _components_above_noise(points: FloatArray) -> int:
+def _above_flat_tail(spectrum: Spectrum) -> int:
     """Number of components above the noise, or above a negligible fraction of the variance."""
-    count, dim = points.shape
-    offsets = points - points.mean(axis=0)
-    gram: Any = offsets.T @ offsets if dim <= count else offsets @ offsets.T
-    values = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0) / count
-    values = values[: min(count - 1, dim)]
+    count, dim = spectrum.rows.shape
+    values = spectrum.values[: min(count - 1, dim)]
     left = np.cumsum(values[::-1])[::-1]
     for kept in range(1, len(values) // 2 + 1):
         size, ratio = dim - kept, (dim - kept) / count
