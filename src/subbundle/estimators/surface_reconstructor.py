@@ -73,9 +73,9 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
 
     def fit(self, X: Any, y: Any = None, *, attributes: Mapping[str, Any] | None = None) -> Self:
         """Reconstruct the surface of ``X`` [n_samples, d], d ≥ 3; ``y`` is ignored."""
-        X = validate_data(
-            self, tabular(X, "X"), dtype=np.float64, ensure_min_samples=LEAST_POINTS, ensure_min_features=3
-        )
+        X = validate_data(self, tabular(X, "X"), dtype=np.float64, ensure_min_features=3)
+        if len(X) < LEAST_POINTS:
+            raise ValueError(f"X must have at least {LEAST_POINTS} points of a surface; got n_samples={len(X)}.")
         mesh = reconstruct(
             X, bandwidth=self.bandwidth, closed=self.closed, opening=self.opening, attributes=attributes,
             n_jobs=self.n_jobs,

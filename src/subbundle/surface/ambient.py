@@ -32,6 +32,7 @@ from subbundle._types import BoolArray, FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
+from subbundle.charts.tuning import RESIDUAL_DEVIATIONS
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, all_components, components_above_noise
 from subbundle.surface import attributes as vertex_attributes
@@ -206,14 +207,15 @@ def signal_subspace(points: FloatArray) -> Components:
 def project_to_surface(
     observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int
 ) -> tuple[FloatArray, BoolArray]:
-    """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d], and which of them [n] have
-    observations nearby; the others are unchanged.
+    """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d], and which of them [n] arrive
+    where there are observations, within three bandwidths; the others are unchanged.
 
     For d > 3 directions in which the observations have only noise are left out, as for the mesh.
     """
     if points.shape[1] == 3:
         fit = WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS)
-        return fit.points, np.asarray(fit.mass > 0.0)
+        near = cKDTree(observations).query(fit.points)[0] <= RESIDUAL_DEVIATIONS * bandwidth
+        return np.where(near[:, None], fit.points, points), np.asarray(near)
     observations = np.unique(observations, axis=0)
     subspace = signal_subspace(observations)
     known, here = subspace.enter(observations), subspace.enter(points)
