@@ -97,8 +97,8 @@ def test_points_beyond_all_charts_are_not_covered(sphere):
     np.testing.assert_array_equal(north.status, [sb.Status.OK, sb.Status.LEFT_SUPPORT])
     np.testing.assert_array_equal(north.coverage > 0.0, [True, False])
     # From the angle 2.5 it is 0.4 to the border of the last chart and 3π/2 − 2.5 to the point, continued as a parabola.
-    assert north.novelty[0] == 0.0
-    assert north.novelty[1] > 0.5
+    assert north.beyond[0] == 0.0
+    assert north.beyond[1] > 0.5
 
 
 def test_distances_are_great_circles(sphere):

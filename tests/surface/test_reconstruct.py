@@ -281,7 +281,7 @@ def test_the_estimator(torus):
     data, mesh = torus
     model = sb.SurfaceReconstructor().fit(data.points)
     assert np.array_equal(model.mesh_.vertices, mesh.vertices)
-    assert model.noise_ == mesh.summary.noise
+    assert model.bandwidth_ == mesh.summary.bandwidth
     carried = model.transform(data.points)
     assert data.distance(carried).mean() < 0.4 * data.distance(data.points).mean()
     assert sb.SurfaceReconstructor(closed=True).get_params()["closed"] is True

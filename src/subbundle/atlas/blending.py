@@ -149,7 +149,7 @@ class Blended:
         """The same as a `Located`: one row a point, in coordinates of the nearest chart."""
         return Located(
             self.own_coordinates, self.points, self.residuals, self.status,
-            coverage=self.coverage, disagreement=self.disagreement, charts=self.nearest,
+            coverage=self.coverage, spread=self.disagreement, charts=self.nearest,
         )  # fmt: skip
 
     def covered(self, coverage: FloatArray) -> Blended:

@@ -29,13 +29,13 @@ class Located:
     """Points projected to a chart, an atlas, or the shape that an estimator has learned.
 
     A single point given to a chart or an atlas has no batch axis. Attributes after ``status`` are None where they
-    are undefined: a single chart has neither coverage nor connected components.
+    are undefined: a single chart has neither coverage nor connected components. Lengths are in the units of the points.
 
     Attributes
     ----------
     coordinates : [batch, rank]
         Coordinates of the projection: normal coordinates in the chart (of an atlas: in that of ``charts``), or those
-        that the estimator gives.
+        that the estimator gives; without columns where it gives none.
     points : [batch, dim]
         The projection: the nearest point, on the sheet that passes nearest.
     residuals : [batch]
@@ -45,15 +45,18 @@ class Located:
         ``chart.max_residual`` from it; NOT_CONVERGED: the search did not converge.
     coverage : [batch]
         Charts that contain the point, about 1 inside, 0 beyond all.
+    spread : [batch]
+        Root mean square distance of the projections to those charts from their mean, ``points``.
     disagreement : [batch]
-        Root mean square deviation among the charts that contain it: of their projections in an `Atlas`, of the
-        coordinates they give in an `AtlasEmbedding`.
+        Root mean square deviation of the coordinates that those charts give from their mean, ``coordinates``.
     distortion : [batch]
         Largest |log| of the factor by which lengths change from the shape to the coordinates.
     labels : [batch]
-        Connected component.
+        Connected component, 0 being the largest; −1 where there is none.
+    beyond : [batch]
+        Length from the border of the nearest chart to the projection; 0 inside.
     novelty : [batch]
-        Distance from the region covered by data, in typical residuals of the training points.
+        Distance from the region covered by data, √(residual² + beyond²), in typical residuals of rows left out.
     charts : [batch]
         The nearest chart of an atlas; −1 where there is none.
 
@@ -67,9 +70,11 @@ class Located:
     residuals: FloatArray
     status: StatusArray
     coverage: FloatArray | None = None
+    spread: FloatArray | None = None
     disagreement: FloatArray | None = None
     distortion: FloatArray | None = None
     labels: IntArray | None = None
+    beyond: FloatArray | None = None
     novelty: FloatArray | None = None
     charts: IntArray | None = None
 
@@ -93,7 +98,8 @@ class Located:
 
     def _repr_html_(self) -> str:
         facts = [("residual, median", float(np.nanmedian(self.residuals)))] if np.isfinite(self.residuals).any() else []
-        return card("Located", [*facts, *endings(self.status)], picture=dots(np.atleast_2d(self.coordinates)))
+        drawn = self.coordinates if self.coordinates.shape[-1] else self.points
+        return card("Located", [*facts, *endings(self.status)], picture=dots(np.atleast_2d(drawn)))
 
     @classmethod
     def joined(cls, parts: list[Located]) -> Located:

@@ -208,7 +208,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     flat = spectrum.first(rank).kept
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
-    components, _ = resolved_components(cloud, rank, most=BLOCK_DIM)
+    components = resolved_components(cloud, rank, most=BLOCK_DIM)
     return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
 
 

@@ -117,7 +117,7 @@ class LaidOutAtlas:
 
     def locate(self, points: FloatArray) -> Located:
         """Coordinates in R^k and the other quantities of `Located` for ``points`` [n, D]; extrapolated, with a
-        ``coverage`` of 0, beyond all charts. ``novelty`` is the distance beyond the disc of the nearest one."""
+        ``coverage`` of 0, beyond all charts."""
         points = np.ascontiguousarray(points)
         return Located.joined([self._placed(self._opened.considered(points[rows])) for rows in self._blocks(points)])
 
@@ -149,7 +149,7 @@ class LaidOutAtlas:
         return Located(
             images, blended.points, blended.residuals, blended.status, coverage=blended.coverage,
             disagreement=np.sqrt(spread), distortion=blended.mean(self.stretches[charts]),
-            labels=self.atlas.labels[blended.nearest], novelty=outside, charts=blended.nearest,
+            labels=self.atlas.labels[blended.nearest], beyond=outside, charts=blended.nearest,
         )  # fmt: skip
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:

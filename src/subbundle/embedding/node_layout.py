@@ -23,7 +23,13 @@ from subbundle.embedding import tuning
 from subbundle.embedding.closing import crossing_edges, unrolled, without_crossing
 from subbundle.embedding.curves import CURVE_STEPS, Tour, curve_through
 from subbundle.embedding.quality import prediction_error
-from subbundle.embedding.rigid_layout import ChartMembers, RigidCharts, compact_clusters, joint_layout
+from subbundle.embedding.rigid_layout import (
+    ChartMembers,
+    RigidCharts,
+    alternating_layout,
+    compact_clusters,
+    joint_layout,
+)
 from subbundle.embedding.skeleton import Skeleton, Stress, graph_sizes, landmark_scaling, skeleton, skeleton_of
 from subbundle.graph.neighbor_graph import graph_of
 from subbundle.graph.neighborhoods import Neighborhoods, nearest_rows, neighborhoods
@@ -129,15 +135,17 @@ def _rigid_layout(
 ) -> tuple[ChartMembers, RigidCharts, FloatArray, float]:
     """Charts and their alignment by rigid motions from ``start`` [n, k], with little weight of distances; the residual.
 
-    The last rounds are left out where the residual would not fall to ``tolerance``.
+    The last rounds are left out where the residual would not fall to ``tolerance``. Above `MOST_RIGID` dimensions only
+    the residual is needed, since distances give the layout; rotations and positions alternate there.
     """
     members = chart_members(found.edges, fits.forms)
     charts = RigidCharts(members, len(start))
     if charts.rank > tuning.MOST_RIGID and np.isfinite(tolerance):
-        return members, charts, start, 0.0
-    clusters = compact_clusters(found.lengths, charts.rank)
-    goal = tolerance**2 * charts.size
-    positions = joint_layout(start, charts, found.stress, clusters, weight=_LEAST_WEIGHT, scale=1.0, goal=goal)
+        positions = alternating_layout(start, charts, found.stress)
+    else:
+        clusters = compact_clusters(found.lengths, charts.rank)
+        goal = tolerance**2 * charts.size
+        positions = joint_layout(start, charts, found.stress, clusters, weight=_LEAST_WEIGHT, scale=1.0, goal=goal)
     residual = float(np.sqrt(charts.at(positions)[0] / max(charts.size, 1e-300)))
     return members, charts, positions, residual
 

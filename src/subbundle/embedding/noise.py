@@ -33,47 +33,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle._validation import as_choice, as_integer
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
-from subbundle.selection.components import Components, all_components, first_components
+from subbundle.selection.components import Components, Spectrum, chosen_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
-from subbundle.selection.tuning import PLACES, UNNOTICED
+from subbundle.selection.tuning import LAGS, PLACES, UNNOTICED
 
 
 def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
     """The components of ``points`` [n, d] for a manifold of dimension ``rank``; at least one more than that."""
-    count, dim = points.shape
-    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
-        found = all_components(points)
-    elif isinstance(reduce_dim, str):
-        as_choice(reduce_dim, "reduce_dim", ("auto",))
-        found = first_components(points, max(_components_above_noise(points), min(rank + 1, count, dim)))
-    else:
-        number = as_integer(reduce_dim, "reduce_dim", low=rank + 1, high=min(count, dim), why="or 'auto', or None")
-        found = first_components(points, number)
-    missing = rank + 1 - found.axes.shape[1]
-    if missing <= 0:
-        return found
-    # A manifold of full dimension is flat in a space of one dimension more.
-    return Components(found.mean, np.pad(found.axes, ((0, 0), (0, missing))), found.noise)
+    return chosen_components(points, rank, reduce_dim, _above_flat_tail)
 
 
-def _components_above_noise(points: FloatArray) -> int:
+def _above_flat_tail(spectrum: Spectrum) -> int:
     """Number of components above the noise, or above a negligible fraction of the variance."""
-    count, dim = points.shape
-    offsets = points - points.mean(axis=0)
-    gram: Any = offsets.T @ offsets if dim <= count else offsets @ offsets.T
-    values = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0) / count
-    values = values[: min(count - 1, dim)]
+    count, dim = spectrum.rows.shape
+    values = spectrum.values[: min(count - 1, dim)]
     left = np.cumsum(values[::-1])[::-1]
     for kept in range(1, len(values) // 2 + 1):
         size, ratio = dim - kept, (dim - kept) / count
@@ -139,7 +121,7 @@ def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Deno
     seen = points
     if dim > tuning.SKETCH_DIMENSIONS:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
-    known = [fits for order in (1, 2) for fits in _fits_over_sizes(seen, masses, rank, order)]
+    known = _fits_over_sizes(seen, masses, rank)
     if not known:
         return NO_DENOISING
     queries = len(evenly(count, PLACES))
@@ -207,10 +189,10 @@ def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: D
     return min(found, key=lambda one: float(np.median(one)))
 
 
-def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: int) -> list[_Fits]:
-    """Fits over neighbourhoods of increasing size, with their risk (`selection.risk`).
+def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int) -> list[_Fits]:
+    """Fits of both orders over neighbourhoods of increasing size, with their risk (`selection.risk`).
 
-    The first two, whose bias cannot be estimated from smaller ones, are left out.
+    The first two sizes, whose bias cannot be estimated from smaller ones, are left out.
     """
     count = len(points)
     chosen = evenly(count, PLACES)
@@ -218,14 +200,30 @@ def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int, order: i
     queries = np.tile(points[chosen], (splits, 1))
     # A third of the table, or as many neighbours of all queries as a block of memory holds.
     most = min(count // 3, blocks(count, len(queries))[0].stop)
+    sizes_of = {order: _sizes(rank, order, most) for order in (1, 2)}
+    if max(map(len, sizes_of.values())) <= min(LAGS):
+        return []
     halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
     lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
+    known = []
+    for order, sizes in sizes_of.items():
+        scales = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes)
+        # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p away from borders.
+        found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))], until_risen=False)
+        known += _with_noise(queries, found, sizes, order)
+    return known
+
+
+def _sizes(rank: int, order: int, most: int) -> list[int]:
+    """Numbers of neighbours of fits of an ``order``, up to ``most``."""
     sizes = [2 * (1 + rank + (rank * (rank + 1) // 2 if order == 2 else 0) + 2)]
     while sizes[-1] * tuning.FIT_GROWTH <= most:
         sizes.append(int(np.ceil(sizes[-1] * tuning.FIT_GROWTH)))
-    scales = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes if size <= most)
-    # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p away from borders.
-    found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))], until_risen=False)
+    return [size for size in sizes if size <= most]
+
+
+def _with_noise(queries: FloatArray, found: list[Scale], sizes: list[int], order: int) -> list[_Fits]:
+    """The fits whose bias is known, with the noise at the ``queries``."""
     totals = [_total(queries, one) for one in found]
     known = []
     for j, scale in enumerate(found):

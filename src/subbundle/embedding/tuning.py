@@ -11,8 +11,6 @@ NODES_PER_FIT = 30
 CHART_REACH = 1.5
 
 # noise: components
-# Up to so many features all are kept: a noise floor cannot be estimated from so few.
-FEW_FEATURES = 8
 # Negligible fraction of the variance.
 TRACE_OF_VARIANCE = 1e-5
 

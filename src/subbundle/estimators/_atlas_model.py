@@ -28,6 +28,9 @@ from subbundle.selection.components import Components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.tuning import PLACES
 
+# Least scale of residuals, as a fraction of the radius of a chart.
+_SHARPEST = 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -102,15 +105,16 @@ def centred_at(atlas: LaidOutAtlas, base: FloatArray, bundle: PrincipalSubbundle
     return atlas.moved(turn.T, here.coordinates[0]), here.points[0]
 
 
-def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas) -> Located:
-    """Locate ``rows`` [n, d] without missing values; ``novelty`` is the distance from the region of the shape that
-    charts cover, in the units of the data."""
+def place_rows(rows: FloatArray, components: Components, atlas: LaidOutAtlas, residual_scale: float) -> Located:
+    """Locate ``rows`` [n, d] without missing values; novelty is in units of ``residual_scale``."""
     located = atlas.locate(components.enter(rows))
     points = components.leave(located.points)
     offsets = rows - points
     residuals = np.sqrt(np.einsum("nd,nd->n", offsets, offsets))
-    away = np.hypot(residuals, np.asarray(located.novelty))
-    return replace(located, points=points, residuals=residuals, novelty=away)
+    scale = max(residual_scale, _SHARPEST * float(np.median(atlas.radii)))
+    return replace(
+        located, points=points, residuals=residuals, novelty=np.hypot(residuals, np.asarray(located.beyond)) / scale
+    )
 
 
 def as_shown(located: Located, outside: str) -> Located:
@@ -167,7 +171,7 @@ def set_learned(model: Any, learned: Learned) -> None:
 def set_training(model: Any, rows: FloatArray) -> None:
     """Set the coordinates of the training rows, their diagnostics and the quality of the embedding."""
     rows = completed(rows, model._components, model.atlas_)
-    placed = place_rows(rows, model._components, model.atlas_)
+    placed = model._placed(rows)
     model.embedding_ = as_shown(placed, model.outside).coordinates
     model.status_, model.residuals_ = placed.status, placed.residuals
     model.coverage_, model.disagreement_ = placed.coverage, placed.disagreement

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status
-from subbundle._validation import as_choice, as_integer, as_positive
+from subbundle._types import FloatArray, Status, StatusArray
+from subbundle._validation import as_choice, as_positive
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.local_bandwidth import LocalBandwidth
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -25,14 +25,7 @@ from subbundle.charts.tuning import RESIDUAL_DEVIATIONS, TOL
 from subbundle.cloud import Cloud
 from subbundle.estimators import tuning
 from subbundle.selection.bandwidth import BandwidthChoice, compare_bandwidths
-from subbundle.selection.components import (
-    Components,
-    all_components,
-    components_above_noise,
-    first_components,
-    resolved_components,
-    steps_kept,
-)
+from subbundle.selection.components import Components, Spectrum, chosen_components, steps_kept
 from subbundle.selection.local_bandwidth import choose_local_bandwidth
 
 # Fraction of squared distances between neighbours lost above which a remark is made.
@@ -103,18 +96,26 @@ def narrower(mass: float, rank: int, *, given: bool) -> float:
 
 
 def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] projected onto the second-order ridge; those without a ridge nearby, outliers, are unchanged.
-    The ridge of a bundle of full rank is the whole space."""
+    """``points`` [n, r] projected onto the second-order ridge; outliers, without a ridge nearby, are unchanged."""
+    return onto_ridge(bundle, points)[0]
+
+
+def onto_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, StatusArray]:
+    """The same, with a status per row: LEFT_SUPPORT where the ridge is too far away for the point to belong to it.
+
+    The ridge of a bundle of full rank is the whole space.
+    """
     if bundle.rank == surrounding_dim(bundle):
-        return points
+        return points, bundle.frame(points).status
     projected = carry_to_ridge(bundle, points, tol=TOL, max_steps=_STEPS)
     arrived = (projected.status == Status.OK) | (projected.status == Status.NOT_CONVERGED)
     # Points belong to a shape within three standard deviations of the data; longer shifts end on another sheet.
     with np.errstate(invalid="ignore"):
-        arrived &= projected.shifts <= RESIDUAL_DEVIATIONS * (
+        near = projected.shifts <= RESIDUAL_DEVIATIONS * (
             bundle.bandwidth_at(points) + float(np.nanmedian(projected.shifts))
         )
-    return np.where(arrived[:, None], projected.points, points)
+    status = np.where(arrived & ~near, Status.LEFT_SUPPORT, projected.status).astype(np.int8)
+    return np.where((arrived & near)[:, None], projected.points, points), status
 
 
 def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> tuple[Components, str]:
@@ -122,44 +123,24 @@ def _working_components(points: FloatArray, rank: int, reduce_dim: int | str | N
 
     With ``"auto"`` those above the noise floor that separate neighbours, up to 10 of them.
     """
-    if not isinstance(reduce_dim, str) or reduce_dim != "auto" or points.shape[1] <= tuning.FEW_FEATURES:
-        return _lifted(_components(points, rank, reduce_dim), rank), ""
-    kept, n_informative = resolved_components(points, rank, most=tuning.MOST_COMPONENTS)
+    informative = 0
+
+    def few(spectrum: Spectrum) -> int:
+        nonlocal informative
+        informative = spectrum.informative(rank)
+        return min(informative, tuning.MOST_COMPONENTS)
+
+    kept = chosen_components(points, rank, reduce_dim, few)
     count = kept.axes.shape[1]
-    steps = 1.0 if count >= n_informative else steps_kept(points, kept, rank)
+    steps = 1.0 if count >= informative else steps_kept(points, kept, rank)
     if steps >= 1.0 - _MUCH:
-        return _lifted(kept, rank), ""
-    return _lifted(kept, rank), (
-        f"The first {count} of {n_informative} components were used, with {kept.kept:.0%} of the variance: the most "
+        return kept, ""
+    return kept, (
+        f"The first {count} of {informative} components were used, with {kept.kept:.0%} of the variance: the most "
         f"that geodesics are integrated in. They keep {steps:.0%} of squared distances between neighbours, so lengths "
         f"are some {1.0 - steps**0.5:.0%} too short. Use subbundle.AtlasEmbedding or "
         "GeodesicDistance(method='atlas'), which use all, or pass reduce_dim."
     )
-
-
-def _components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
-    n_points, dim = points.shape
-    if reduce_dim is None or (str(reduce_dim) == "auto" and dim <= tuning.FEW_FEATURES):
-        return all_components(points)
-    if isinstance(reduce_dim, str):
-        as_choice(reduce_dim, "reduce_dim", ("auto",))
-        return components_above_noise(points, at_least=rank + 1)
-    most = min(n_points, dim)
-    return first_components(
-        points, as_integer(reduce_dim, "reduce_dim", low=rank + 1, high=most, why="or 'auto', or None")
-    )
-
-
-def _lifted(components: Components, rank: int) -> Components:
-    """The same with zero axes added until there are more than ``rank``.
-
-    A subbundle of full rank is a constant one in a space of one dimension more: geodesics are straight lines, and
-    coordinates a rigid motion of the data.
-    """
-    missing = rank + 1 - components.axes.shape[1]
-    if missing <= 0:
-        return components
-    return Components(components.mean, np.pad(components.axes, ((0, 0), (0, missing))), components.noise)
 
 
 def _bandwidth(

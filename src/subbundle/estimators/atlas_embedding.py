@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,8 +44,6 @@ from subbundle.estimators.atlas_messages import fit_message, outside_message
 from subbundle.estimators.state import State
 from subbundle.selection.components import Components
 
-# Least scale of residuals, as a fraction of the radius of a chart.
-_SHARPEST = 1e-3
 _CHOICES = {
     "metric": ("auto", "rigid", "stress", "precomputed"), "closed": ("cut", "raise"), "missing": ("raise", "local"),
     "outside": ("nearest", "nan"),
@@ -219,9 +216,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def locate(self, X: Any) -> Located:
         """Coordinates, projections, residuals, status, coverage, disagreement, distortion, connected component and
         novelty of each row of ``X``; see `subbundle.Located`."""
-        located = as_shown(place_rows(self._checked(X), self._components, self.atlas_), self.outside)
-        scale = max(self._residual_scale, _SHARPEST * float(np.median(self.atlas_.radii)))
-        return replace(located, novelty=np.asarray(located.novelty) / scale)
+        return as_shown(self._placed(self._checked(X)), self.outside)
 
     def novelty(self, X: Any) -> FloatArray:
         """Distance of each row of ``X`` from the region that the training points cover, in units of their typical
@@ -245,7 +240,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` kept, 1 − Σ|x − x̂|²/Σ|x − x̄|², x̂ the nearest point of the shape."""
         X = self._checked(X)
-        return explained(X, place_rows(X, self._components, self.atlas_).residuals)
+        return explained(X, self._placed(X).residuals)
 
     @property
     def bundle_(self) -> PrincipalSubbundle:
@@ -276,6 +271,10 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         restore_atlas(self, values, arrays)
 
+    def _placed(self, rows: FloatArray) -> Located:
+        """Complete ``rows`` [n, n_features] located, extrapolated beyond all charts."""
+        return place_rows(rows, self._components, self.atlas_, self._residual_scale)
+
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         table = read_table(self, X, reset=False)
@@ -283,7 +282,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         return completed(rows, self._components, self.atlas_)
 
     def _found(self, X: FloatArray) -> tuple[FloatArray, StatusArray]:
-        located = as_shown(place_rows(X, self._components, self.atlas_), self.outside)
+        located = as_shown(self._placed(X), self.outside)
         return located.coordinates, located.status
 
     def _outside_message(self, status: StatusArray) -> str:

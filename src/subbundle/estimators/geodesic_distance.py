@@ -9,17 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
-from subbundle._types import FloatArray, SubbundleWarning
+from subbundle._types import FloatArray, StatusArray, SubbundleWarning
 from subbundle._validation import as_choice
+from subbundle.bundles.surroundings import surroundings_of
+from subbundle.charts.base import Located
 from subbundle.estimators._input import check_rank, checked_rank, fewest_rows
 from subbundle.estimators._lazy import is_lazy, mapped, sampled
 from subbundle.estimators._learn import checked_rows, learn, resolved_rank
-from subbundle.estimators._prepare import Prepared, denoised
+from subbundle.estimators._prepare import Prepared, onto_ridge
 from subbundle.estimators._shown import ShownWhenFitted
 from subbundle.estimators.atlas_embedding import AtlasEmbedding
 from subbundle.estimators.state import State, learned_from, state_of
+from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.distance import distance, pairwise_distance
 from subbundle.spaces.base import Space
 
@@ -52,10 +56,10 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         As in `PrincipalSubmanifold`; with geodesics.
     bundle_ : subbundle.PrincipalSubbundle or subbundle.RiemannianSubbundle
         In the kept components; with geodesics.
-    atlas_ : subbundle.AtlasEmbedding
+    estimator_ : subbundle.AtlasEmbedding
         With the atlas.
-    points_ : [n_samples, n_kept] or [n_samples, n_features]
-        The training points projected to the ridge, in the kept components; with the atlas the training points.
+    points_ : [n_samples, n_kept]
+        The training points projected to the shape, in the kept components.
     mean_, axes_, noise_
         The kept components, as in `PrincipalSubmanifold`.
     n_features_in_ : int
@@ -114,14 +118,12 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
             with warnings.catch_warnings():
                 # Its warnings concern the layout, which distances do not use.
                 warnings.simplefilter("ignore", SubbundleWarning)
-                self._set_atlas(self._new_atlas(rank).fit(X))
-            self.points_ = X
+                self._set_atlas(self._new_atlas(rank).fit(X), X)
             return self
         learned = learn(self, X, rank, "rank")
         if learned.remark:
             warnings.warn(learned.remark, SubbundleWarning, stacklevel=2)
-        self._set(learned)
-        self.points_ = self._projected(X)
+        self._set(learned, self._onto_shape(learned, X)[0])
         return self
 
     def pairwise(self, X: Any = None, Y: Any = None) -> FloatArray:
@@ -140,8 +142,8 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if X is None and Y is not None:
             raise ValueError("pairwise takes Y only together with X; got Y alone. Write pairwise(Y).")
         if self.method == "atlas":
-            points = self.points_ if X is None else self._checked(X)
-            return self.atlas_.distance(points, None if Y is None else self._checked(Y))
+            points = self._rows if X is None else self._checked(X)
+            return self.estimator_.distance(points, None if Y is None else self._checked(Y))
         points = self.points_ if X is None else self._projected(self._checked(X))
         others = None if Y is None else self._projected(self._checked(Y))
         return pairwise_distance(self.bundle_, points, others, tol=self.tol)
@@ -151,12 +153,34 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         check_is_fitted(self)
         rows = self._checked(np.stack([np.asarray(x), np.asarray(y)]))
         if self.method == "atlas":
-            return float(self.atlas_.paired_distance(rows[:1], rows[1:])[0])
+            return float(self.estimator_.paired_distance(rows[:1], rows[1:])[0])
         rows = self._projected(rows)
         return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
 
-    def _set(self, learned: Prepared) -> None:
-        self._learned, self._components = learned, learned.components
+    def locate(self, X: Any) -> Located:
+        """Projection, residual, status and connected component of each row of ``X``; see `subbundle.Located`.
+
+        With geodesics there are no coordinates, and with ``denoise=False`` points are not projected; with the atlas as
+        in `AtlasEmbedding`.
+        """
+        check_is_fitted(self)
+        rows = self._checked(X)
+        if self.method == "atlas":
+            return self.estimator_.locate(rows)
+        inside, status = self._onto_shape(self._learned, rows)
+        points = self._components.leave(inside)
+        residuals = surroundings_of(self.bundle_).distance(rows, points)
+        labels = connected_components(self.bundle_).label(inside)
+        return Located(np.empty((len(rows), 0)), points, residuals, status, labels=labels)
+
+    @deprecated("atlas_ is the atlas itself in other estimators; use estimator_.")  # type: ignore[untyped-decorator]
+    @property
+    def atlas_(self) -> AtlasEmbedding:
+        """The former name of ``estimator_``."""
+        return self.estimator_
+
+    def _set(self, learned: Prepared, points: FloatArray) -> None:
+        self._learned, self._components, self.points_ = learned, learned.components, points
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes
         self.noise_ = learned.components.noise
         self.bandwidth_, self.local_bandwidth_ = learned.bandwidth, learned.local_bandwidth
@@ -165,20 +189,29 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     def _new_atlas(self, rank: int) -> AtlasEmbedding:
         return AtlasEmbedding(rank, bandwidth=self.bandwidth, reduce_dim=self.reduce_dim, n_jobs=self.n_jobs)
 
-    def _set_atlas(self, atlas: AtlasEmbedding) -> None:
-        self.atlas_, self.bandwidth_, self.rank_ = atlas, atlas.bandwidth_, atlas.n_components_
+    def _set_atlas(self, atlas: AtlasEmbedding, rows: FloatArray) -> None:
+        self.estimator_, self.bandwidth_, self.rank_ = atlas, atlas.bandwidth_, atlas.n_components_
         self.mean_, self.axes_, self.noise_ = atlas.mean_, atlas.axes_, atlas.noise_
+        self._rows, self.points_ = rows, atlas._components.enter(atlas.locate(rows).points)
 
     def _checked(self, X: Any) -> FloatArray:
         return checked_rows(self, X, self.space, reset=False)
 
+    def _onto_shape(self, learned: Prepared, X: FloatArray) -> tuple[FloatArray, StatusArray]:
+        """Rows of ``X`` in the kept components, projected to the ridge unless ``denoise`` is off; their status."""
+        points = learned.components.enter(X)
+        if self.denoise:
+            return onto_ridge(learned.bundle, points)
+        return points, learned.bundle.frame(points).status
+
     def _projected(self, X: FloatArray) -> FloatArray:
-        """Rows of ``X`` in the kept components, projected to the ridge unless ``denoise`` is off."""
-        points = self._components.enter(X)
-        return denoised(self.bundle_, points) if self.denoise else points
+        return self._onto_shape(self._learned, X)[0]
 
     def _state(self) -> State:
-        values, arrays = self.atlas_._state() if self.method == "atlas" else state_of(self._learned)
+        if self.method == "atlas":
+            values, arrays = self.estimator_._state()
+            return values, arrays | {"points_": self._rows}
+        values, arrays = state_of(self._learned)
         return values, arrays | {"points_": self.points_}
 
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -186,7 +219,6 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
             atlas = self._new_atlas(arrays["atlas.frames"].shape[2])
             atlas.n_features_in_ = self.n_features_in_
             atlas._restore(values, arrays)
-            self._set_atlas(atlas)
+            self._set_atlas(atlas, arrays["points_"])
         else:
-            self._set(learned_from(values, arrays, self.n_jobs))
-        self.points_ = arrays["points_"]
+            self._set(learned_from(values, arrays, self.n_jobs), arrays["points_"])

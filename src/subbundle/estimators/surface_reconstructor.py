@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, Status
 from subbundle._validation import tabular
+from subbundle.charts.base import Located
 from subbundle.estimators._shown import ShownWhenFitted
+from subbundle.estimators.state import State
+from subbundle.graph.neighbor_graph import by_size
 from subbundle.surface.ambient import project_to_surface
 from subbundle.surface.prepare import LEAST_POINTS
 from subbundle.surface.reconstruct import reconstruct
-from subbundle.triangles.mesh import Mesh
+from subbundle.triangles.mesh import Mesh, Summary
+from subbundle.triangles.topology import component_labels
+
+# Names in a file: arrays of the mesh, its attributes, and arrays of its summary.
+_MESH, _ATTRIBUTE, _SUMMARY = "mesh.", "attribute.", "summary."
 
 
-class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
+class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Reconstruct a surface from unoriented, noisy points.
 
     Parameters
@@ -30,10 +40,12 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
     Attributes
     ----------
     mesh_ : Mesh
-    noise_, bandwidth_ : float
-        As in ``mesh_.summary``.
+        With estimates and stages in ``mesh_.summary``.
+    bandwidth_ : float
+        Standard deviation of the window for normals and topology, as given or chosen.
     n_features_in_ : int
         d.
+    feature_names_in_ : [d]
 
     Examples
     --------
@@ -61,14 +73,14 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, *, attributes: Mapping[str, Any] | None = None) -> Self:
         """Reconstruct the surface of ``X`` [n_samples, d], d ≥ 3; ``y`` is ignored."""
-        X = validate_data(self, tabular(X, "X"), dtype=np.float64, ensure_min_samples=LEAST_POINTS)
-        self.mesh_: Mesh = reconstruct(
+        X = validate_data(self, tabular(X, "X"), dtype=np.float64, ensure_min_features=3)
+        if len(X) < LEAST_POINTS:
+            raise ValueError(f"X must have at least {LEAST_POINTS} points of a surface; got n_samples={len(X)}.")
+        mesh = reconstruct(
             X, bandwidth=self.bandwidth, closed=self.closed, opening=self.opening, attributes=attributes,
             n_jobs=self.n_jobs,
         )  # fmt: skip
-        assert self.mesh_.summary is not None
-        self.noise_, self.bandwidth_ = self.mesh_.summary.noise, self.mesh_.summary.bandwidth
-        self._points = X
+        self._set(X, mesh)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -76,10 +88,56 @@ class SurfaceReconstructor(ShownWhenFitted, BaseEstimator):
 
         Rows with none of them nearby are unchanged.
         """
+        return self.locate(X).points
+
+    def locate(self, X: Any) -> Located:
+        """Projection, residual, status and connected component of each row of ``X``; see `subbundle.Located`.
+
+        A mesh has no coordinates: they have no columns. ``labels`` are the connected components of ``mesh_``.
+        """
         check_is_fitted(self)
         X = validate_data(self, tabular(X, "X"), dtype=np.float64, reset=False)
-        return project_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
+        points, seen = project_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
+        vertices = self.mesh_.vertices
+        labels = by_size(component_labels(self.mesh_.faces, len(vertices)))
+        return Located(
+            np.empty((len(X), 0)), points, np.linalg.norm(X - points, axis=1),
+            np.where(seen, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
+            labels=np.where(seen, labels[cKDTree(vertices).query(points)[1]], -1),
+        )  # fmt: skip
 
-    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
-        """Reconstruct the surface of ``X`` and project ``X`` onto it."""
-        return self.fit(X).transform(X)
+    @deprecated("noise_ is what components leave out, in other estimators; use mesh_.summary.noise.")  # type: ignore[untyped-decorator]
+    @property
+    def noise_(self) -> float:
+        """The former name of ``mesh_.summary.noise``."""
+        return self._summary.noise
+
+    @property
+    def _summary(self) -> Summary:
+        assert self.mesh_.summary is not None  # a reconstruction has one
+        return self.mesh_.summary
+
+    def _set(self, points: FloatArray, mesh: Mesh) -> None:
+        self._points, self.mesh_ = points, mesh
+        self.bandwidth_ = self._summary.bandwidth
+
+    def _state(self) -> State:
+        values = asdict(self._summary)
+        arrays = {_SUMMARY + name: values.pop(name) for name in ("outliers", "handles_at")}
+        arrays |= {"points": self._points, _MESH + "vertices": self.mesh_.vertices, _MESH + "faces": self.mesh_.faces}
+        if self.mesh_.normals is not None:
+            arrays[_MESH + "normals"] = self.mesh_.normals
+        arrays |= {_ATTRIBUTE + name: np.asarray(value) for name, value in self.mesh_.attributes.items()}
+        return {"summary": values}, arrays
+
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        known = {name: tuple(value) if isinstance(value, list) else value for name, value in values["summary"].items()}
+        known |= {name: arrays[_SUMMARY + name] for name in ("outliers", "handles_at")}
+        attributes = {
+            name.removeprefix(_ATTRIBUTE): value for name, value in arrays.items() if name.startswith(_ATTRIBUTE)
+        }
+        vertices, faces = arrays[_MESH + "vertices"], arrays[_MESH + "faces"]
+        if faces.ndim != 2 or faces.shape[1] != 3 or not (faces.min() >= 0 and faces.max() < len(vertices)):
+            raise ValueError("faces must be triples of rows of the vertices")
+        summary = Summary(**{each.name: known[each.name] for each in fields(Summary)})
+        self._set(arrays["points"], Mesh(vertices, faces, arrays.get(_MESH + "normals"), attributes, summary))

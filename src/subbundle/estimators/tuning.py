@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 # _prepare: components
-# Number of features up to which no component is left out: there is little to gain, and features keep their meaning.
-FEW_FEATURES = 4
 # Most components that geodesics are integrated in, unless given by the user: the time of a step grows with the
 # cube, and sparse tables (images) have hundreds.
 MOST_COMPONENTS = 10

@@ -15,6 +15,7 @@ tree, and the largest entry of an axis is positive. Coordinates are summed in co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +23,11 @@ from scipy.spatial import cKDTree
 
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, evenly
+from subbundle._validation import as_choice, as_integer
 from subbundle.cloud import Cloud
 from subbundle.local.frames import sign_of_largest
 from subbundle.local.rows import rows_times
-from subbundle.selection.tuning import PLACES, UNNOTICED
+from subbundle.selection.tuning import FEW_FEATURES, PLACES, UNNOTICED
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ class Spectrum:
             count = above
         return count
 
+    def informative(self, rank: int) -> int:
+        """Number of components above the noise floor that distinguish neighbours; at least k + 1."""
+        return max(min(self.above_noise(), self.resolved(rank)), rank + 1)
+
     def resolved(self, rank: int) -> int:
         """Number of components that distinguish a row from its k + 2 nearest: without the others squared distances are
         the same within 5 %."""
@@ -128,18 +134,44 @@ def all_components(points: FloatArray) -> Components:
     return Components(np.zeros(dim), np.eye(dim), 0.0)
 
 
+def chosen_components(
+    points: FloatArray, rank: int, reduce_dim: int | str | None, automatic: Callable[[Spectrum], int]
+) -> Components:
+    """The components of ``points`` [N, d] for a shape of dimension ``rank``, at least one more than that.
+
+    ``reduce_dim`` is None for all features, a number, or ``"auto"``: all of up to `FEW_FEATURES`, else as many as
+    ``automatic`` gives. A shape of full dimension is flat in a space of one dimension more: a zero axis is added.
+    """
+    most = min(points.shape)
+    if reduce_dim is None or (is_automatic(reduce_dim) and points.shape[1] <= FEW_FEATURES):
+        found = all_components(points)
+    elif is_automatic(reduce_dim):
+        spectrum = principal_components(points)
+        found = spectrum.first(max(automatic(spectrum), min(rank + 1, most)))
+    else:
+        count = as_integer(reduce_dim, "reduce_dim", low=rank + 1, high=most, why="or 'auto', or None")
+        found = first_components(points, count)
+    missing = rank + 1 - found.axes.shape[1]
+    if missing <= 0:
+        return found
+    return Components(found.mean, np.pad(found.axes, ((0, 0), (0, missing))), found.noise, found.kept)
+
+
+def is_automatic(reduce_dim: int | str | None) -> bool:
+    """Whether ``reduce_dim`` is ``"auto"``; raises for other text."""
+    return isinstance(reduce_dim, str) and as_choice(reduce_dim, "reduce_dim", ("auto",)) == "auto"
+
+
 def components_above_noise(points: FloatArray, *, at_least: int) -> Components:
     """The components of ``points`` [N, d] above the noise floor, ``at_least`` so many."""
     found = principal_components(points)
     return found.first(max(found.above_noise(), at_least))
 
 
-def resolved_components(points: FloatArray | Cloud, rank: int, *, most: int) -> tuple[Components, int]:
-    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1; and their
-    number without the bound."""
+def resolved_components(points: FloatArray | Cloud, rank: int, *, most: int) -> Components:
+    """The components above the noise floor that distinguish neighbours, up to ``most`` and at least k + 1."""
     found = principal_components(points)
-    resolved = max(min(found.above_noise(), found.resolved(rank)), rank + 1)
-    return found.first(min(resolved, max(most, rank + 1))), resolved
+    return found.first(min(found.informative(rank), max(most, rank + 1)))
 
 
 def steps_kept(points: FloatArray, components: Components, rank: int) -> float:

@@ -28,10 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, Status, SubbundleWarning
+from subbundle._types import BoolArray, FloatArray, Status, SubbundleWarning
 from subbundle._validation import as_positive
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
+from subbundle.charts.tuning import RESIDUAL_DEVIATIONS
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.components import Components, all_components, components_above_noise
 from subbundle.surface import attributes as vertex_attributes
@@ -203,20 +204,24 @@ def signal_subspace(points: FloatArray) -> Components:
     return found if close > tuning.UNRELATED * usual or usual < tiny else all_components(points)
 
 
-def project_to_surface(observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int) -> FloatArray:
-    """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d]; unchanged where none are near.
+def project_to_surface(
+    observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int
+) -> tuple[FloatArray, BoolArray]:
+    """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d], and which of them [n] arrive
+    where there are observations, within three bandwidths; the others are unchanged.
 
     For d > 3 directions in which the observations have only noise are left out, as for the mesh.
     """
     if points.shape[1] == 3:
-        return WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS).points
+        fit = WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS)
+        near = cKDTree(observations).query(fit.points)[0] <= RESIDUAL_DEVIATIONS * bandwidth
+        return np.where(near[:, None], fit.points, points), np.asarray(near)
     observations = np.unique(observations, axis=0)
     subspace = signal_subspace(observations)
     known, here = subspace.enter(observations), subspace.enter(points)
     if known.shape[1] == 3:
-        fit = WeightedCloud(known, n_jobs=n_jobs).fit(here, bandwidth, rounds=tuning.RIDGE_STEPS)
-        moved, seen = fit.points, fit.mass > 0.0
+        moved, seen = project_to_surface(known, here, bandwidth, n_jobs)
     else:
         ridge = ridge_project(PrincipalSubbundle(known, 2, bandwidth, n_jobs=n_jobs), here)
         moved, seen = ridge.points, (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return np.where(seen[:, None], subspace.leave(moved), points)
+    return np.where(seen[:, None], subspace.leave(moved), points), np.asarray(seen)

@@ -119,19 +119,16 @@ def add_fitted(gathered: Gathered, name: str, model: Any, extras: Extras) -> Non
 def add_fitted_metric(gathered: Gathered, name: str, model: Any, extras: Extras) -> None:
     """The rows of a fitted `GeodesicDistance`; the lengths are its own."""
     check_fitted(model, "points_")
-    atlas = model.method == "atlas"
-    in_middle = model.points_ if atlas else model.points_ @ model.axes_.T + model.mean_
+    in_middle = model.points_ @ model.axes_.T + model.mean_
     rows = in_middle if extras.rows is None else np.asarray(extras.rows, dtype=np.float64)
     key = gathered.new_key()
-    shown = add_table(
-        gathered, name, rows, extras, along=in_middle if len(in_middle) == len(rows) else None, rank=model.rank_
-    )
+    same = len(in_middle) == len(rows)
+    shown = add_table(gathered, name, rows, extras, along=in_middle if same else None, rank=model.rank_)
     panel = gathered.draw_table(name, shown)
-    bundle = model.atlas_.bundle_ if atlas else model.bundle_
-    kept = model.points_ if not atlas else (model.points_ - model.mean_) @ model.axes_
-    if len(kept) == len(rows):
+    if same:
+        bundle = (model.estimator_ if model.method == "atlas" else model).bundle_
         paths = BundleMeasure(
-            bundle, kept, lambda path: {panel: gathered.spaces.place(path @ model.axes_.T + model.mean_)}
+            bundle, model.points_, lambda path: {panel: gathered.spaces.place(path @ model.axes_.T + model.mean_)}
         )
         gathered.measures[key] = ModelMeasure(rows, model, [paths.paths])
 
