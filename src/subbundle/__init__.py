@@ -48,7 +48,6 @@ _PUBLIC = {
 # `isinstance`.
 _RECORDS = {
     "Blended": "subbundle.atlas.atlas",
-    "Carried": "subbundle.bundles.ridge",
     "Components": "subbundle.geodesics.connected_components",
     "Field": "subbundle.bundles.base",
     "Frame": "subbundle.bundles.base",
@@ -61,6 +60,7 @@ _RECORDS = {
 }
 # Former names, kept for code that uses them.
 _ALIASES = {
+    "Carried": "subbundle.bundles.ridge",
     "Parts": "subbundle.geodesics.connected_components",
     "connected_parts": "subbundle.geodesics.connected_components",
 }
