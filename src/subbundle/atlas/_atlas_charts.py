@@ -268,10 +268,9 @@ def quadratic_charts_at(
     bundle: Subbundle, base_points: FloatArray, radii: FloatArray, max_residual: float
 ) -> list[InvertibleChart]:
     """A quadratic chart of radius at most ``radii[j]`` at the projection of each of ``base_points`` [m, dim]."""
-    if surroundings_of(bundle) is not FLAT:
-        raise ValueError(
-            "charts='quadratic' needs a bundle on R^d; this one is on another manifold. Write charts='geodesic'."
-        )
+    if surroundings_of(bundle) is not FLAT or completed(bundle).learned is None:
+        has = "has no data" if surroundings_of(bundle) is FLAT else "is on another manifold"
+        raise ValueError(f"charts='quadratic' needs a bundle of data in R^d; this one {has}. Write charts='geodesic'.")
     ridge = ridge_project(bundle, base_points)
     reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))
     return [

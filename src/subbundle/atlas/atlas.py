@@ -114,6 +114,8 @@ class Atlas(ChartAtlas):
             noise = ridge_project(bundle, bases).noise
             self.threshold = _threshold(threshold, noise, bundle)
             made, self.coverage = maker.at(bundle, bases, given(len(bases)), self.threshold), float("nan")
+        if not made:
+            raise ValueError("base_points must lie near a ridge of the cloud; none of them has one. Move them to data.")
         self.charts = gathered(made, completed(bundle).n_jobs)
         self.sigma = float(self.radii.max()) if isinstance(sigma, str) else as_positive(sigma, "sigma")
         if isinstance(sigma, str):
