@@ -21,6 +21,7 @@ _PUBLIC = {
     "Mesh": "subbundle.triangles.mesh",
     "PrincipalSubbundle": "subbundle.bundles.principal",
     "PrincipalSubmanifold": "subbundle.estimators.principal_submanifold",
+    "QuadraticChart": "subbundle.charts.quadratic_chart",
     "RiemannianSubbundle": "subbundle.bundles.riemannian",
     "Status": "subbundle._types",
     "Subbundle": "subbundle.bundles.base",
@@ -48,7 +49,6 @@ _PUBLIC = {
 # `isinstance`.
 _RECORDS = {
     "Blended": "subbundle.atlas.atlas",
-    "Carried": "subbundle.bundles.ridge",
     "Components": "subbundle.geodesics.connected_components",
     "Field": "subbundle.bundles.base",
     "Frame": "subbundle.bundles.base",
@@ -61,6 +61,7 @@ _RECORDS = {
 }
 # Former names, kept for code that uses them.
 _ALIASES = {
+    "Carried": "subbundle.bundles.ridge",
     "Parts": "subbundle.geodesics.connected_components",
     "connected_parts": "subbundle.geodesics.connected_components",
 }
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
     from subbundle.bundles.riemannian import RiemannianSubbundle as RiemannianSubbundle
     from subbundle.charts.chart import Chart as Chart
     from subbundle.charts.chart import Located as Located
+    from subbundle.charts.quadratic_chart import QuadraticChart as QuadraticChart
     from subbundle.cloud import Cloud as Cloud
     from subbundle.diagnostics.report import Report as Report
     from subbundle.diagnostics.report import diagnose as diagnose

@@ -16,6 +16,7 @@ import numpy as np
 from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, Status, StatusArray, evenly
 from subbundle._validation import as_integer, as_positive
+from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.geodesics import geodesic
 from subbundle.spaces.base import Space
@@ -216,25 +217,15 @@ def curves_through(bundle: RiemannianSubbundle, base_points: Any, *, length: flo
 
 
 def ridge_point(bundle: RiemannianSubbundle, point: Any) -> FloatArray:
-    """Project ``point`` [*shape] to the ridge: p ← exp_p((I − P) log_p m(p)), until it converges."""
+    """Project ``point`` [*shape] to the ridge of order 1 by `subbundle.carry_to_ridge`, where there is one."""
     space = bundle.space
-    x = flattened(space, space.validate(point, "point"))[None]
-    for _ in range(100):
-        frame = bundle.frame(x)
-        if frame.status[0] != Status.OK:
-            raise ValueError(
-                f"point must lie where the subspace is defined; it does not: {Status(int(frame.status[0])).message}. "
-                "Use a point nearer the data, or a larger bandwidth."
-            )
-        shift = flattened(space, space.log(shaped(space, frame.mean), shaped(space, x)))
-        assert frame.duals is not None
-        along = np.einsum("bdk,bd->bk", frame.duals, shift)
-        shift -= np.einsum("bdk,bk->bd", frame.vectors, along)
-        x = flattened(space, space.exp(shaped(space, shift), shaped(space, x)))
-        size = space.inner_product(shaped(space, shift), shaped(space, shift), shaped(space, x))
-        if float(size[0]) <= (1e-9 * bundle.bandwidth) ** 2:
-            break
-    return shaped(space, x[0])
+    ridge = carry_to_ridge(bundle, flattened(space, space.validate(point, "point")), order=1, tol=1e-9)
+    if ridge.status not in (Status.OK, Status.NOT_CONVERGED):
+        raise ValueError(
+            f"point must lie where the subspace is defined; it does not: {Status(int(ridge.status)).message}. "
+            "Use a point nearer the data, or a larger bandwidth."
+        )
+    return shaped(space, ridge.points)
 
 
 def distances_to_curve(points: Any, curve: FloatArray, *, space: Space) -> FloatArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, Status
 from subbundle.atlas import tuning
-from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.base import LearnedSubbundle, Subbundle, completed
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.charts.base import InvertibleChart
@@ -23,7 +23,6 @@ from subbundle.charts.chart_build import interpolate
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan import Fan, end_before_unknown_nodes, mapped
 from subbundle.charts.fan_domain import domain_of
-from subbundle.charts.interpolant import Interpolant
 from subbundle.charts.quadratic_chart import QuadraticChart
 from subbundle.charts.tuning import (
     ERROR_QUANTILE,
@@ -46,6 +45,28 @@ _ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Maker:
+    """How one kind of charts is made.
+
+    Attributes
+    ----------
+    reach : float
+        The radius ``"auto"``, in length scales.
+    closer : float
+        Factor of the distance between base points: the spacing of the sites is not much smaller than a small chart.
+    limited : callable
+        The radii [m] for radii [m], curvatures [m] and the length scale: the largest at which charts are accurate.
+    at : callable
+        Charts of ``bundle`` at base points [m, dim], of at most these radii [m], for points up to a residual.
+    """
+
+    reach: float
+    closer: float
+    limited: Callable[[FloatArray, FloatArray, float], FloatArray]
+    at: Callable[[Subbundle, FloatArray, FloatArray, float], list[InvertibleChart]]
+
+
+@dataclass(frozen=True, slots=True)
 class Cover:
     """Charts, and the fraction of the ridge that they cover."""
 
@@ -65,11 +86,12 @@ class Sites:
 
 def sites(bundle: Subbundle) -> Sites:
     """Points of the ridge with a subspace, spread over the whole cloud, the same on every call."""
-    if not isinstance(bundle, LearnedSubbundle):
+    learned = completed(bundle).learned
+    if learned is None:
         raise ValueError(
             "base_points='auto' needs data to cover, and this bundle has none. Pass base_points [m, dim] and a radius."
         )
-    ridge = ridge_project(bundle, bundle.landmarks(_count(bundle)), tol=1e-3)
+    ridge = ridge_project(bundle, learned.landmarks(_count(learned)), tol=1e-3)
     good = ridge.status == Status.OK
     good[good] = bundle.frame(ridge.points[good]).status == Status.OK
     if not good.any():
@@ -146,8 +168,9 @@ _ROWS = 65536
 def charts_at(bundle: Subbundle, base_points: FloatArray, radii: FloatArray) -> list[Chart]:
     """A chart of radius at most ``radii[j]`` at each of ``base_points`` [m, dim]."""
     scale = float(bundle.length_scale)
-    if isinstance(bundle, LearnedSubbundle):  # no path from observation to observation is longer
-        radii = np.minimum(radii, len(bundle.rows) * scale)
+    learned = completed(bundle).learned
+    if learned is not None:  # no path from observation to observation is longer
+        radii = np.minimum(radii, len(learned.rows) * scale)
     count = _n_directions(bundle, float(radii.max(initial=0.0)))
     check_fan(float(radii.max(initial=0.0)), scale / NODES_PER_LENGTH, count, scale)
     unit = directions(bundle.rank, count)
@@ -219,8 +242,7 @@ def _chart(
     domain = domain_of(fan, scale, 0.0)
     shorter = domain.extents > radius
     domain.extents[shorter], domain.endings[shorter] = radius, Status.OK
-    model = interpolate(fan, domain, scale, resolve_jobs(getattr(bundle, "n_jobs", None)))
-    border = model.border if isinstance(model, Interpolant) else np.repeat(domain.extents[:, None], 2, axis=1)
+    model = interpolate(fan, domain, scale, resolve_jobs(completed(bundle).n_jobs))
     coordinates = times[:, None] * checks[:, None, :]
     held = np.isfinite(independent[:, :, 0])
     held[held] = model.inside(coordinates[held])
@@ -228,7 +250,7 @@ def _chart(
     error = float(np.quantile(errors, ERROR_QUANTILE)) if errors.size else float("nan")
     data = ChartData(
         base, frame, fan.directions, domain.extents, domain.endings, model.points, model.velocities, model.counts,
-        border, model.step, 0.0, scale, domain.injectivity_radius, error, max_residual,
+        model.border, model.step, 0.0, scale, domain.injectivity_radius, error, max_residual,
     )  # fmt: skip
     return Chart._of(data, bundle)
 
@@ -246,13 +268,21 @@ def quadratic_charts_at(
     bundle: Subbundle, base_points: FloatArray, radii: FloatArray, max_residual: float
 ) -> list[InvertibleChart]:
     """A quadratic chart of radius at most ``radii[j]`` at the projection of each of ``base_points`` [m, dim]."""
-    if surroundings_of(bundle) is not FLAT:
-        raise ValueError(
-            "charts='quadratic' needs a bundle on R^d; this one is on another manifold. Write charts='geodesic'."
-        )
+    if surroundings_of(bundle) is not FLAT or completed(bundle).learned is None:
+        has = "has no data" if surroundings_of(bundle) is FLAT else "is on another manifold"
+        raise ValueError(f"charts='quadratic' needs a bundle of data in R^d; this one {has}. Write charts='geodesic'.")
     ridge = ridge_project(bundle, base_points)
     reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))
     return [
         QuadraticChart(ridge.points[j], ridge.tangents[j], ridge.second_form[j], float(reach[j]), max_residual)
         for j in np.flatnonzero(ridge.status == Status.OK)
     ]
+
+
+MAKERS = {
+    "geodesic": Maker(
+        tuning.GEODESIC_REACH, 1.0, lambda radii, curvature, scale: radii,
+        lambda bundle, bases, radii, max_residual: list(charts_at(bundle, bases, radii)),
+    ),
+    "quadratic": Maker(tuning.QUADRATIC_REACH, tuning.BASES_APART, quadratic_radii, quadratic_charts_at),
+}  # fmt: skip

@@ -8,6 +8,7 @@ the projections; see `blending` for the formulas.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_points, as_positive
 from subbundle.atlas import blending, tuning
-from subbundle.atlas._atlas_charts import charts_at, cover, quadratic_charts_at, quadratic_radii, sites
+from subbundle.atlas._atlas_charts import MAKERS, cover, sites
 from subbundle.atlas.atlas_mesh import mesh_of
 from subbundle.atlas.base import ChartAtlas
 from subbundle.atlas.blending import Blended, blend, heaviest, sums_over
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, completed
 from subbundle.bundles.ridge_project import codimension, ridge_project
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts.base import InvertibleChart
@@ -29,8 +30,6 @@ from subbundle.charts.quadratic_chart import gathered
 from subbundle.triangles.mesh import Mesh
 
 __all__ = ["Atlas", "Blended"]
-
-_REACH = {"geodesic": tuning.GEODESIC_REACH, "quadratic": tuning.QUADRATIC_REACH}
 
 
 class Atlas(ChartAtlas):
@@ -95,20 +94,18 @@ class Atlas(ChartAtlas):
     ) -> None:
         self.bundle = bundle
         self.closest = as_choice(closest, "closest", blending.CLOSEST)
-        self._kind = as_choice(charts, "charts", ("geodesic", "quadratic"))
+        maker = MAKERS[as_choice(charts, "charts", tuple(MAKERS))]
+        given = partial(_radii, radius, maker.reach * float(bundle.length_scale))
         if isinstance(base_points, str):
             as_choice(base_points, "base_points", ("auto",))
             places = sites(bundle)
-            reach = float(self._radii(radius, 1, spread=True)[0])
-            if self._kind == "quadratic":  # a median: where curvature is larger, further charts are added
-                limits = quadratic_radii(np.array([reach]), places.curvature, float(bundle.length_scale))
-                reach = float(np.median(limits))
+            # A median: where curvature is larger, further charts are added.
+            reach = float(np.median(maker.limited(given(1, spread=True), places.curvature, float(bundle.length_scale))))
             self.threshold = _threshold(threshold, places.noise, bundle)
-            # The spacing of the sites is not much smaller than such a chart.
-            closer = tuning.BASES_APART if self._kind == "quadratic" else 1.0
             found = cover(
-                places, closer * reach, lambda bases: self._made(bases, np.full(len(bases), reach)), self._near
-            )
+                places, maker.closer * reach,
+                lambda bases: maker.at(bundle, bases, np.full(len(bases), reach), self.threshold), self._near,
+            )  # fmt: skip
             made, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
@@ -116,30 +113,13 @@ class Atlas(ChartAtlas):
                 raise ValueError("base_points must hold at least one point; got none. Pass [m, dim], or 'auto'.")
             noise = ridge_project(bundle, bases).noise
             self.threshold = _threshold(threshold, noise, bundle)
-            made, self.coverage = self._made(bases, self._radii(radius, len(bases))), float("nan")
-        self.charts = gathered(made, getattr(bundle, "n_jobs", None))
+            made, self.coverage = maker.at(bundle, bases, given(len(bases)), self.threshold), float("nan")
+        if not made:
+            raise ValueError("base_points must lie near a ridge of the cloud; none of them has one. Move them to data.")
+        self.charts = gathered(made, completed(bundle).n_jobs)
         self.sigma = float(self.radii.max()) if isinstance(sigma, str) else as_positive(sigma, "sigma")
         if isinstance(sigma, str):
             as_choice(sigma, "sigma", ("auto",))
-
-    def _made(self, bases: FloatArray, radii: FloatArray) -> list[InvertibleChart]:
-        """Charts at ``bases`` [m, dim] of at most these ``radii`` [m]."""
-        if self._kind == "quadratic":
-            return quadratic_charts_at(self.bundle, bases, radii, self.threshold)
-        return list(charts_at(self.bundle, bases, radii))
-
-    def _radii(self, radius: Any, count: int, *, spread: bool = False) -> FloatArray:
-        """One radius per chart."""
-        if isinstance(radius, str):
-            as_choice(radius, "radius", ("auto",))
-            return np.full(count, _REACH[self._kind] * self.bundle.length_scale)
-        if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
-            given = np.asarray(radius, dtype=np.float64)
-            if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
-                allowed = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
-                raise ValueError(f"radius must be 'auto', a positive number, or {allowed}; got {radius!r}.")
-            return given
-        return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
 
     def __repr__(self) -> str:
         return (
@@ -202,6 +182,20 @@ class Atlas(ChartAtlas):
         distances = np.linalg.norm(located.coordinates[held], axis=1)
         held[held] = distances <= tuning.OUTERMOST * chart.extent_along(located.coordinates[held])
         return np.asarray(held)
+
+
+def _radii(radius: Any, auto: float, count: int, *, spread: bool = False) -> FloatArray:
+    """One radius for each of ``count`` charts, or for all that are ``spread``; ``auto`` for ``"auto"``."""
+    if isinstance(radius, str):
+        as_choice(radius, "radius", ("auto",))
+        return np.full(count, auto)
+    if isinstance(radius, Sequence | np.ndarray) and np.ndim(radius) > 0:
+        given = np.asarray(radius, dtype=np.float64)
+        if spread or given.shape != (count,) or not (given > 0.0).all() or not np.isfinite(given).all():
+            allowed = "one positive number, since base_points='auto'" if spread else f"{count} positive numbers"
+            raise ValueError(f"radius must be 'auto', a positive number, or {allowed}; got {radius!r}.")
+        return given
+    return np.full(count, as_positive(radius, "radius", hint="It is the largest distance from the base points."))
 
 
 def _threshold(threshold: Any, noise: FloatArray, bundle: Subbundle) -> float:

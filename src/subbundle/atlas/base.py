@@ -19,6 +19,7 @@ than half of its overlap shows that the submanifold is not orientable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,8 +29,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from subbundle._memory import blocks
-from subbundle._types import FloatArray, IntArray
-from subbundle._validation import as_batch
+from subbundle._types import BoolArray, FloatArray, IntArray
+from subbundle._validation import as_batch, as_real
 from subbundle.atlas.blending import Blended
 from subbundle.atlas.tuning import PLACES_APART
 from subbundle.charts.base import ChartList
@@ -206,6 +207,32 @@ class ChartAtlas(ABC):
         each = blocks(len(rows), self._most_charts * self.ambient_dim) or [slice(0, 0)]
         located = Located.joined([self.project(rows[block]).located() for block in each])
         return located.first() if single else located
+
+    def inverse_transform(self, coordinates: Any, charts: Any) -> FloatArray:
+        """Points [batch, dim] of ``charts`` [batch] at ``coordinates`` [batch, rank], both as `locate` gives them; NaN
+        outside the domain of the chart. `project` blends such points with those of the other charts."""
+        return np.asarray(self._in_charts(self.charts.inverse_transform, coordinates, charts))
+
+    def jacobian(self, coordinates: Any, charts: Any) -> FloatArray:
+        """∂Φ/∂v [batch, dim, rank] of `inverse_transform`; NaN outside the domain of the chart."""
+        return np.asarray(self._in_charts(self.charts.jacobian, coordinates, charts))
+
+    def inside(self, coordinates: Any, charts: Any) -> BoolArray:
+        """Whether ``coordinates`` [batch, rank] lie in the domains of ``charts`` [batch]; False for NaN."""
+        return np.asarray(self._in_charts(self.charts.inside, coordinates, charts))
+
+    def _in_charts(self, method: Callable[[FloatArray, IntArray], Any], coordinates: Any, charts: Any) -> Any:
+        """``method`` of the list of charts for rows, or for a single one; −1 stands for no chart."""
+        given, numbers = np.array(as_real(coordinates, "coordinates"), ndmin=2), np.atleast_1d(charts)
+        fits = given.shape == (len(numbers), self.rank) and numbers.dtype.kind in "iu"
+        if not fits or (numbers.size and not -1 <= numbers.min() <= numbers.max() < len(self)):
+            raise ValueError(
+                f"coordinates must have shape (batch, {self.rank}), and charts hold a number in 0..{len(self) - 1} for "
+                f"each; got shapes {np.shape(coordinates)} and {np.shape(charts)}. Pass both as locate returns them."
+            )
+        given[numbers < 0] = np.nan
+        found = method(given, np.maximum(numbers, 0).astype(np.int64))
+        return found if np.ndim(coordinates) == 2 else found[0]
 
     @property
     def _most_charts(self) -> int:

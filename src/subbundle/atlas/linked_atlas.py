@@ -93,6 +93,10 @@ class LinkedAtlas(ChartAtlas):
         blended, held = self._blended(points)
         return blended.covered(held / self.typical)
 
+    def _jacobians(self, blended: Blended) -> FloatArray:
+        """As in `ChartAtlas`; charts are continued, since every point has one."""
+        return self.charts.slopes(blended.coordinates, blended.charts)
+
     def near_charts(self, given: FloatArray) -> tuple[Near, FloatArray, FloatArray, FloatArray]:
         """The charts near ``given`` points [n, dim]; coordinates, projections and residuals [pairs, …] in them."""
         near = self.near.of(given)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from subbundle._html import card, dots, endings
-from subbundle._types import FloatArray, IntArray, StatusArray
+from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle.local.frames import completed
 
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
     """Points on the ridge with the local model there, in the order of the given rows.
+
+    Of a single point given to `carry_to_ridge` nothing has a batch axis.
 
     Rows whose status is neither OK nor NOT_CONVERGED hold the point as it was given, NaN for estimates, and an infinite
     outlier score.
@@ -68,9 +71,10 @@ class Ridge:
 
     def _repr_html_(self) -> str:
         known = self.noise[np.isfinite(self.noise)]
-        facts: list[tuple[str, object]] = [("points", f"{len(self.points)} in R^{self.points.shape[1]}")]
+        points = np.atleast_2d(self.points)
+        facts: list[tuple[str, object]] = [("points", f"{len(points)} in R^{points.shape[1]}")]
         facts += [("noise, median", float(np.median(known)))] if known.size else []
-        return card("Ridge", [*facts, *endings(self.status)], picture=dots(self.points))
+        return card("Ridge", [*facts, *endings(self.status)], picture=dots(points))
 
     @property
     def normals(self) -> FloatArray:
@@ -79,25 +83,30 @@ class Ridge:
         Its memory grows with d²; where that is too much, use (I − T Tᵀ) v with T = ``tangents`` instead. A hypersurface
         has one normal, up to a sign that is chosen row by row: they are not oriented.
         """
-        k = self.tangents.shape[2]
-        return completed(self.tangents)[:, :, k:]
+        *batch, dim, k = self.tangents.shape
+        return completed(self.tangents.reshape(-1, dim, k))[:, :, k:].reshape(*batch, dim, dim - k)
 
     @property
     def mean_curvature(self) -> FloatArray:
         """Mean curvature vectors Σ_a II(t_a, t_a)/k, [batch, d]."""
-        return np.asarray(np.einsum("naad->nd", self.second_form) / self.tangents.shape[2])
+        return np.asarray(np.einsum("...aad->...d", self.second_form) / self.tangents.shape[-1])
 
     @property
     def principal_curvatures(self) -> FloatArray:
         """Principal curvatures [batch, k], falling, with respect to ``normals``; for hypersurfaces only."""
-        dim, k = self.tangents.shape[1:]
+        dim, k = self.tangents.shape[-2:]
         if dim - k != 1:
             raise ValueError(
                 f"principal curvatures need a hypersurface, rank = d − 1; rank is {k} in R^{dim}. "
                 "Use second_form or curvature instead."
             )
-        shape = np.einsum("nabd,nd->nab", self.second_form, self.normals[:, :, 0])
-        known = np.isfinite(shape).all(axis=(1, 2))
-        values = np.full(shape.shape[:2], np.nan)
+        shape = np.einsum("...abd,...d->...ab", self.second_form, self.normals[..., 0])
+        known = np.isfinite(shape).all(axis=(-2, -1))
+        values = np.full(shape.shape[:-1], np.nan)
         values[known] = np.linalg.eigvalsh(shape[known])[:, ::-1]
         return values
+
+    def first(self) -> Ridge:
+        """The record of the first row alone."""
+        rows: dict[str, Any] = {each.name: getattr(self, each.name)[0] for each in fields(self)}
+        return Ridge(**rows | {"status": Status(int(self.status[0]))})

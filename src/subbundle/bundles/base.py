@@ -6,8 +6,8 @@ Hamiltonian H(p, η) = ½ |P(p) η|², and its geodesics solve
     ṗ = P(p) η              (the *velocity*)
     η̇ = −∂H/∂p (p, η)       (the *force*)
 
-A bundle gives its subspaces (`frame`) and its Hamiltonian vector field (`field`). Flow, exp, log and submanifolds use
-nothing else, so bundles learned from data and bundles in closed form are treated alike.
+A bundle gives its subspaces (`frame`) and its Hamiltonian vector field (`field`), and need give nothing else: flow,
+exp, log and submanifolds take what else there may be, as observations, from `completed`, and ask for no kind of bundle.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
-
-import numpy as np
 
 from subbundle._types import FloatArray, StatusArray
 
@@ -148,11 +146,33 @@ class LearnedSubbundle(Subbundle, Protocol):
         """``make(self)``, computed on the first call and cached with the bundle."""
 
 
-def widths_at(bundle: Subbundle, points: FloatArray) -> FloatArray:
-    """The length scale [batch] of ``bundle`` at ``points`` [batch, dim]: its bandwidth there, if it has one."""
-    if isinstance(bundle, LearnedSubbundle):
-        return bundle.bandwidth_at(points)
-    return np.full(len(points), bundle.length_scale)
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a ``bundle`` may have besides the methods of `Subbundle`, with the defaults of one that does not."""
+
+    bundle: Any
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads; None for all cores."""
+        jobs: int | None = getattr(self.bundle, "n_jobs", None)
+        return jobs
+
+    @property
+    def learned(self) -> LearnedSubbundle | None:
+        """The bundle with its observations, landmarks and widths; None in closed form."""
+        return self.bundle if isinstance(self.bundle, LearnedSubbundle) else None
+
+    def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points near ``points`` [batch, dim] on the submanifold of R^D that geodesics stay on, and covectors
+        [batch, dim] that give the same geodesics there; both arrays themselves where that is all of R^D."""
+        project = getattr(self.bundle, "project", None)
+        return (points, covectors) if project is None else project(points, covectors)
+
+
+def completed(bundle: Any) -> Completed:
+    """``bundle``, or None, with the members that it need not write. The space around it is `surroundings_of` it."""
+    return Completed(bundle)
 
 
 class Remembers:

@@ -1,53 +1,23 @@
-"""Projection onto the ridge, to any tolerance.
+"""Projection of base points onto the ridge: `ridge_project` with defaults of its own.
 
-The ridge is the k-dimensional centre of the cloud; `subbundle.ridge_project` defines it and estimates the local model
-there. Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it
-first.
+Geodesics keep the offset from the ridge with which they start, so a base point should be projected onto it first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from subbundle._types import FloatArray, Status, StatusArray
-from subbundle._validation import as_batch, as_integer, as_positive
+import numpy as np
+
 from subbundle.bundles.base import Subbundle
-from subbundle.bundles.ridge_project import codimension, full_reach, ridge_model
-from subbundle.bundles.surroundings import surroundings_of
-from subbundle.kernels import GAUSSIAN
-from subbundle.local.settings import Plan
+from subbundle.bundles.ridge_project import Ridge, ridge_project
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """Points on the ridge.
-
-    Attributes
-    ----------
-    points : [batch, dim] or [dim]
-        The projections. A row that left the support or met a closed gap stays at the point where it did.
-    shifts : [batch] or scalar
-        Distance moved.
-    offsets : [batch] or scalar
-        Length of the last step.
-    status : [batch] or Status
-        OK where ``offsets <= tol * length_scale``.
-    """
-
-    points: FloatArray
-    shifts: FloatArray
-    offsets: FloatArray
-    status: StatusArray
-
-
-def carry_to_ridge(
-    bundle: Subbundle, points: Any, *, order: int = 2, tol: float = 1e-6, max_steps: int = 100
-) -> Carried:
+def carry_to_ridge(bundle: Subbundle, points: Any, *, order: int = 2, tol: float = 1e-6, max_steps: int = 100) -> Ridge:
     """Project ``points`` [batch, dim] or [dim] onto the ridge of ``bundle``: `ridge_project` with other defaults.
 
-    It uses the whole kernel, iterates to a small tolerance and has no continuation in the bandwidth, for base points;
-    the record holds the points only. For whole clouds, and for tangents and noise there, use `ridge_project`.
+    It uses the whole kernel, iterates to a small tolerance and has no continuation in the bandwidth, for base points.
+    Of a single point [dim] the record has no batch axis: its ``points`` is the base point.
 
     Parameters
     ----------
@@ -63,7 +33,7 @@ def carry_to_ridge(
 
     See Also
     --------
-    ridge_project : for whole clouds, with tangents, curvature and noise.
+    ridge_project : for whole clouds.
 
     Examples
     --------
@@ -74,20 +44,10 @@ def carry_to_ridge(
     >>> bool(abs((base**2).sum() - 1.0) < 0.05)
     True
     """
-    start, single = as_batch(points, "points", bundle.ambient_dim)
-    start = surroundings_of(bundle).validate(start, "points")
-    plan = Plan(
-        kernel=GAUSSIAN,
-        rank=bundle.rank,
-        codimension=codimension(bundle),
-        order=as_integer(order, "order", low=1, high=2),
-        reach=full_reach(bundle),
-        tol=as_positive(tol, "tol") * bundle.length_scale,
-        relative=False,
-        max_steps=as_integer(max_steps, "max_steps", low=1, high=10_000),
-    )
-    found = ridge_model(bundle, start, plan)
-    shifts = surroundings_of(bundle).distance(start, found.points)
-    if single:
-        return Carried(found.points[0], shifts[0], found.offsets[0], Status(int(found.status[0])))  # type: ignore[arg-type]
-    return Carried(found.points, shifts, found.offsets, found.status)
+    whole = float(np.finfo(np.float64).max)
+    ridge = ridge_project(bundle, points, order=order, tol=tol, max_steps=max_steps, reach=whole, continuation=None)
+    return ridge.first() if np.ndim(points) == 1 else ridge
+
+
+# Former name of its record.
+Carried = Ridge

@@ -79,7 +79,7 @@ def ridge_project(
 
     See Also
     --------
-    carry_to_ridge : for base points.
+    carry_to_ridge : the same for base points, with other defaults.
     selection.choose_bandwidth : the bandwidth at which the ridge is nearest to the shape.
 
     Examples
@@ -91,6 +91,7 @@ def ridge_project(
     True
     """
     start, _ = as_batch(points, "points", bundle.ambient_dim)
+    start = surroundings_of(bundle).validate(start, "points")
     factors, min_effective = _continuation(continuation, bundle)
     plan = Plan(
         kernel=GAUSSIAN,
@@ -106,29 +107,25 @@ def ridge_project(
         omitted=LEFT_OUT if reach is None else 0.0,
         errors=errors,
     )
-    return _ridge(bundle, start, ridge_model(bundle, start, plan))
+    return _ridge(bundle, start, _model(bundle, start, plan))
 
 
-def ridge_model(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
+def _model(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
     """Project ``points`` [batch, d] onto the ridge, by the local model where there is one."""
     if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
         return bundle.rest(points, plan)
     return ridge_by_frames(bundle, points, plan)
 
 
-def full_reach(bundle: Subbundle) -> float:
-    """t at which the whole Gaussian is kept."""
-    return float(gaussian_reach(bundle.ambient_dim))
-
-
 def _reach(reach: float | None, bundle: Subbundle) -> float:
-    """The reach as t = distance²/a²."""
+    """The reach as t = distance²/a², at most that at which the whole Gaussian is kept."""
+    whole = float(gaussian_reach(bundle.ambient_dim))
     if reach is not None:
-        # Limited before it is squared, which would overflow.
+        # Compared before it is squared, which would overflow.
         given = as_positive(reach, "reach", hint="It is a number of bandwidths.")
-        return min(given, float(np.sqrt(full_reach(bundle)))) ** 2
+        return whole if given >= np.sqrt(whole) else given**2
     if bundle.ambient_dim > BLOCK_DIM:
-        return full_reach(bundle)
+        return whole
     return tail(bundle.rank, LEFT_OUT)
 
 

@@ -56,6 +56,11 @@ class Scattered(ExpInterpolant):
     n_jobs: int
     _kernels: ClassVar[Any] = kernels
 
+    @property
+    def border(self) -> FloatArray:
+        """ρ [L, 2] along each geodesic, twice: directions of R^k, k ≥ 3, have no cells between them."""
+        return np.repeat(self.extents[:, None], 2, axis=1)
+
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
         """Arguments of the kernels: directions, nodes with scaled velocities, ends, h, scale, reach R of the fit."""

@@ -8,10 +8,10 @@ the third-order expansion of these around μ, from one fit of the local model.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,13 +151,17 @@ class InvertibleChart(Protocol):
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
 
     def extent_along(self, coordinates: Any) -> FloatArray:
-        """Extent ρ [batch] of the domain along the directions of ``coordinates`` [batch, rank]."""
+        """Extent ρ [batch] of the domain along the directions of ``coordinates`` [batch, rank]; NaN for NaN."""
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart, spread over its domain, the base point first."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The chart as arrays that `numpy.savez` can keep; ``from_arrays`` inverts it."""
+        """The chart as arrays that `numpy.savez` can keep."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        """The chart that `to_arrays` described; raises when something is missing or does not fit."""
 
 
 class OnDomain(ABC):
@@ -221,7 +225,10 @@ class OnDomain(ABC):
 
 
 class ChartList(Sequence[InvertibleChart]):
-    """Charts of any kinds; the methods are those of a chart, with the number of the chart for every row."""
+    """Charts of any kinds; the methods are those of a chart, with the number of the chart for every row.
+
+    Outside its domain a chart gives NaN here as it does alone.
+    """
 
     def __init__(self, charts: Sequence[InvertibleChart]) -> None:
         self._charts = tuple(charts)
@@ -247,30 +254,46 @@ class ChartList(Sequence[InvertibleChart]):
         """k."""
         return int(self[0].rank)
 
-    def locate(self, points: FloatArray, charts: IntArray) -> Located:
-        """Project each of ``points`` [n, dim] to its chart of ``charts`` [n]; NaN where that does not cover it."""
+    def locate(self, points: FloatArray, charts: IntArray, *, outside: str = "nan") -> Located:
+        """Project each of ``points`` [n, dim] to its chart of ``charts`` [n]; ``outside`` as in `Chart.locate`."""
         found = np.full_like(points, np.nan)
         coordinates, residuals = np.full((len(points), self.rank), np.nan), np.full(len(points), np.nan)
         status: StatusArray = np.full(len(points), Status.LEFT_SUPPORT, np.int8)
         for chart, rows in self._each(charts):
-            part = chart.locate(points[rows])
+            part = chart.locate(points[rows], outside=outside)
             coordinates[rows], found[rows], residuals[rows] = part.coordinates, part.points, part.residuals
             status[rows] = part.status
         return Located(coordinates, found, residuals, status)
 
+    def inverse_transform(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """Points [n, dim] of ``charts`` [n] at ``coordinates`` [n, rank]; NaN outside the domain."""
+        found = np.empty((len(charts), self.base_points.shape[1]))
+        self._fill(found, charts, lambda chart, rows: chart.inverse_transform(coordinates[rows]))
+        return found
+
     def jacobian(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
         """∂Φ/∂v [n, dim, rank] of ``charts`` [n] at ``coordinates`` [n, rank]; NaN outside the domain."""
-        jacobians = np.empty((len(charts), self.base_points.shape[1], self.rank))
-        for chart, rows in self._each(charts):
-            jacobians[rows] = chart.jacobian(coordinates[rows])
-        return jacobians
+        found = np.empty((len(charts), self.base_points.shape[1], self.rank))
+        self._fill(found, charts, lambda chart, rows: chart.jacobian(coordinates[rows]))
+        return found
+
+    def inside(self, coordinates: FloatArray, charts: IntArray) -> BoolArray:
+        """Whether ``coordinates`` [n, rank] lie in the domains of ``charts`` [n]; False for NaN."""
+        found = np.empty(len(charts), bool)
+        self._fill(found, charts, lambda chart, rows: chart.inside(coordinates[rows]))
+        return found
 
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
-        """Extents [n] of the domains of ``charts`` [n] along the directions of ``coordinates`` [n, rank]."""
-        reach = np.empty(len(charts))
+        """Extents [n] of the domains of ``charts`` [n] along the directions of ``coordinates`` [n, rank]; NaN for
+        NaN."""
+        found = np.empty(len(charts))
+        self._fill(found, charts, lambda chart, rows: chart.extent_along(coordinates[rows]))
+        return found
+
+    def _fill(self, found: Any, charts: IntArray, of: Callable[[Any, IntArray], Any]) -> None:
+        """Write what ``of`` gives for each chart and the rows where it occurs in ``charts`` [n] into ``found`` [n]."""
         for chart, rows in self._each(charts):
-            reach[rows] = chart.extent_along(coordinates[rows])
-        return reach
+            found[rows] = of(chart, rows)
 
     def _each(self, charts: IntArray) -> Iterator[tuple[Any, IntArray]]:
         """Every chart that occurs in ``charts`` [n], and the rows where it does."""

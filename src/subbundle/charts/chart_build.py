@@ -16,7 +16,7 @@ import numpy as np
 from subbundle._parallel import resolve_jobs
 from subbundle._types import BoolArray, FloatArray, Status, SubbundleWarning, all_finite, evenly
 from subbundle._validation import as_bundle, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.base import Subbundle, completed
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.charts import tuning
 from subbundle.charts._scattered import Scattered, n_coefficients
@@ -73,7 +73,7 @@ def trace_fan(
 
 
 def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> ChartData:
-    jobs = resolve_jobs(getattr(tracer.bundle, "n_jobs", None))
+    jobs = resolve_jobs(completed(tracer.bundle).n_jobs)
     rank, scale = tracer.bundle.rank, float(tracer.bundle.length_scale)
     # Above rank 2 a tolerance is met by searches, not by more geodesics.
     refined = tol is not None and rank <= 2
@@ -91,11 +91,10 @@ def _interpolated(tracer: Tracer, count: int | None, tol: float | None) -> Chart
             stacklevel=4,
         )
     model, domain = built.model, built.domain
-    border = model.border if isinstance(model, Interpolant) else np.repeat(domain.extents[:, None], 2, axis=1)
     searched = tol is not None and rank > 2
     return ChartData(
         tracer.base_point, tracer.frame, built.fan.directions, domain.extents, domain.endings,
-        model.points, model.velocities, model.counts, border, model.step, tracer.tol if searched else 0.0, scale,
+        model.points, model.velocities, model.counts, model.border, model.step, tracer.tol if searched else 0.0, scale,
         domain.injectivity_radius, 0.0 if searched else built.error, _reach(tracer, model.nodes[0]),
     )  # fmt: skip
 
@@ -105,11 +104,12 @@ def _extent(bundle: Subbundle, base: FloatArray) -> float | None:
 
     Only the connected component of the base point counts: no geodesic reaches an outlier.
     """
-    if not isinstance(bundle, LearnedSubbundle):
+    learned = completed(bundle).learned
+    if learned is None:
         return None
-    landmarks = bundle.landmarks(_LANDMARKS)
+    landmarks = learned.landmarks(_LANDMARKS)
     landmarks = landmarks[all_finite(landmarks)]
-    components = connected_components(bundle)
+    components = connected_components(learned)
     here = components.label(landmarks) == components.label(base[None])[0]
     landmarks = landmarks[here] if here.any() else landmarks
     images = surroundings_of(bundle).local_map(base).enter(landmarks)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from subbundle._numbers import LARGEST
 from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray, IntArray, StatusArray
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, completed
 from subbundle.charts._scattered import Scattered
 from subbundle.charts._search import Model, Searched
 from subbundle.charts.fan_domain import Ending
@@ -75,7 +75,7 @@ class ChartData:
 
     def model(self, bundle: Subbundle | None) -> Model:
         """The map v ↦ exp(v). Searches need the bundle."""
-        jobs = resolve_jobs(getattr(bundle, "n_jobs", None))
+        jobs = resolve_jobs(completed(bundle).n_jobs)
         if self.rank <= 2:
             return Interpolant(
                 self.points, self.velocities, self.counts, self.border, self.step, self.length_scale, self.rank, jobs

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._numbers import EXACT
+from subbundle._numbers import EXACT, NOTICEABLE
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
+from subbundle.charts._border import nearest_on_spheres
 from subbundle.charts.base import ChartList, InvertibleChart, Located, OnDomain
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.start import directions
@@ -116,8 +117,7 @@ class QuadraticChart(OnDomain):
 
     def sample(self) -> FloatArray:
         """Points [n, dim] on the chart, spread over its domain, the base point first."""
-        unit = directions(self.rank, 2 if self.rank == 1 else _SPOKES * self.rank)
-        rings = self.radius * np.arange(1, _RINGS + 1) / _RINGS
+        unit, rings = _spokes(self.rank), self.radius * np.arange(1, _RINGS + 1) / _RINGS
         return self._points_at(np.concatenate([np.zeros((1, self.rank)), *(r * unit for r in rings)]))
 
     @property
@@ -125,13 +125,13 @@ class QuadraticChart(OnDomain):
         return len(self.base_point), self.rank
 
     def _contains(self, coordinates: FloatArray) -> BoolArray:
-        return self._as_list.holds(coordinates, np.zeros(len(coordinates), np.int64))
+        return self._as_list.inside(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _points_at(self, coordinates: FloatArray) -> FloatArray:
         return self._as_list.evaluate(coordinates, np.zeros(len(coordinates), np.int64))
 
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
-        return self._as_list.jacobian(coordinates, np.zeros(len(coordinates), np.int64))
+        return self._as_list.slopes(coordinates, np.zeros(len(coordinates), np.int64))
 
 
 class QuadraticCharts(ChartList):
@@ -192,12 +192,17 @@ class QuadraticCharts(ChartList):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Coordinates [n, rank], points [n, dim] and residuals [n] of ``points[rows]`` in ``charts`` [n], which are
         continued beyond their radius."""
+        return self._nearest(points, rows, charts, np.empty(0))
+
+    def _nearest(
+        self, points: FloatArray, rows: IntArray, charts: IntArray, slopes: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         coordinates, residuals = np.empty((len(rows), self.rank)), np.empty(len(rows))
         found = np.empty((len(rows), points.shape[1]))
 
         def work(start: int, stop: int) -> None:
             pairs, out = (rows[start:stop], charts[start:stop]), (coordinates[start:stop], found[start:stop])
-            locate_rows(points, *pairs, *self.arrays, *out, residuals[start:stop])
+            locate_rows(points, *pairs, *self.arrays, *out, residuals[start:stop], slopes[start:stop])
 
         run_rows(work, len(rows), resolve_jobs(self.n_jobs), calls_blas=False)
         return coordinates, found, residuals
@@ -205,21 +210,23 @@ class QuadraticCharts(ChartList):
     def locate(self, points: FloatArray, charts: IntArray, *, outside: str = "nan") -> Located:
         """As `ChartList.locate`; ``outside`` as in `Chart.locate`."""
         outside = as_choice(outside, "outside", ("nan", "nearest"))
-        coordinates, found, residuals = self.nearest(points, np.arange(len(points)), charts)
-        beyond = ~self.holds(coordinates, charts)
+        slopes = np.empty(len(points))
+        coordinates, found, residuals = self._nearest(points, np.arange(len(points)), charts, slopes)
+        status = np.where(slopes <= NOTICEABLE * self.radii[charts], Status.OK, Status.NOT_CONVERGED).astype(np.int8)
+        beyond = ~self.inside(coordinates, charts)
         if outside == "nearest" and beyond.any():
-            length = np.linalg.norm(coordinates[beyond], axis=1)
-            coordinates[beyond] *= (self.radii[charts[beyond]] / length)[:, None]
-            found[beyond] = self.evaluate(coordinates[beyond], charts[beyond])
-            residuals[beyond] = np.linalg.norm(points[beyond] - found[beyond], axis=1)
-        far = beyond | (residuals > self.max_residuals[charts])
-        if outside == "nan":
-            coordinates[far], found[far], residuals[far] = np.nan, np.nan, np.nan
-        status = np.where(far, Status.LEFT_SUPPORT, Status.OK).astype(np.int8)
+            own = charts[beyond]
+            coordinates[beyond], found[beyond], residuals[beyond] = nearest_on_spheres(
+                lambda v, rows: self.evaluate(v, own[rows]), lambda v, rows: self.slopes(v, own[rows]),
+                self.radii[own], points[beyond], coordinates[beyond], _spokes(self.rank),
+            )  # fmt: skip
+        status[beyond | (residuals > self.max_residuals[charts])] = Status.LEFT_SUPPORT
+        bad = (status != Status.OK) & (outside == "nan")
+        coordinates[bad], found[bad], residuals[bad] = np.nan, np.nan, np.nan
         return Located(coordinates, found, residuals, status)
 
-    def holds(self, coordinates: FloatArray, charts: IntArray) -> BoolArray:
-        """Whether ``coordinates`` [n, rank] lie in the domains of ``charts`` [n], up to rounding."""
+    def inside(self, coordinates: FloatArray, charts: IntArray) -> BoolArray:
+        """See `ChartList.inside`; up to rounding."""
         return np.asarray(np.linalg.norm(coordinates, axis=1) <= self.radii[charts] * (1.0 + EXACT))
 
     def evaluate(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
@@ -237,15 +244,34 @@ class QuadraticCharts(ChartList):
         run_rows(work, len(coordinates), resolve_jobs(self.n_jobs), calls_blas=False)
         return points
 
+    def inverse_transform(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """See `ChartList.inverse_transform`."""
+        return self._inside(self.evaluate, coordinates, charts)
+
     def jacobian(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
-        """See `ChartList.jacobian`; charts are continued."""
+        """See `ChartList.jacobian`."""
+        return self._inside(self.slopes, coordinates, charts)
+
+    def _inside(self, method: Any, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        inside = self.inside(coordinates, charts)
+        found: FloatArray = method(np.where(inside[:, None], coordinates, 0.0), charts)
+        found[~inside] = np.nan
+        return found
+
+    def slopes(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
+        """As `jacobian`, of ``charts`` [n] continued beyond their radius."""
         jacobians = np.empty((len(coordinates), *self.frames.shape[1:]))
         jacobian_rows(np.ascontiguousarray(coordinates), charts, *self.arrays, jacobians)
         return jacobians
 
     def extent_along(self, coordinates: FloatArray, charts: IntArray) -> FloatArray:
-        """ρ [n]."""
-        return self.radii[charts]
+        """See `ChartList.extent_along`: ρ [n]."""
+        return np.where(np.isfinite(coordinates).all(axis=1), self.radii[charts], np.nan)
+
+
+def _spokes(rank: int) -> FloatArray:
+    """Directions [m, rank] spread evenly."""
+    return directions(rank, 2 if rank == 1 else _SPOKES * rank)
 
 
 def normal_coordinates(tau: FloatArray, forms: FloatArray) -> FloatArray:

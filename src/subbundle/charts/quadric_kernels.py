@@ -67,8 +67,7 @@ def _cubic_term(products, c, tau, rank, size, z, cubic):
 
 @kernel(fastmath=FAST)
 def project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, offset, small):
-    """Project ``point`` to chart ``c``: write its tangent coordinates τ and normal coordinates ``v``; the squared
-    distance.
+    """Project ``point`` to chart ``c``: write its coordinates, tangent τ and normal ``v``; the squared distance.
 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
     Gauss–Newton replaces it. On return ``offset`` = x − x(τ).
@@ -168,7 +167,7 @@ def _newton_step(products, c, along, rank, size, z, tau, small, full):
 
 @kernel
 def normal_rows(tau, products, coordinates):
-    """Write the normal coordinates [n, m, k] of ``tau`` [n, m, k] in charts with ``products`` of their II alone."""
+    """Write normal coordinates [n, m, k] of ``tau`` [n, m, k] in charts with ``products`` of their II alone."""
     rank, size = tau.shape[2], tau.shape[2] + products.shape[2]
     own, v, z = np.empty(rank), np.empty(rank), np.empty(size)
     for c in range(len(tau)):
@@ -216,9 +215,10 @@ def _exp(bases, spans, products, c, v, rank, size, tau, z, cubic, point):
 
 
 @kernel
-def locate_rows(points, rows, charts, bases, spans, products, cases, coordinates, projections, residuals):
+def locate_rows(points, rows, charts, bases, spans, products, cases, coordinates, projections, residuals, slopes):
     """Normal coordinates [n, k] of the points of ``charts`` [n] nearest to ``points[rows]``, these points [n, D], and
-    the distances [n]; charts are continued beyond their radius."""
+    the distances [n]; charts are continued beyond their radius. ``slopes`` [n], unless empty, are the lengths of the
+    gradients ⟨x − x(τ), F_a + II(τ, e_a)⟩, zero at the nearest point; infinite at a saddle of the distance."""
     dim, rank, size = points.shape[1], coordinates.shape[1], spans.shape[1]
     tau, v, small = np.empty(rank), np.empty(rank), np.empty((rank + 2, size))
     point, offset, z, along = np.empty(dim), np.empty(dim), np.empty(size), np.empty(size)
@@ -231,6 +231,24 @@ def locate_rows(points, rows, charts, bases, spans, products, cases, coordinates
             coordinates[n, a] = v[a]
         for j in range(dim):
             projections[n, j] = point[j] - offset[j]
+        if slopes.size > 0:
+            minimal = _newton_step(products, charts[n], along, rank, size, z, tau, small, True)
+            slopes[n] = _slope(spans, charts[n], tau, rank, offset, along) if minimal else np.inf
+
+
+@kernel
+def _slope(spans, c, tau, rank, offset, along):
+    for w in range(along.size):
+        along[w] = 0.0
+        for j in range(offset.size):
+            along[w] += spans[c, w, j] * offset[j]
+    squares = 0.0
+    for a in range(rank):
+        total = along[along.size - rank + a]
+        for b in range(rank):
+            total += tau[b] * along[_pair(rank, a, b)]
+        squares += total * total
+    return np.sqrt(squares)
 
 
 @kernel

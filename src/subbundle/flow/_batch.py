@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
-from subbundle.bundles.base import Subbundle
+from subbundle.bundles.base import Subbundle, completed
 
 
 def row_norm(vectors: FloatArray) -> FloatArray:
@@ -38,19 +37,13 @@ def combine(coefficients: Sequence[float], slopes: Sequence[FloatArray]) -> Floa
     return total
 
 
-@runtime_checkable
-class Projecting(Protocol):
-    """A bundle whose geodesics stay on a submanifold N of R^D, and that can project a state onto it."""
-
-    def project(self, points: FloatArray, covectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points of N near ``points`` [batch, dim], and covectors [batch, dim] that give the same geodesics there."""
-
-
 def projected(bundle: Subbundle, state: FloatArray) -> FloatArray:
     """``state`` [2, n, dim] projected to the submanifold of the bundle's geodesics; itself where that is all of R^D."""
-    if not isinstance(bundle, Projecting) or not state.shape[1]:
+    if not state.shape[1]:
         return state
-    return np.stack(bundle.project(state[0], state[1]))
+    points, covectors = state
+    found = completed(bundle).project(points, covectors)
+    return state if found[0] is points else np.stack(found)
 
 
 class Attempt:

@@ -40,16 +40,7 @@ import numpy as np
 from subbundle._elementwise import power
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import (
-    ActiveRows,
-    Attempt,
-    Output,
-    Projecting,
-    combine,
-    projected,
-    row_norm,
-    spread,
-)
+from subbundle.flow._batch import ActiveRows, Attempt, Output, combine, projected, row_norm, spread
 from subbundle.flow.tuning import BORDER
 
 _STAGES: tuple[tuple[float, ...], ...] = (
@@ -175,10 +166,12 @@ def _advance(active: _Rows, accepted: BoolArray, state: FloatArray, slope: Float
 
 def _project_states(bundle: Subbundle, active: _Rows, selected: BoolArray) -> None:
     """Project the ``selected`` [n] rows to the manifold of the bundle, if it has one, before their next step."""
-    if not isinstance(bundle, Projecting) or not selected.any():
+    state = np.compress(selected, active.state, axis=1)
+    found = projected(bundle, state)
+    if found is state:
         return
     projected_state = active.state.copy()
-    projected_state[:, selected] = projected(bundle, np.compress(selected, active.state, axis=1))
+    projected_state[:, selected] = found
     moved = (projected_state != active.state).any(axis=(0, 2))
     attempt = Attempt(bundle, active.evaluations)
     slope = attempt.slope(projected_state, only=moved)

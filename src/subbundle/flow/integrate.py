@@ -17,8 +17,8 @@ import numpy as np
 from subbundle._numbers import ROUNDING
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_bundle, as_choice, as_integer, as_points, as_positive, check_room
-from subbundle.bundles.base import Subbundle
-from subbundle.flow._batch import ActiveRows, Attempt, Output, Projecting, projected, row_norm
+from subbundle.bundles.base import Subbundle, completed
+from subbundle.flow._batch import ActiveRows, Attempt, Output, projected, row_norm
 from subbundle.flow.dopri5 import dopri5
 from subbundle.flow.fixed_step import (
     Advance,
@@ -134,8 +134,7 @@ def integrate(
     )
     solve = _solver(bundle, method, tol, step)
     with np.errstate(all="ignore"):
-        if isinstance(bundle, Projecting):
-            points, covectors = bundle.project(points, covectors)
+        points, covectors = completed(bundle).project(points, covectors)
         out, rows, speed = _prepare(bundle, points, covectors, times, unit_speed)
         if max_steps is None and method == "dopri5" and bundle.is_costly:
             most = np.minimum(most, most_steps(bundle, times[-1] * rows.pace, tol or DEFAULT_TOL))
@@ -227,12 +226,13 @@ def _prepare(
 
 def _project_states(bundle: Subbundle, out: Output) -> None:
     """Project states interpolated between steps, and the ends, to the manifold of the bundle, if it has one."""
-    if not isinstance(bundle, Projecting):
-        return
     states = out.states.reshape(2, -1, out.states.shape[-1])
     for array in (states, out.ends):
         rows = np.flatnonzero(np.isfinite(array).all(axis=(0, 2)))
-        array[:, rows] = projected(bundle, np.take(array, rows, axis=1))
+        known = np.take(array, rows, axis=1)
+        found = projected(bundle, known)
+        if found is not known:
+            array[:, rows] = found
 
 
 def _finish(

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
-from subbundle.bundles.base import LearnedSubbundle
+from subbundle.bundles.base import LearnedSubbundle, completed
 from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 
@@ -95,12 +95,13 @@ def connected_components(bundle: LearnedSubbundle) -> Components:
     >>> sb.connected_components(both).n_components
     2
     """
-    if not isinstance(bundle, LearnedSubbundle):
+    learned = completed(bundle).learned
+    if learned is None:
         raise TypeError(
             "bundle must be learned from data, a PrincipalSubbundle or RiemannianSubbundle, to have connected "
             f"components; got {bundle!r:.80}."
         )
-    return bundle.remembered(_find_components)
+    return learned.remembered(_find_components)
 
 
 def _find_components(bundle: LearnedSubbundle) -> Components:

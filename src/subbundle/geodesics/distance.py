@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 from subbundle._memory import blocks, require_memory
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, SubbundleWarning
 from subbundle._validation import as_bundle, as_choice, as_points, as_positive
-from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.base import LearnedSubbundle, Subbundle, completed
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.log import log
@@ -142,8 +142,9 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
         "Pass fewer rows at a time.",
     )
     many = len(sources) * len(targets) > SINGLE_PATHS
-    if many and isinstance(bundle, LearnedSubbundle) and around is FLAT:
-        matrix = graph_distances(bundle, sources, None if alone else targets, tol)
+    learned = completed(bundle).learned
+    if many and learned is not None and around is FLAT:
+        matrix = graph_distances(learned, sources, None if alone else targets, tol)
     else:
         matrix = np.zeros((len(sources), len(targets)))
         i, j = np.triu_indices(len(sources), 1) if alone else np.indices(matrix.shape).reshape(2, -1)
@@ -156,8 +157,9 @@ def pairwise_distance(bundle: Subbundle, points: Any, others: Any = None, *, tol
 
 def _lengths(bundle: Subbundle, x: FloatArray, y: FloatArray, search: str, tol: float) -> FloatArray:
     """Distances [n] between the rows of x and y [n, dim]."""
-    if isinstance(bundle, LearnedSubbundle):
-        return shortest_paths(bundle, x, y, tol).lengths
+    learned = completed(bundle).learned
+    if learned is not None:
+        return shortest_paths(learned, x, y, tol).lengths
     swap = exchanged(x, y)[:, None]
     first, last = np.where(swap, y, x), np.where(swap, x, y)
     lengths = np.full(len(x), np.nan)

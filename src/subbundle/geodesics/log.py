@@ -19,7 +19,7 @@ import numpy as np
 from subbundle._html import card, endings
 from subbundle._types import FloatArray, IntArray, Status, StatusArray
 from subbundle._validation import as_choice, as_integer, as_nonnegative, as_points, as_positive
-from subbundle.bundles.base import LearnedSubbundle, Subbundle
+from subbundle.bundles.base import Subbundle, completed
 from subbundle.bundles.surroundings import surroundings_of
 from subbundle.geodesics._minimise import Search, bfgs, levenberg
 from subbundle.geodesics.geodesic import geodesic
@@ -154,9 +154,10 @@ def geodesics_with_paths(
 
 def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None]:
     bundle = problem.bundle
-    if start is not None or problem.penalty > 0.0 or not isinstance(bundle, LearnedSubbundle):
+    learned = completed(bundle).learned
+    if start is not None or problem.penalty > 0.0 or learned is None:
         return _record(problem, problem.solve(problem.chords() if start is None else problem.given(start))), None
-    paths = shortest_paths(bundle, problem.bases, problem.targets, max(problem.tol, COARSE_TOL))
+    paths = shortest_paths(learned, problem.bases, problem.targets, max(problem.tol, COARSE_TOL))
     known = np.isfinite(paths.lengths)
     along = problem.towards(paths.departures, np.where(known, paths.lengths, 0.0))
     found = problem.solve(np.where(known[:, None], along, problem.chords()))
@@ -167,7 +168,7 @@ def _search(problem: _Problem, start: Any) -> tuple[Log, list[FloatArray] | None
         # A geodesic keeps its offset from the ridge, and on the convex side of a curved one it is longer for that.
         times = np.linspace(0.0, 1.0, max(int(np.ceil(2.0 * result.lengths[row] / bundle.length_scale)), 2) + 1)
         curve = geodesic(bundle, problem.bases[row], result.covectors[row], times=times, tol=COARSE_TOL)
-        missed[row] = length_on_ridge(bundle, curve.points) > longest[row]
+        missed[row] = length_on_ridge(learned, curve.points) > longest[row]
     for row in np.flatnonzero(missed):
         result.coordinates[row], result.lengths[row] = along[row, : bundle.rank], paths.lengths[row]
         result.points[row] = paths.nodes[row][-1]

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, Status, evenly
 from subbundle._validation import as_choice
-from subbundle.bundles.base import LearnedSubbundle
+from subbundle.bundles.base import LearnedSubbundle, completed
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
@@ -71,7 +71,7 @@ def choose_base_point(bundle: LearnedSubbundle, *, distance: str = "euclidean") 
     True
     """
     as_choice(distance, "distance", ("euclidean", "learned"))
-    if not isinstance(bundle, LearnedSubbundle):
+    if completed(bundle).learned is None:
         raise TypeError(
             f"bundle must be learned from data, since a base point is central to data; got {type(bundle).__name__}. "
             "Pass a base point instead."

@@ -61,29 +61,37 @@ class Sheet:
 
 
 def reconstruct_ambient(
-    rows: FloatArray, given: Mapping[str, NDArray[Any]], stage: Callable[[str], None],
-    in_space: Callable[[FloatArray], Mesh], *, bandwidth: float | str, closed: bool, opening: float, n_jobs: int,
-) -> Mesh:  # fmt: skip
-    """A mesh of the surface around ``rows`` [N, d], d > 3, with the attributes ``given``.
-
-    ``stage`` is called with the name of every stage; ``in_space`` makes the mesh of a surface in R³ from points [n, 3].
-    """
-    stage("estimating dimensions")
-    used = np.unique(rows, axis=0)
-    if len(used) < LEAST_POINTS:
-        raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(used)}.")
-    subspace = signal_subspace(used)
-    points = subspace.enter(used) if subspace.axes.shape[1] < rows.shape[1] else used
-    if points.shape[1] == 3:
-        mesh = in_space(points)
-    elif closed:
+    points: FloatArray,
+    stage: Callable[[str], None],
+    *,
+    bandwidth: float | str,
+    closed: bool,
+    opening: float,
+    n_jobs: int,
+) -> Mesh:
+    """A mesh of the surface around different ``points`` [N, r], r > 3; ``stage`` is called with the name of every
+    stage."""
+    if closed:
         raise ValueError(
             "closed=True needs a surface that divides its space, so one in R³; this one spans "
             f"{points.shape[1]} dimensions. Pass a larger opening to bridge gaps."
         )
-    else:
-        mesh = _tangential(points, bandwidth, opening, stage, n_jobs)
-    vertices = subspace.leave(mesh.vertices) if points is not used else mesh.vertices
+    return _tangential(points, bandwidth, opening, stage, n_jobs)
+
+
+def without_noise(rows: FloatArray) -> tuple[FloatArray, Components | None]:
+    """The different ones of ``rows`` [N, d] in the directions [n, r] that are not noise alone, r ≥ 3, and these
+    directions; None where they are all."""
+    used = np.unique(rows, axis=0)
+    if len(used) < LEAST_POINTS:
+        raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(used)}.")
+    subspace = signal_subspace(used)
+    return (subspace.enter(used), subspace) if subspace.axes.shape[1] < rows.shape[1] else (used, None)
+
+
+def returned(mesh: Mesh, subspace: Components | None, rows: FloatArray, given: Mapping[str, NDArray[Any]]) -> Mesh:
+    """``mesh`` of points of the ``subspace`` as one around ``rows`` [N, d], with the attributes ``given``."""
+    vertices = mesh.vertices if subspace is None else subspace.leave(mesh.vertices)
     assert mesh.summary is not None
     values = vertex_attributes.interpolate(rows, given, vertices, mesh.summary.cell)
     return replace(

@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,8 +224,13 @@ def _of_atlas(
 def _in_ambient_space(rows: FloatArray, given: Mapping[str, Any], clock: _Clock, **options: Any) -> Mesh:
     """The mesh of ``rows`` [N, d], d > 3; rows in an affine subspace of dimension three are a surface in R³."""
     wider = options | {"opening": tuning.OPENING_WIDTH * options["opening"]}
-    in_space = partial(reconstruct, progress=clock.stage, **options)
-    mesh = ambient.reconstruct_ambient(rows, given, clock.stage, in_space, **wider)
+    clock.stage("estimating dimensions")
+    points, subspace = ambient.without_noise(rows)
+    if points.shape[1] == 3:
+        mesh = reconstruct(points, progress=clock.stage, **options)
+    else:
+        mesh = ambient.reconstruct_ambient(points, clock.stage, **wider)
+    mesh = ambient.returned(mesh, subspace, rows, given)
     assert mesh.summary is not None
     return replace(mesh, summary=replace(mesh.summary, seconds=clock.end()))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from subbundle._types import FloatArray, SubbundleWarning
 from subbundle.bundles.ridge_project import ridge_project
+from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.viewer.gathering import (
     Extras,
     Gathered,
@@ -32,10 +33,11 @@ _RAYS, _STEPS, _WALK_STEPS = 32, 60, 61
 
 def add_bundle(gathered: Gathered, name: str, bundle: Any, extras: Extras) -> None:
     """The cloud of a subbundle, with estimates of its local models; geodesics are exact."""
-    learned = hasattr(bundle, "cloud")
-    points = bundle.cloud.points if learned else bundle.observations.reshape(len(bundle.observations), -1)
+    points = bundle.rows
+    # On a manifold there is no search tree: each row looks at all others.
+    pairs = len(points) ** (1 if surroundings_of(bundle) is FLAT else 2)
     quantities: list[Quantity | None] = []
-    if learned and len(points) <= ENOUGH:
+    if not bundle.is_costly and len(points) <= ENOUGH and pairs <= MOST_POINTS:
         ridge = ridge_project(bundle, points)
         columns = {"curvature": ridge.curvature, "noise": ridge.noise, "distance to the ridge": ridge.shifts}
         columns["density"] = ridge.density
