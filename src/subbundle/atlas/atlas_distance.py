@@ -16,12 +16,12 @@ from subbundle._memory import require_memory
 from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import FloatArray, IntArray, evenly
-from subbundle.atlas._linked_kernels import straighten
+from subbundle.atlas._path_kernels import straighten
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.atlas.tuning import COMPARED_PAIRS
 
-# Trees of shortest paths kept at a time.
-_TREES = 64
+# Trees of shortest paths kept at a time, and bytes of the products of pairs of charts.
+_TREES, _PRODUCTS = 64, 2**24
 
 
 class AtlasDistance:
@@ -36,6 +36,7 @@ class AtlasDistance:
 
     def __init__(self, atlas: LinkedAtlas, path_weight: float) -> None:
         self._atlas, self._chart_weight = atlas, 1.0 / (1.0 + path_weight)
+        self._idle: list[tuple[IntArray, FloatArray]] = []
 
     def between(self, x: Any, y: Any) -> FloatArray:
         """Distance from each row of ``x`` [n, D] to the same row of ``y`` [n, D]; infinite between components."""
@@ -115,20 +116,31 @@ class AtlasDistance:
         before: IntArray,
     ) -> FloatArray:
         """Straightened lengths of the ``chosen`` pairs; ``rows`` are those of their trees in ``before``."""
-        charts, links = self._atlas.charts, self._atlas.link_arrays
+        charts, links, seen = self._atlas.charts, self._atlas.link_arrays, self._atlas.link_products
         first, last = np.ascontiguousarray(starts[chosen]), np.ascontiguousarray(ends[chosen])
         start_charts, end_charts = np.ascontiguousarray(numbers[chosen]), np.ascontiguousarray(goals[chosen])
         rows, found = np.ascontiguousarray(rows), np.empty(len(chosen))
 
         def work(start: int, stop: int) -> None:
-            own = slice(start, stop)
+            own, pairs = slice(start, stop), self._pairs()
             straighten(
-                *charts.arrays, *links, charts.radii,
-                first[own], last[own], start_charts[own], end_charts[own], rows[own], before, found[own],
+                *charts.arrays, *links, *seen, charts.radii,
+                first[own], last[own], start_charts[own], end_charts[own], rows[own], before, *pairs, found[own],
             )  # fmt: skip
+            self._idle.append(pairs)
 
         run_rows(work, len(chosen), resolve_jobs(charts.n_jobs), calls_blas=False)
         return np.maximum(found, 1e-300)
+
+    def _pairs(self) -> tuple[IntArray, FloatArray]:
+        """Pairs of charts and their products, as `straighten` keeps them: those of an idle thread, or none yet."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            charts = self._atlas.charts
+            size = charts.arrays[1].shape[1]
+            slots = min(len(charts) ** 2, max(_PRODUCTS // (8 * size * (size + 1)), 1))
+            return np.full(slots, -1), np.empty((slots, size, size + 1))
 
 
 def _some_pairs(count: int) -> tuple[IntArray, IntArray]:

@@ -68,6 +68,18 @@ class LinkedAtlas(ChartAtlas):
         """Starts [m + 1] and charts [l]: those linked to chart c are charts[starts[c] : starts[c + 1]], ascending."""
         return self._links.indptr.astype(np.int64), self._links.indices.astype(np.int64)
 
+    @cached_property
+    def link_products(self) -> tuple[FloatArray, FloatArray]:
+        """W_c (μ_e − μ_c) [l, w] and |μ_e − μ_c|² [l] of the links from c to e (see `QuadraticCharts.arrays`)."""
+        bases, spans, _, _ = self.charts.arrays
+        starts, links = self.link_arrays
+        seen, squares = np.empty((len(links), spans.shape[1])), np.empty(len(links))
+        for c, base in enumerate(bases):
+            own = slice(starts[c], starts[c + 1])
+            offsets = bases[links[own]] - base
+            seen[own], squares[own] = offsets @ spans[c].T, np.sum(offsets**2, axis=1)
+        return seen, squares
+
     def relinked(self, links: csr_array) -> Self:
         """The same charts with other ``links`` [m, m]."""
         return type(self)(self.charts, self.origins, links, self.contradiction)

@@ -72,21 +72,34 @@ def project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, 
     Newton's method on ½ |x − x(τ)|²; where its matrix is not positive, beyond the centre of curvature, that of
     Gauss–Newton replaces it. On return ``offset`` = x − x(τ).
     """
-    if cases is COMMON:  # constants, so that the compiler unrolls the loops
-        return _project(point, bases, spans, products, c, 2, 5, tau, v, z, along, offset, small)
-    return _project(point, bases, spans, products, c, tau.size, z.size, tau, v, z, along, offset, small)
+    for j in range(point.size):
+        offset[j] = point[j] - bases[c, j]
+    for w in range(z.size):
+        total = 0.0
+        for j in range(point.size):
+            total += spans[c, w, j] * offset[j]
+        along[w] = total
+    coordinates_in_chart(along, products, cases, c, tau, v, z, small)
+    for w in range(z.size):
+        for j in range(point.size):
+            offset[j] -= z[w] * spans[c, w, j]
+    left = 0.0
+    for j in range(point.size):
+        left += offset[j] * offset[j]
+    return left
 
 
 @kernel(fastmath=FAST)
-def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, offset, small):
-    dim = point.size
-    for j in range(dim):
-        offset[j] = point[j] - bases[c, j]
-    for w in range(size):
-        total = 0.0
-        for j in range(dim):
-            total += spans[c, w, j] * offset[j]
-        along[w] = total
+def coordinates_in_chart(along, products, cases, c, tau, v, z, small):
+    """As `project_to_chart` of the point x with W (x − μ) = ``along``, without its distance."""
+    if cases is COMMON:  # constants, so that the compiler unrolls the loops
+        _solve(along, products, c, 2, 5, tau, v, z, small)
+    else:
+        _solve(along, products, c, tau.size, z.size, tau, v, z, small)
+
+
+@kernel(fastmath=FAST)
+def _solve(along, products, c, rank, size, tau, v, z, small):
     for a in range(rank):
         tau[a] = along[size - rank + a]
     for _ in range(_PROJECTION_ROUNDS):
@@ -104,16 +117,9 @@ def _project(point, bases, spans, products, c, rank, size, tau, v, z, along, off
         if step <= (1e-12 if full else 1e-20) * length:
             break
     _terms(tau, rank, z)
-    for w in range(size):
-        for j in range(dim):
-            offset[j] -= z[w] * spans[c, w, j]
-    left = 0.0
-    for j in range(dim):
-        left += offset[j] * offset[j]
     _cubic_term(products, c, tau, rank, size, z, v)
     for a in range(rank):
         v[a] = tau[a] + v[a] / 6.0
-    return left
 
 
 @kernel(fastmath=FAST)
@@ -183,14 +189,25 @@ def normal_rows(tau, products, coordinates):
 @kernel(fastmath=FAST)
 def exp_chart(bases, spans, products, cases, c, v, tau, z, cubic, point):
     """Write the point of chart ``c`` with normal coordinates ``v``; τ and z remain in the scratch."""
-    if cases is COMMON:
-        _exp(bases, spans, products, c, v, 2, 5, tau, z, cubic, point)
-    else:
-        _exp(bases, spans, products, c, v, tau.size, z.size, tau, z, cubic, point)
+    exp_terms(products, cases, c, v, tau, z, cubic)
+    for j in range(point.size):
+        point[j] = bases[c, j]
+    for w in range(z.size):
+        for j in range(point.size):
+            point[j] += z[w] * spans[c, w, j]
 
 
 @kernel(fastmath=FAST)
-def _exp(bases, spans, products, c, v, rank, size, tau, z, cubic, point):
+def exp_terms(products, cases, c, v, tau, z, cubic):
+    """Write τ and z of the point of chart ``c`` with normal coordinates ``v``."""
+    if cases is COMMON:
+        _exp(products, c, v, 2, 5, tau, z, cubic)
+    else:
+        _exp(products, c, v, tau.size, z.size, tau, z, cubic)
+
+
+@kernel(fastmath=FAST)
+def _exp(products, c, v, rank, size, tau, z, cubic):
     square = 0.0
     for a in range(rank):
         tau[a] = v[a]
@@ -207,11 +224,6 @@ def _exp(bases, spans, products, c, v, rank, size, tau, z, cubic, point):
         if step <= 1e-24 * square:
             break
     _terms(tau, rank, z)
-    for j in range(point.size):
-        point[j] = bases[c, j]
-    for w in range(size):
-        for j in range(point.size):
-            point[j] += z[w] * spans[c, w, j]
 
 
 @kernel
