@@ -24,17 +24,17 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 227
+MOST_TUNED = 226
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
     "atlas": (1640, 15, 8),
     "bins": (200, 0, 4),
-    "bundles": (3600, 5, 9),
+    "bundles": (3460, 5, 8),
     "charts": (2960, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
-    "diagnostics": (840, 8, 3),
+    "diagnostics": (820, 8, 3),
     "distributed": (4120, 9, 47),
     "embedding": (2060, 25, 9),
     "estimators": (2040, 9, 7),
@@ -43,9 +43,9 @@ BUDGET = {
     "formats": (980, 2, 13),
     "geodesics": (2340, 11, 12),
     "graph": (360, 4, 2),
-    "local": (3980, 13, 11),
+    "local": (4120, 13, 12),
     "plot": (540, 0, 4),
-    "selection": (1840, 20, 13),
+    "selection": (1780, 19, 12),
     "spaces": (2400, 2, 2),
     "surface": (3840, 77, 35),
     "testing": (420, 0, 2),

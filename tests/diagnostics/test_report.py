@@ -74,7 +74,7 @@ def test_copies_components_and_outliers_are_reported():
 
 def test_small_clouds_give_a_report_or_an_error():
     points = np.random.default_rng(0).standard_normal((40, 3))
-    assert "40 observations are too few to compare bandwidths" in words(sb.diagnose(points))
+    assert "nine tenths of the 20 observations" in words(sb.diagnose(points[:20], rank=2))
     with pytest.raises(ValueError, match="at least 30 observations .*; got 10. Pass the rank instead"):
         sb.diagnose(points[:10])
     assert sb.diagnose(points[:10], rank=1).rank == 1

@@ -44,8 +44,8 @@ def test_rounded_observations_are_no_obstacle():
 
 
 def test_copies_of_few_observations_are_few():
-    places = np.random.default_rng(0).standard_normal((30, 3))
-    with pytest.warns(SubbundleWarning, match="30 distinct observations are too few"):
+    places = np.random.default_rng(0).standard_normal((15, 3))
+    with pytest.warns(SubbundleWarning, match="at none do most of the 15 distinct observations"):
         choose_bandwidth(np.repeat(places, 50, axis=0), 2)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from subbundle.diagnostics.tuning import NOISY, NOT_A_SURFACE, UNEVEN, UNSURE, WORTH_NOTING
-from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, UNNOTICED
+from subbundle.selection.tuning import FAINT_GAP, UNNOTICED
 
 if TYPE_CHECKING:
     from subbundle.diagnostics.report import Report
@@ -56,7 +56,7 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
     """Warnings; ``refused`` is why there is no bundle at all, or empty; ``shapeless`` whether the eigenvalue gap is
     weak."""
     by_distance = report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance"
-    if refused or shapeless or (by_distance and report.n_points >= LEAST_POINTS):
+    if refused or shapeless or by_distance:
         yield (
             f"The data shows no shape of dimension {report.rank} that charts or distances could follow: PCA "
             f"({report.rank} components hold {report.variance_flat:.0%} of the variance) or a neighbour layout such as "
@@ -74,16 +74,11 @@ def warnings_of(report: Report, refused: str, shapeless: bool) -> Iterator[str]:
         )
     if refused:
         yield f"There is no bundle of rank {report.rank} at bandwidth {report.bandwidth:.3g}: {refused}"
-    if report.n_points < LEAST_POINTS:
+    if by_distance:
         yield (
-            f"{report.n_points} observations are too few to compare bandwidths: the bandwidth is the distance to a few "
-            f"neighbours. At least {LEAST_POINTS} are needed, a thousand are better."
-        )
-    elif report.bandwidth_choice is not None and report.bandwidth_choice.method == "neighbour distance":
-        yield (
-            f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the observations, so "
-            "the distance to a few neighbours was "
-            "taken. Try another rank, or check for noise wider than the shape."
+            f"No bandwidth gives a ridge of dimension {report.rank} to nine tenths of the {report.n_points} "
+            "observations, so the distance to a few neighbours was taken. A few dozen are too few; else try another "
+            "rank, or check for noise wider than the shape."
         )
     yield from _about_the_shape(report)
     yield from _about_the_sample(report)

@@ -31,7 +31,7 @@ from subbundle.selection._statistics import on_the_ridge, ridge_position, tangen
 from subbundle.selection.components import principal_components
 from subbundle.selection.ladder import first_width, flatness, least, mean_gaps, risk_at, subsamples
 from subbundle.selection.risk import compare
-from subbundle.selection.tuning import FAINT_GAP, LEAST_POINTS, PLACES, RATIO, UNCANCELLED, WIDEST
+from subbundle.selection.tuning import FAINT_GAP, PLACES, RATIO, UNCANCELLED, WIDEST
 
 PURPOSES = ("ridge", "tangents", "geodesics")
 
@@ -83,9 +83,9 @@ def choose_bandwidth(
 ) -> BandwidthChoice:
     """Choose a bandwidth for a subbundle of the given ``rank`` on ``points`` [N, d].
 
-    Deterministic, and the same for any order of the rows. For clouds of fewer than 100 points, and those where at no
-    bandwidth of the grid 90 % of the observations have a ridge, it is the median distance to the 4 (k + 1)-th neighbour
-    instead, with a `SubbundleWarning`. Copies of an observation count once.
+    Deterministic, and the same for any order of the rows. Where at no bandwidth of the grid 90 % of the
+    observations have a ridge and neighbours enough for it, as in clouds of a few dozen points, it is the median
+    distance to the 4 (k + 1)-th neighbour instead, with a `SubbundleWarning`. Copies of an observation count once.
 
     Parameters
     ----------
@@ -129,8 +129,6 @@ def compare_bandwidths(
     as_choice(method, "method", ("risk", "gap"))
     as_choice(purpose, "purpose", PURPOSES)
     cloud = _resolved(_distinct(cloud, rank), rank)
-    if cloud.n_points < LEAST_POINTS:
-        return by_neighbours(cloud, rank)
     if method == "gap":
         grid, gaps = mean_gaps(cloud, rank, n_jobs)
         risks = 1.0 - np.where(np.isnan(gaps), -np.inf, gaps)
@@ -176,14 +174,10 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     apart = neighbour_distances(cloud.at(np.arange(cloud.n_points)), cloud.at(cloud.sample(PLACES)), rank)
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
-    reason = (
-        f"{cloud.n_points} distinct observations are too few for it, {LEAST_POINTS} are needed"
-        if cloud.n_points < LEAST_POINTS
-        else f"at none do most of the {cloud.n_points} observations have a ridge of dimension {rank}"
-    )
     remark = (
-        f"Bandwidths could not be compared: {reason}. The distance to the {count}-th neighbour was taken, {width:.3g}. "
-        "Check the result, or pass a bandwidth."
+        f"Bandwidths could not be compared: at none do most of the {cloud.n_points} distinct observations have a "
+        f"ridge of dimension {rank}, and neighbours enough for it. The distance to the {count}-th neighbour was taken, "
+        f"{width:.3g}. Check the result, or pass a bandwidth."
     )
     return BandwidthChoice(
         width, float("nan"), np.array([width]), np.array([np.nan]), "neighbour distance", remark=remark

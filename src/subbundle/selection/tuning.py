@@ -19,8 +19,8 @@ RATIO = 2.0 ** (1.0 / 3.0)
 LAGS = (2, 3)
 # The grid ends at this fraction of the size of the cloud, or once the risk has risen to so many times the least.
 WIDEST, RISEN = 0.2, 4.0
-# With fewer observations a risk cannot be estimated; and the folds of small clouds.
-LEAST_POINTS, FOLDS = 100, 5
+# Folds of small clouds.
+FOLDS = 5
 # Means are taken of values clipped at this quantile of their absolute values.
 CLIP = 0.98
 # Fraction of the queries that must be known for their mean to be.
