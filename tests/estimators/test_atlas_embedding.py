@@ -13,8 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import subbundle as sb
-from subbundle import datasets
-from subbundle._types import Status, SubbundleWarning
+from subbundle import Status, SubbundleWarning, datasets
 from subbundle.cli import main
 from subbundle.estimators import AtlasEmbedding
 
