@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle._types import Status
+from subbundle import Status
 from subbundle._validation import as_choice, as_integer, as_points, as_positive, as_real, tabular
 
 

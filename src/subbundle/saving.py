@@ -37,7 +37,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     model : estimator
-        A fitted `AtlasEmbedding`, `PrincipalSubmanifold` or `GeodesicDistance`.
+        A fitted `AtlasEmbedding`, `PrincipalSubmanifold`, `GeodesicDistance` or `SurfaceReconstructor`.
     path : str or path
         Ends in ``.npz``. The file holds numbers and a description, no code.
 

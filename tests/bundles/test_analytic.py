@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle._types import Status
+from subbundle import Status
 from subbundle.bundles.analytic import Constant, Heisenberg, SphereTangent
 from subbundle.bundles.base import Subbundle
 

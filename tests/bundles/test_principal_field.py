@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from subbundle import PrincipalSubbundle
-from subbundle._types import Status
+from subbundle import PrincipalSubbundle, Status
 from subbundle.bundles._evaluator import Evaluator
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, reach_of

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from subbundle import PrincipalSubbundle
-from subbundle._types import Status
+from subbundle import PrincipalSubbundle, Status
 from subbundle.bundles._evaluator import Evaluator
 from subbundle.cloud import Cloud
 from subbundle.kernels import CODES, gaussian_reach

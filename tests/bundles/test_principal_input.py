@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from subbundle import Cloud, PrincipalSubbundle, SubbundleWarning
-from subbundle._types import Status
+from subbundle import Cloud, PrincipalSubbundle, Status, SubbundleWarning
 from subbundle.bundles import Subbundle
 
 NORMAL = np.random.default_rng(0).normal(size=(200, 3))

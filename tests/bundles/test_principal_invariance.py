@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from subbundle import Cloud, PrincipalSubbundle
-from subbundle._types import Status
+from subbundle import Cloud, PrincipalSubbundle, Status
 from subbundle.local.settings import CENTERINGS
 from subbundle.testing import check_batch_invariance, check_equivariance, check_n_jobs_invariance
 

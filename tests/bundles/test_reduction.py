@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from subbundle import PrincipalSubbundle
-from subbundle._types import Status
+from subbundle import PrincipalSubbundle, Status
 from subbundle.bundles._reduction import reduce_cloud
 from subbundle.cloud import Cloud
 from subbundle.local.settings import CENTERINGS

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from subbundle import PrincipalSubbundle, carry_to_ridge
-from subbundle._types import Status
+from subbundle import PrincipalSubbundle, Status, carry_to_ridge
 
 BANDWIDTH = 0.3
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle import datasets
-from subbundle._types import Status
+from subbundle import Status, datasets
 from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.charts.chart import Chart

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle._types import Status
+from subbundle import Status
 from subbundle.bundles.analytic import Constant, SphereTangent
 from subbundle.bundles.base import Field
 from subbundle.charts.fan import angular, interleave, jacobi_fields, trace

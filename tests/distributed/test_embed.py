@@ -86,7 +86,7 @@ def test_rows_that_lack_numbers(table, tmp_path, model):
     assert job.n_incomplete == 1
     assert np.flatnonzero(np.isnan(found["coordinate_1"].to_numpy())).tolist() == [300]
     assert found["status"].to_pylist()[300] == sb.Status.NOT_FINITE
-    assert found["part"].to_pylist()[300] == -1
+    assert found["component"].to_pylist()[300] == -1
 
 
 @pytest.mark.parametrize(

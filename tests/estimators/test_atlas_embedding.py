@@ -13,8 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import subbundle as sb
-from subbundle import datasets
-from subbundle._types import Status, SubbundleWarning
+from subbundle import Status, SubbundleWarning, datasets
 from subbundle.cli import main
 from subbundle.estimators import AtlasEmbedding
 
@@ -410,7 +409,7 @@ def test_the_command(sheet, tmp_path, capsys):
     assert picture.stat().st_size > 1000
     table = pd.read_csv(target)
     assert list(table.columns) == [
-        "coordinate_1", "coordinate_2", "residual", "coverage", "disagreement", "distortion", "novelty", "part",
+        "coordinate_1", "coordinate_2", "residual", "coverage", "disagreement", "distortion", "novelty", "component",
         "status",
     ]  # fmt: skip
     assert rigid_error(table.to_numpy()[:, :2], sheet.coordinates[:400]) < 0.06

@@ -7,7 +7,6 @@ import pytest
 
 import subbundle as sb
 from subbundle import datasets
-from subbundle.estimators._learn import resolved_rank
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +39,13 @@ def test_on_a_known_manifold():
     angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 300)
     ring = np.column_stack([np.cos(angle), np.sin(angle), 0.3 + 0.05 * np.random.default_rng(1).standard_normal(300)])
     rows = ring / np.linalg.norm(ring, axis=1, keepdims=True)
-    assert resolved_rank("auto", "n_components", rows, sb.spaces.Sphere(2)) == 1
+    assert sb.GeodesicDistance("auto", space=sb.spaces.Sphere(2), bandwidth=0.3).fit(rows).rank_ == 1
 
 
 def test_uncertain_ranks_are_reported_and_strings_checked(points):
     noise = np.random.default_rng(0).standard_normal((300, 3))
     with pytest.warns(sb.SubbundleWarning, match="rank='auto' chose 2, which only 0% of the places support"):
-        assert resolved_rank("auto", "rank", noise) == 2
+        assert sb.GeodesicDistance("auto", bandwidth=1.0).fit(noise).rank_ == 2
     for make in (sb.PrincipalSubmanifold, sb.AtlasEmbedding):
         with pytest.raises(ValueError, match="n_components must be a positive integer or 'auto'; got 'two'"):
             make("two").fit(points)
@@ -63,4 +62,4 @@ def test_a_shape_has_one_coordinate_at_least(points, monkeypatch):
         "subbundle.estimators._learn.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
     )
     with pytest.warns(sb.SubbundleWarning, match="chose 1, which only 0% of the places support"):
-        assert resolved_rank("auto", "rank", points) == 1
+        assert sb.GeodesicDistance("auto", bandwidth=0.3).fit(points).rank_ == 1

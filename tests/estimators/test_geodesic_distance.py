@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from subbundle import SubbundleWarning, datasets
+from subbundle import Status, SubbundleWarning, datasets
 from subbundle.estimators import GeodesicDistance
 from subbundle.saving import load, save
 from subbundle.spaces import Sphere
@@ -60,6 +60,36 @@ def test_connected_components_are_infinitely_far():
     found = metric.pairwise(parts[::100])
     apart = sides[::100, None] != sides[None, ::100]
     np.testing.assert_array_equal(np.isinf(found), apart)
+
+
+@pytest.mark.parametrize("method", ["geodesics", "atlas"])
+def test_locate_projects_and_numbers_the_components(method, tmp_path):
+    first, second = datasets.sphere(600, noise=0.02, seed=0).points, datasets.sphere(400, noise=0.02, seed=1).points
+    points = np.concatenate([first, second + [5.0, 0.0, 0.0]])
+    metric = GeodesicDistance(rank=2, bandwidth=0.25, method=method).fit(points)
+    some = points[::10]
+    located = metric.locate(some)
+    centre = np.where(np.arange(100)[:, None] < 60, 0.0, [5.0, 0.0, 0.0])
+    off, given = (np.abs(np.linalg.norm(rows - centre, axis=1) - 1.0).mean() for rows in (located.points, some))
+    # Some ten neighbours in a bandwidth are averaged, and the sphere bends within it.
+    assert off < 0.7 * given
+    np.testing.assert_allclose(located.residuals, np.linalg.norm(some - located.points, axis=1), rtol=1e-9)
+    np.testing.assert_array_equal(located.labels, np.repeat([0, 1], [60, 40]))
+    np.testing.assert_array_equal(located.status, 0)
+    # The training points are kept as they are located, in either method.
+    np.testing.assert_allclose(metric.points_[::10] @ metric.axes_.T + metric.mean_, located.points, atol=1e-12)
+    beyond = metric.locate([[0.0, 9.0, 0.0]])
+    # Above the middle of a chart the atlas has a projection, with a residual of 8.
+    assert beyond.status[0] == Status.LEFT_SUPPORT if method == "geodesics" else beyond.novelty[0] > 100.0
+    again = load(save(metric, tmp_path / "metric.npz"))
+    np.testing.assert_array_equal(again.locate(some).points, located.points)
+    np.testing.assert_array_equal(again.points_, metric.points_)
+
+
+def test_the_former_name_of_the_inner_estimator_still_works():
+    metric = GeodesicDistance(rank=1, method="atlas").fit(datasets.curve_in_plane(60, seed=0).points)
+    with pytest.warns(FutureWarning, match="use estimator_"):
+        assert metric.atlas_ is metric.estimator_
 
 
 def test_high_dimension_is_reduced_first():

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle.bundles.surroundings import _Logs as Logs
-from subbundle.estimators._learn import central_rows, find_base_point, kept_variance, prepare_on_manifold
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 from subbundle.spaces.description import describe, restore
-from subbundle.spaces.rows import as_observations
 
 
 def parallel(n=300, noise=0.03, seed=0):
@@ -25,75 +22,52 @@ def parallel(n=300, noise=0.03, seed=0):
 
 def test_coordinates_along_a_circle_of_latitude():
     points, longitude = parallel()
-    learned = prepare_on_manifold(points, 1, space=Sphere(2))
-    base = find_base_point(learned, "frechet", Sphere(2))
-    chart = sb.Chart(learned.bundle, base)
-    located = chart.locate(points, outside="nearest")
+    model = sb.PrincipalSubmanifold(1, space=Sphere(2)).fit(points)
+    assert np.mean(model.status_ == sb.Status.OK) > 0.95
     # The coordinate is the arc length 0.8 · longitude; noise along the curve is 0.03.
-    slope, offset = np.polyfit(longitude, located.coordinates[:, 0], 1)
-    rest = located.coordinates[:, 0] - slope * longitude - offset
+    slope, offset = np.polyfit(longitude, model.embedding_[:, 0], 1)
+    rest = model.embedding_[:, 0] - slope * longitude - offset
     assert abs(slope) == pytest.approx(0.8, rel=0.02)
     assert rest.std() < 0.045
-    assert np.median(located.residuals) < 0.03
+    assert np.median(model.residuals_) < 0.03
     # The bundle was estimated from points on the ridge, far nearer to the circle than the observations.
-    off = np.abs(learned.bundle.observations[:, 2] - 0.6)
+    off = np.abs(model.bundle_.observations[:, 2] - 0.6)
     assert off.mean() < 0.4 * np.abs(points[:, 2] - 0.6).mean()
-    assert 0.98 < kept_variance(chart, points, Sphere(2)) < 1.0
-
-
-def test_matrices_may_be_flat_or_square():
-    rng = np.random.default_rng(1)
-    base = np.array([[2.0, 0.5], [0.5, 1.0]])
-    pictures = np.column_stack([np.linspace(-0.6, 0.6, 40), *(0.05 * rng.normal(size=(2, 40)))])
-    rows = Logs(SPD(2), base.ravel()).leave(pictures)
-    np.testing.assert_array_equal(as_observations(rows.reshape(-1, 2, 2), SPD(2)), as_observations(rows, SPD(2)))
-    learned = prepare_on_manifold(rows, 1, space=SPD(2), bandwidth=0.2, denoise=False)
-    assert learned.bandwidth == learned.bundle.bandwidth == 0.2
-    # 40 observations are few, and yet enough to compare bandwidths: between their spacing and their extent.
-    assert 1.2 / 40 < prepare_on_manifold(rows, 1, space=SPD(2), denoise=False).bandwidth < 1.2
-    given = find_base_point(learned, rows[20].reshape(2, 2), SPD(2))
-    # Projected onto the ridge, within the noise of three directions.
-    assert SPD(2).dist(given.reshape(2, 2), rows[20].reshape(2, 2)) < 0.3
+    assert 0.98 < model.score(points) < 1.0
+    back = model.inverse_transform(model.embedding_)
+    np.testing.assert_allclose(np.linalg.norm(back, axis=1), 1.0, atol=1e-9)
 
 
 def test_full_rank_is_the_sphere_itself():
     rng = np.random.default_rng(2)
-    points = Sphere(2).projection(rng.normal(size=(300, 3)) * 0.4 + [0.0, 0.0, 1.0])
-    learned = prepare_on_manifold(points, 2, space=Sphere(2))
-    base = find_base_point(learned, "frechet", Sphere(2))
-    assert np.abs(points - base).max(axis=1).min() == 0.0
-    chart = sb.Chart(learned.bundle, base, 0.5)
-    located = chart.locate(points)
-    inside = located.status == sb.Status.OK
-    expected = Sphere(2).log(points[inside], base) @ chart.frame
-    np.testing.assert_allclose(located.coordinates[inside], expected, atol=10.0 * chart.interpolation_error + 1e-5)
-
-
-def test_the_most_central_row_has_the_least_squared_distances():
-    points, _ = parallel(80)
-    space = Sphere(2)
-    totals = (space.dist(points[:, None], points[None]) ** 2).sum(axis=1)
-    np.testing.assert_array_equal(central_rows(points, space), np.argsort(totals, kind="stable"))
-    order = np.random.default_rng(0).permutation(80)
-    assert order[central_rows(points[order], space)[0]] == np.argmin(totals)
+    points = Sphere(2).projection(rng.normal(size=(150, 3)) * 0.4 + [0.0, 0.0, 1.0])
+    model = sb.PrincipalSubmanifold(2, space=Sphere(2), radius=0.5, outside="nan")
+    with pytest.warns(sb.SubbundleWarning, match="lie outside the chart"):
+        model.fit(points)
+    # Nothing is projected: the base point is the row with the least squared distances.
+    totals = (Sphere(2).dist(points[:, None], points[None]) ** 2).sum(axis=1)
+    np.testing.assert_array_equal(model.base_point_, points[np.argmin(totals)])
+    inside = model.status_ == sb.Status.OK
+    expected = Sphere(2).log(points[inside], model.base_point_) @ model.chart_.frame
+    tolerance = 10.0 * model.chart_.interpolation_error + 1e-5
+    np.testing.assert_allclose(model.embedding_[inside], expected, atol=tolerance)
 
 
 def test_bad_input():
     points, _ = parallel(60)
     with pytest.raises(ValueError, match=r"n_components must be an integer in 1..2 .*rank = dim is the manifold"):
-        prepare_on_manifold(points, 3, space=Sphere(2))
+        sb.PrincipalSubmanifold(3, space=Sphere(2)).fit(points)
     with pytest.raises(ValueError, match="write points = space.projection"):
-        prepare_on_manifold(1.2 * points, 1, space=Sphere(2))
+        sb.GeodesicDistance(1, space=Sphere(2)).fit(1.2 * points)
     with pytest.raises(ValueError, match="bandwidth must be one of 'auto'"):
-        prepare_on_manifold(points, 1, space=Sphere(2), bandwidth="scott")
+        sb.GeodesicDistance(1, space=Sphere(2), bandwidth="scott").fit(points)
     for estimator in (sb.PrincipalSubmanifold, sb.GeodesicDistance):
         with pytest.raises(TypeError, match=r"space must be a manifold of sb.spaces; got 'sphere'. Pass for example"):
             estimator(1, space="sphere").fit(points)
-    learned = prepare_on_manifold(points, 1, space=Sphere(2), bandwidth=0.2)
     with pytest.raises(ValueError, match="base_point must be one of 'frechet'"):
-        find_base_point(learned, "mean", Sphere(2))
+        sb.PrincipalSubmanifold(1, space=Sphere(2), bandwidth=0.2, base_point="mean").fit(points)
     with pytest.raises(ValueError, match="the given base_point must lie where the subspaces are defined"):
-        find_base_point(learned, [0.0, 0.0, -1.0], Sphere(2))
+        sb.PrincipalSubmanifold(1, space=Sphere(2), bandwidth=0.2, base_point=[0.0, 0.0, -1.0]).fit(points)
 
 
 @pytest.mark.parametrize(
@@ -115,22 +89,6 @@ def test_a_space_without_description():
 
 
 class TestEstimator:
-    def test_arc_length_along_a_parallel(self):
-        points, longitude = parallel(300)
-        model = sb.PrincipalSubmanifold(1, space=Sphere(2), bandwidth=0.2).fit(points)
-        middle = model.embedding_[:, 0]
-        height = float(np.median(points[:, 2]))
-        truth = np.sqrt(1.0 - height**2) * longitude
-        sign = np.sign(np.corrcoef(middle, truth)[0, 1])
-        inside = model.status_ == sb.Status.OK
-        assert inside.mean() > 0.95
-        offset = sign * middle[inside] - truth[inside]
-        # Noise along the parallel, and a little for the curve learned.
-        assert np.std(offset) < 0.05
-        back = model.inverse_transform(model.embedding_)
-        np.testing.assert_allclose(np.linalg.norm(back, axis=1), 1.0, atol=1e-9)
-        assert model.score(points) > 0.95
-
     def test_matrices_go_in_as_they_are_or_flat(self, tmp_path):
         rng = np.random.default_rng(0)
         logs = rng.uniform(-1.0, 1.0, (150, 1)) * [[1.0, -0.5]] + 0.02 * rng.standard_normal((150, 2))
@@ -144,6 +102,11 @@ class TestEstimator:
         sign = np.sign(np.corrcoef(model.embedding_[:, 0], along)[0, 1])
         offset = sign * model.embedding_[inside, 0] - along[inside]
         assert np.std(offset) < 0.02
+        given = sb.PrincipalSubmanifold(1, space=SPD(2), bandwidth=0.4, denoise=False, base_point=matrices[20])
+        given.fit(matrices)
+        assert given.bandwidth_ == given.bundle_.bandwidth == 0.4
+        # Projected onto the ridge of the observations, within the noise of two directions.
+        assert SPD(2).dist(given.base_point_.reshape(2, 2), matrices[20]) < 0.1
         again = sb.load(sb.save(model, tmp_path / "model.npz"))
         assert repr(again.space) == repr(SPD(2))
         np.testing.assert_array_equal(again.transform(matrices[:20]), few)

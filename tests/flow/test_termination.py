@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from subbundle._types import Status
+from subbundle import Status
 from subbundle.bundles.analytic import Constant, Heisenberg, SphereTangent
 from subbundle.bundles.base import Field
 from subbundle.flow import METHODS, integrate

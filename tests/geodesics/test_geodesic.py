@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subbundle._types import Status, SubbundleWarning
+from subbundle import Status, SubbundleWarning
 from subbundle.bundles.analytic import Constant, Heisenberg, SphereTangent
 from subbundle.flow import METHODS
 from subbundle.geodesics import exp, geodesic

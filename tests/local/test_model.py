@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
-from subbundle._types import Status
+from subbundle import Status
 from subbundle.kernels import tail
 from subbundle.local.many import Fit
 from subbundle.local.model import fit_local

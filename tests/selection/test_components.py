@@ -3,11 +3,13 @@ import pytest
 
 from subbundle.selection.components import (
     all_components,
+    chosen_components,
     components_above_noise,
     first_components,
     principal_components,
     steps_kept,
 )
+from subbundle.selection.tuning import FEW_FEATURES
 
 
 def in_noise(n, dim, signal, noise, seed=0):
@@ -95,3 +97,31 @@ def test_the_fraction_of_steps_kept_is_not_that_of_the_variance():
     assert kept.kept > 0.9
     # Five of twenty harmonics; at steps of 2π/2000 the twentieth is straight within 1e-3.
     assert steps_kept(curve, kept, 1) == pytest.approx(0.25, rel=5e-3)
+
+
+def test_components_are_left_out_above_a_number_of_features():
+    for dim, kept in ((FEW_FEATURES, FEW_FEATURES), (FEW_FEATURES + 1, 2)):
+        points, _ = in_noise(400, dim, np.array([1.0, 0.8]), 0.02)
+        found = chosen_components(points, 1, "auto", lambda spectrum: spectrum.above_noise())
+        assert found.axes.shape == (dim, kept)
+        # The mean of the eigenvalues left out: 400 observations in three directions give it to 4 %.
+        assert found.noise == (0.0 if kept == dim else pytest.approx(0.02, rel=0.1))
+
+
+@pytest.mark.parametrize(("reduce_dim", "kept"), [(None, 7), (5, 5), ("auto", 4)])
+def test_a_shape_has_at_least_one_component_more_than_its_dimension(reduce_dim, kept):
+    points, _ = in_noise(300, 7, np.array([1.0, 0.8]), 0.02)
+    assert chosen_components(points, 3, reduce_dim, lambda spectrum: spectrum.above_noise()).axes.shape[1] == kept
+
+
+def test_a_shape_of_full_dimension_is_flat_in_one_more():
+    points = np.random.default_rng(0).standard_normal((50, 3))
+    found = chosen_components(points, 3, None, lambda spectrum: 0)
+    np.testing.assert_array_equal(found.axes, np.eye(3, 4))
+    np.testing.assert_array_equal(found.leave(found.enter(points)), points)
+
+
+@pytest.mark.parametrize("wrong", ["all", 1, 8])
+def test_other_numbers_of_components_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"reduce_dim must be (one of 'auto'|an integer in 2..7)"):
+        chosen_components(np.random.default_rng(0).standard_normal((50, 7)), 1, wrong, lambda spectrum: 1)

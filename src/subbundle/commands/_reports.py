@@ -46,7 +46,7 @@ def write_report(options: argparse.Namespace, account: Account, obj: Any, rows: 
 
 def account_of_embedding(path: Path, model: Any, values: FloatArray, found: Mapping[str, Any]) -> Account:
     """Of ``embed``; ``found``: the quantities of each row."""
-    about = _of_atlas if hasattr(model, "atlas_") else _of_chart
+    about = _of_chart if model.normal_coordinates else _of_atlas
     choices, results, warnings, caption = about(model, found)
     choices = [_dimension(model.n_components, model.n_components_), *choices, _components(model, values)]
     figures = [(caption, plot.trust(model).figure)]

@@ -18,6 +18,7 @@ from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
 from subbundle.estimators.atlas_messages import fit_message
+from subbundle.estimators.coordinates import NOT_LOCATED, columns_of
 from subbundle.plot import require_matplotlib
 
 
@@ -119,13 +120,8 @@ def _fitted(options: argparse.Namespace, kind: type[Any], values: FloatArray, pr
 
 def _write(path: Path, rows: Rows, found: dict[str, Any]) -> None:
     """Write the quantities ``found`` as columns; NaN and a status for rows that were left out."""
-    coordinates = found["coordinates"]
-    columns = {f"coordinate_{i + 1}": coordinates[:, i] for i in range(coordinates.shape[1])}
-    columns |= {name: column for name, column in found.items() if name not in ("coordinates", "label", "status")}
-    filled = {name: rows.everywhere(column, np.nan) for name, column in columns.items()}
-    if "label" in found:
-        filled["part"] = rows.everywhere(found["label"].astype(np.int64), -1)
-    filled["status"] = rows.everywhere(found["status"].astype(np.int64), int(Status.NOT_FINITE))
+    columns = columns_of(found)
+    filled = {name: rows.everywhere(column, NOT_LOCATED.get(name, np.nan)) for name, column in columns.items()}
     write_table(path, {**filled, **rows.labels})
 
 

@@ -38,7 +38,8 @@ from subbundle.distributed.sources import (
     table_layout,
 )
 from subbundle.distributed.workers import needed
-from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
+from subbundle.estimators import AtlasEmbedding
+from subbundle.estimators.coordinates import NOT_LOCATED, GivesCoordinates, columns_of
 
 # Rows of a piece: a few seconds of work, and little memory.
 _PIECE = 200_000
@@ -146,7 +147,7 @@ def _fitted(
         return found, len(found.embedding_)
     if model is None:
         model = AtlasEmbedding(2, missing="local" if missing == "local" else "raise")
-    if not isinstance(model, AtlasEmbedding | PrincipalSubmanifold):
+    if not isinstance(model, GivesCoordinates):
         raise TypeError(f"model must be an AtlasEmbedding or a PrincipalSubmanifold; got {type(model).__name__}.")
     if not hasattr(model, "embedding_"):
         fraction = fraction_for(n_sampled, source.n_rows)
@@ -215,15 +216,7 @@ def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:
     rows = values if len(values) else model.mean_[None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SubbundleWarning)
-        if isinstance(model, AtlasEmbedding):
-            found: dict[str, NDArray[Any]] = dict(model.locate(rows))
-            coordinates, part = found.pop("coordinates"), found.pop("label")
-            found["part"] = part.astype(np.int64)
-        else:
-            coordinates, residual, status = model.locate(rows)
-            found = {"residual": residual, "status": status}
-    found["status"] = found.pop("status").astype(np.int64)
-    columns = {f"coordinate_{i + 1}": column for i, column in enumerate(coordinates.T)} | found
+        columns = columns_of(model.locate(rows).as_dict())
     return {name: column[: len(values)] for name, column in columns.items()}
 
 
@@ -231,7 +224,7 @@ def _everywhere(used: NDArray[np.bool_], name: str, column: NDArray[Any]) -> NDA
     """``column`` with a value for rows that were left out: NaN, component −1, status NOT_FINITE."""
     if used.all():
         return column
-    whole = np.full(len(used), {"part": -1, "status": int(Status.NOT_FINITE)}.get(name, np.nan), column.dtype)
+    whole = np.full(len(used), NOT_LOCATED.get(name, np.nan), column.dtype)
     whole[used] = column
     return whole
 

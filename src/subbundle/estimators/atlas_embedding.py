@@ -39,8 +39,8 @@ from subbundle.estimators._input import (
 )
 from subbundle.estimators._lazy import sampled
 from subbundle.estimators._learn import resolved_rank
-from subbundle.estimators._shown import GivesCoordinates
 from subbundle.estimators.atlas_messages import fit_message, outside_message
+from subbundle.estimators.coordinates import GivesCoordinates
 from subbundle.estimators.state import State
 from subbundle.selection.components import Components
 

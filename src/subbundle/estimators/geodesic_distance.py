@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
 from subbundle._types import FloatArray, StatusArray, SubbundleWarning
@@ -173,10 +172,11 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         labels = connected_components(self.bundle_).label(inside)
         return Located(np.empty((len(rows), 0)), points, residuals, status, labels=labels)
 
-    @deprecated("atlas_ is the atlas itself in other estimators; use estimator_.")  # type: ignore[untyped-decorator]
     @property
     def atlas_(self) -> AtlasEmbedding:
         """The former name of ``estimator_``."""
+        message = "atlas_ is the atlas of charts itself in AtlasEmbedding; use estimator_ of GeodesicDistance."
+        warnings.warn(message, FutureWarning, stacklevel=2)
         return self.estimator_
 
     def _set(self, learned: Prepared, points: FloatArray) -> None:

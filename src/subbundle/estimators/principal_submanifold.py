@@ -21,7 +21,7 @@ from subbundle.estimators._input import FEW, checked_coordinates, checked_rank, 
 from subbundle.estimators._lazy import sampled
 from subbundle.estimators._learn import checked_rows, find_base_point, first_chart, kept_variance, learn, resolved_rank
 from subbundle.estimators._prepare import Prepared
-from subbundle.estimators._shown import GivesCoordinates
+from subbundle.estimators.coordinates import GivesCoordinates
 from subbundle.estimators.state import State, learned_from, state_of
 from subbundle.spaces.base import Space
 
@@ -110,6 +110,7 @@ class PrincipalSubmanifold(GivesCoordinates, BaseEstimator):
     (1500, 2)
     """
 
+    normal_coordinates = True
     _quality: Quality | None
 
     def __init__(

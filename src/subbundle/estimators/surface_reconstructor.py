@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subbundle._parallel import resolve_jobs
@@ -106,10 +106,11 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
             labels=np.where(seen, labels[cKDTree(vertices).query(points)[1]], -1),
         )  # fmt: skip
 
-    @deprecated("noise_ is what components leave out, in other estimators; use mesh_.summary.noise.")  # type: ignore[untyped-decorator]
     @property
     def noise_(self) -> float:
         """The former name of ``mesh_.summary.noise``."""
+        message = "noise_ is the noise left out by principal components in other estimators; use mesh_.summary.noise."
+        warnings.warn(message, FutureWarning, stacklevel=2)
         return self._summary.noise
 
     @property
@@ -131,7 +132,8 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
         return {"summary": values}, arrays
 
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        known = {name: tuple(value) if isinstance(value, list) else value for name, value in values["summary"].items()}
+        known: dict[str, Any] = dict(values["summary"])
+        known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
         known |= {name: arrays[_SUMMARY + name] for name in ("outliers", "handles_at")}
         attributes = {
             name.removeprefix(_ATTRIBUTE): value for name, value in arrays.items() if name.startswith(_ATTRIBUTE)
@@ -139,5 +141,4 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
         vertices, faces = arrays[_MESH + "vertices"], arrays[_MESH + "faces"]
         if faces.ndim != 2 or faces.shape[1] != 3 or not (faces.min() >= 0 and faces.max() < len(vertices)):
             raise ValueError("faces must be triples of rows of the vertices")
-        summary = Summary(**{each.name: known[each.name] for each in fields(Summary)})
-        self._set(arrays["points"], Mesh(vertices, faces, arrays.get(_MESH + "normals"), attributes, summary))
+        self._set(arrays["points"], Mesh(vertices, faces, arrays.get(_MESH + "normals"), attributes, Summary(**known)))

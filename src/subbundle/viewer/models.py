@@ -144,14 +144,7 @@ def check_fitted(model: Any, attribute: str) -> None:
 def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[Quantity, ...]]:
     """The data, its coordinates, and the quantities of every row."""
     if extras.rows is None:
-        found = {"coordinates": model.embedding_, "residual": model.residuals_, "status": model.status_}
-        others = {
-            "distortion": "distortion_",
-            "coverage": "coverage_",
-            "disagreement": "disagreement_",
-            "label": "labels_",
-        }
-        found |= {key: getattr(model, own) for key, own in others.items() if hasattr(model, own)}
+        found = model.training_quantities()
         rows = model.inverse_transform(model.embedding_)
     else:
         rows = np.asarray(extras.rows, dtype=np.float64)
@@ -163,7 +156,7 @@ def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[
         found = model.locate(rows).as_dict()
     coordinates = found["coordinates"]
     quantities = []
-    if not hasattr(model, "atlas_"):
+    if model.normal_coordinates:
         quantities.append(Quantity("distance from the base point", np.linalg.norm(coordinates, axis=1)))
     shown = [key for key in ("distortion", "residual", "coverage", "disagreement", "novelty") if key in found]
     quantities += [Quantity(key, np.asarray(found[key], dtype=np.float64)) for key in shown]
@@ -228,7 +221,7 @@ def _measure(
         return in_panels(points, way) if is_about(points, length) else {}
 
     paths = BundleMeasure(model.bundle_, (along - model.mean_) @ model.axes_, shown)
-    if not hasattr(model, "atlas_"):
+    if model.normal_coordinates:
         return paths
     return ModelMeasure(rows, lambda x, y: model.paired_distance(x[None], y[None])[0], [straight_line, paths.paths])
 
