@@ -28,10 +28,10 @@ MOST_TUNED = 226
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
-    "atlas": (1640, 15, 8),
+    "atlas": (1660, 15, 8),
     "bins": (200, 0, 4),
-    "bundles": (3460, 5, 8),
-    "charts": (2960, 13, 11),
+    "bundles": (3580, 5, 9),
+    "charts": (3100, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
     "diagnostics": (820, 8, 3),
@@ -39,7 +39,7 @@ BUDGET = {
     "embedding": (2060, 25, 9),
     "estimators": (2040, 9, 7),
     "experiments": (1620, 0, 39),
-    "flow": (920, 4, 11),
+    "flow": (900, 4, 11),
     "formats": (980, 2, 13),
     "geodesics": (2340, 11, 12),
     "graph": (360, 4, 2),

@@ -198,7 +198,7 @@ def test_an_atlas_takes_rows_as_it_gives_them():
 
 
 def test_quadratic_charts_need_data():
-    with pytest.raises(ValueError, match="this one has no data"):
+    with pytest.raises(ValueError, match="needs a bundle of data"):
         sb.Atlas(SphereTangent(2), BASES, RADIUS, charts="quadratic")
     with pytest.raises(ValueError, match="near a ridge"):
         sb.Atlas(dense(), [[0.0, 0.0, 9.0]], RADIUS, charts="quadratic")

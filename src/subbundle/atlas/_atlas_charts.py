@@ -46,32 +46,14 @@ _ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How one kind of charts is made.
-
-    Attributes
-    ----------
-    reach : float
-        The radius ``"auto"``, in length scales.
-    closer : float
-        Factor of the distance between base points: the spacing of the sites is not much smaller than a small chart.
-    limited : callable
-        The radii [m] for radii [m], curvatures [m] and the length scale: the largest at which charts are accurate.
-    at : callable
-        Charts of ``bundle`` at base points [m, dim], of at most these radii [m], for points up to a residual.
-    """
+    """How one kind of charts is made: the radius ``"auto"`` in length scales; charts of a bundle at base points
+    [m, dim] with radii [m] for points up to a residual; the largest accurate radii [m] for radii [m], curvatures [m]
+    and a length scale; a factor of the distance between base points: sites are not much closer than small charts."""
 
     reach: float
-    closer: float
-    limited: Callable[[FloatArray, FloatArray, float], FloatArray]
     at: Callable[[Subbundle, FloatArray, FloatArray, float], list[InvertibleChart]]
-
-
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """Charts, and the fraction of the ridge that they cover."""
-
-    charts: list[InvertibleChart]
-    coverage: float
+    limited: Callable[[FloatArray, FloatArray, float], FloatArray] = lambda radii, curvature, scale: radii
+    closer: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +97,8 @@ def cover(
     radius: float,
     make: Callable[[FloatArray], list[InvertibleChart]],
     covers: Callable[[InvertibleChart, FloatArray], NDArray[np.bool_]],
-) -> Cover:
-    """Make charts at some of the sites, farthest first, until all sites lie in one."""
+) -> tuple[list[InvertibleChart], float]:
+    """Charts at some of the sites, farthest first, until all sites lie in one; and the fraction of them that do."""
     points = found.points
     apart = tuning.BASES_APART * radius
     chosen = farthest(points, apart, int(np.argmax(found.density)))
@@ -130,7 +112,7 @@ def cover(
         further = make(points[missing[farthest(points[missing], apart, 0)]])
         covered = _mark(points, further, radius, covers, covered)
         charts += further
-    return Cover(charts, float(covered.mean()))
+    return charts, float(covered.mean())
 
 
 def _mark(
@@ -269,8 +251,7 @@ def quadratic_charts_at(
 ) -> list[InvertibleChart]:
     """A quadratic chart of radius at most ``radii[j]`` at the projection of each of ``base_points`` [m, dim]."""
     if surroundings_of(bundle) is not FLAT or completed(bundle).learned is None:
-        has = "has no data" if surroundings_of(bundle) is FLAT else "is on another manifold"
-        raise ValueError(f"charts='quadratic' needs a bundle of data in R^d; this one {has}. Write charts='geodesic'.")
+        raise ValueError("charts='quadratic' needs a bundle of data in R^d; this is another. Write charts='geodesic'.")
     ridge = ridge_project(bundle, base_points)
     reach = quadratic_radii(radii, ridge.curvature, float(bundle.length_scale))
     return [
@@ -280,9 +261,6 @@ def quadratic_charts_at(
 
 
 MAKERS = {
-    "geodesic": Maker(
-        tuning.GEODESIC_REACH, 1.0, lambda radii, curvature, scale: radii,
-        lambda bundle, bases, radii, max_residual: list(charts_at(bundle, bases, radii)),
-    ),
-    "quadratic": Maker(tuning.QUADRATIC_REACH, tuning.BASES_APART, quadratic_radii, quadratic_charts_at),
-}  # fmt: skip
+    "geodesic": Maker(tuning.GEODESIC_REACH, lambda bundle, bases, radii, _: list(charts_at(bundle, bases, radii))),
+    "quadratic": Maker(tuning.QUADRATIC_REACH, quadratic_charts_at, quadratic_radii, tuning.BASES_APART),
+}

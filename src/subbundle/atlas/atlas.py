@@ -102,11 +102,10 @@ class Atlas(ChartAtlas):
             # A median: where curvature is larger, further charts are added.
             reach = float(np.median(maker.limited(given(1, spread=True), places.curvature, float(bundle.length_scale))))
             self.threshold = _threshold(threshold, places.noise, bundle)
-            found = cover(
+            made, self.coverage = cover(
                 places, maker.closer * reach,
                 lambda bases: maker.at(bundle, bases, np.full(len(bases), reach), self.threshold), self._near,
             )  # fmt: skip
-            made, self.coverage = found.charts, found.coverage
         else:
             bases = as_points(base_points, "base_points", dim=bundle.ambient_dim)
             if len(bases) == 0:
@@ -128,12 +127,12 @@ class Atlas(ChartAtlas):
         )
 
     def _repr_html_(self) -> str:
-        facts: list[tuple[str, Any]] = [
-            ("charts", len(self)),
-            ("rank", self.bundle.rank),
+        facts: list[tuple[str, Any]] = [("charts", len(self)), ("rank", self.bundle.rank)]
+        facts += [
             ("largest radius", float(self.radii.max())),
+            ("covered", f"{self.coverage:.1%}"),
+            ("threshold", self.threshold),
         ]
-        facts += [("covered", f"{self.coverage:.1%}"), ("threshold", self.threshold)]
         return card("Atlas", facts, picture=dots(self.base_points))
 
     def project(self, points: Any) -> Blended:

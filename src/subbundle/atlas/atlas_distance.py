@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import dijkstra
 
 from subbundle._memory import require_memory
 from subbundle._numbers import NOTICEABLE
@@ -19,6 +18,7 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas._path_kernels import straighten
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.atlas.tuning import COMPARED_PAIRS
+from subbundle.graph.neighbor_graph import shortest_paths
 
 # Trees of shortest paths kept at a time, and bytes of the products of pairs of charts.
 _TREES, _PRODUCTS = 64, 2**24
@@ -72,7 +72,7 @@ class AtlasDistance:
     def excess(self) -> float:
         """Median factor by which paths over the graph between bases are longer than these distances."""
         first, second = _some_pairs(len(self._atlas.base_points))
-        graph = dijkstra(self._atlas.links, indices=first)[np.arange(len(first)), second]
+        graph = shortest_paths(self._atlas.links, first)[0][np.arange(len(first)), second]
         known = np.isfinite(graph) & (first != second)
         first, second, bases = first[known], second[known], self._atlas.base_points
         straight = self._lengths(bases[first], bases[second], first, second)
@@ -92,13 +92,13 @@ class AtlasDistance:
         sources, which = np.unique(charts, return_inverse=True)
         for low in range(0, len(sources), _TREES):
             chosen = np.flatnonzero((which >= low) & (which < low + _TREES))
-            tree, before = dijkstra(self._atlas.links, indices=sources[low : low + _TREES], return_predecessors=True)
+            tree, before = shortest_paths(self._atlas.links, sources[low : low + _TREES])
             rows = which[chosen] - low
             # Along the graph; for points of one chart at least their Euclidean distance.
             apart = np.linalg.norm(starts[chosen] - ends[chosen], axis=1)
             graph = np.maximum(tree[rows, goals[chosen]], apart)
             if self._chart_weight > NOTICEABLE:
-                straight = self._straightened(starts, ends, charts, goals, chosen, rows, before.astype(np.int64))
+                straight = self._straightened(starts, ends, charts, goals, chosen, rows, before)
                 graph = straight**self._chart_weight * np.maximum(graph, straight) ** (1.0 - self._chart_weight)
             lengths[chosen] = graph
         # Exactly zero for equal points.

@@ -209,8 +209,8 @@ class ChartAtlas(ABC):
         return located.first() if single else located
 
     def inverse_transform(self, coordinates: Any, charts: Any) -> FloatArray:
-        """Points [batch, dim] of ``charts`` [batch] at ``coordinates`` [batch, rank], both as `locate` gives them; NaN
-        outside the domain of the chart. `project` blends such points with those of the other charts."""
+        """Points [batch, dim] of ``charts`` [batch] at ``coordinates`` [batch, rank], as `locate` gives them, not
+        blended with those of other charts; NaN outside the domain."""
         return np.asarray(self._in_charts(self.charts.inverse_transform, coordinates, charts))
 
     def jacobian(self, coordinates: Any, charts: Any) -> FloatArray:
@@ -224,8 +224,8 @@ class ChartAtlas(ABC):
     def _in_charts(self, method: Callable[[FloatArray, IntArray], Any], coordinates: Any, charts: Any) -> Any:
         """``method`` of the list of charts for rows, or for a single one; −1 stands for no chart."""
         given, numbers = np.array(as_real(coordinates, "coordinates"), ndmin=2), np.atleast_1d(charts)
-        fits = given.shape == (len(numbers), self.rank) and numbers.dtype.kind in "iu"
-        if not fits or (numbers.size and not -1 <= numbers.min() <= numbers.max() < len(self)):
+        known = numbers.dtype.kind in "iu" and bool(((numbers >= -1) & (numbers < len(self))).all())
+        if not known or given.shape != (len(numbers), self.rank):
             raise ValueError(
                 f"coordinates must have shape (batch, {self.rank}), and charts hold a number in 0..{len(self) - 1} for "
                 f"each; got shapes {np.shape(coordinates)} and {np.shape(charts)}. Pass both as locate returns them."

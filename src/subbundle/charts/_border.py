@@ -16,6 +16,7 @@ import numpy as np
 
 from subbundle._numbers import MOST_ROUNDS, NOTICEABLE
 from subbundle._types import FloatArray, IntArray
+from subbundle.charts.interpolant import lengths_of
 
 # The points [n, dim], or ∂Φ/∂v [n, dim, k], at coordinates [n, k] in the charts of rows [n].
 Map = Callable[[FloatArray, IntArray], FloatArray]
@@ -31,7 +32,7 @@ def nearest_on_spheres(
     every = np.arange(len(targets))
     coordinates = _onto(starts, radii, np.broadcast_to(unit[0], starts.shape))
     points = evaluate(coordinates, every)
-    residuals = _distance(targets, points)
+    residuals = lengths_of(targets - points)
     for direction in unit:
         tried = radii[:, None] * direction
         _keep_nearer(every, tried, evaluate(tried, every), targets, coordinates, points, residuals)
@@ -47,7 +48,7 @@ def nearest_on_spheres(
         # A step of Newton's method gains half of what the slope promises, one twice as long nothing.
         enough = 2.0 * (before**2 - residuals[rows] ** 2) >= np.einsum("nk,nk->n", fall, step)
         factor[rows] = np.where(enough, np.minimum(2.0 * factor[rows], 1.0), 0.5 * factor[rows])
-        rows = rows[np.sqrt(np.einsum("nk,nk->n", step, step)) > NOTICEABLE * radii[rows]]
+        rows = rows[lengths_of(step) > NOTICEABLE * radii[rows]]
     return coordinates, points, residuals
 
 
@@ -64,7 +65,7 @@ def _step(v: FloatArray, radii: FloatArray, fall: FloatArray, jacobians: FloatAr
 
 def _keep_nearer(rows: IntArray, tried: FloatArray, there: FloatArray, targets: FloatArray, *best: FloatArray) -> None:
     """Replace coordinates, points and residuals of ``rows`` in ``best`` where ``there`` is nearer."""
-    apart = _distance(targets[rows], there)
+    apart = lengths_of(targets[rows] - there)
     better = apart < best[2][rows]
     for old, new in zip(best, (tried, there, apart), strict=True):
         old[rows[better]] = new[better]
@@ -72,12 +73,5 @@ def _keep_nearer(rows: IntArray, tried: FloatArray, there: FloatArray, targets: 
 
 def _onto(coordinates: FloatArray, radii: FloatArray, otherwise: FloatArray) -> FloatArray:
     """``coordinates`` [n, k] scaled to the length of ``radii`` [n]; in the direction ``otherwise`` where they are 0."""
-    length = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))
-    known = np.where((length > 0.0)[:, None], coordinates, otherwise)
-    length = np.sqrt(np.einsum("nk,nk->n", known, known))
-    return np.asarray(known * (radii / length)[:, None])
-
-
-def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
-    distance: FloatArray = np.sqrt(np.einsum("nd,nd->n", a - b, a - b))
-    return distance
+    known = np.where((lengths_of(coordinates) > 0.0)[:, None], coordinates, otherwise)
+    return np.asarray(known * (radii / lengths_of(known))[:, None])

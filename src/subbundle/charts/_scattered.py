@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _scattered_kernels as kernels
-from subbundle.charts.interpolant import ExpInterpolant
+from subbundle.charts.interpolant import ExpInterpolant, lengths_of
 from subbundle.local.tuning import PER_COEFFICIENT
 
 
@@ -95,7 +95,7 @@ class Scattered(ExpInterpolant):
 
     def _border(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """|v| [n] and ρ(v/|v|) [n]; at zero, which is inside whatever the direction, some ρ."""
-        distance = np.sqrt(np.einsum("nk,nk->n", coordinates, coordinates))
+        distance = lengths_of(coordinates)
         unit = coordinates / np.where(distance > 0.0, distance, 1.0)[:, None]
         apart, near = self._direction_tree.query(unit, k=unit.shape[1])
         ends = self.extents[near]
@@ -115,11 +115,6 @@ class Scattered(ExpInterpolant):
         distance, border = self._border(beyond)
         crossing = beyond * (border / np.maximum(distance, 1e-300))[:, None]
         points, crossed = self.evaluate(chosen), self.evaluate(crossing)
-        better = _distance(crossed, targets) < _distance(points, targets)
+        better = lengths_of(crossed - targets) < lengths_of(points - targets)
         chosen[better], points[better] = crossing[better], crossed[better]
-        return chosen, points, _distance(points, targets)
-
-
-def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
-    distance: FloatArray = np.sqrt(np.einsum("nd,nd->n", a - b, a - b))
-    return distance
+        return chosen, points, lengths_of(points - targets)

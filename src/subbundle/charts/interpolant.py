@@ -100,7 +100,7 @@ class ExpInterpolant(ABC):
         covered = self.inside(found[0]) & found[3]
         near_cut = np.zeros(len(targets), bool)
         for other in near.T[1:]:
-            away = differ(_length(at[other] - at[first]), _length(nodes[other] - nodes[first]), self.scale)
+            away = differ(lengths_of(at[other] - at[first]), lengths_of(nodes[other] - nodes[first]), self.scale)
             rows = np.flatnonzero(~covered | (away & ~near_cut))
             near_cut |= away
             again = self.search(targets[rows], at[other[rows]])
@@ -112,7 +112,8 @@ class ExpInterpolant(ABC):
         return found
 
 
-def _length(vectors: FloatArray) -> FloatArray:
+def lengths_of(vectors: FloatArray) -> FloatArray:
+    """|v| [n] of ``vectors`` [n, d]."""
     length: FloatArray = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     return length
 

@@ -188,15 +188,11 @@ class QuadraticCharts(ChartList):
         return self.base_points, spans, spans @ spans.transpose(0, 2, 1), COMMON if self.rank == 2 else ALL
 
     def nearest(
-        self, points: FloatArray, rows: IntArray, charts: IntArray
+        self, points: FloatArray, rows: IntArray, charts: IntArray, slopes: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Coordinates [n, rank], points [n, dim] and residuals [n] of ``points[rows]`` in ``charts`` [n], which are
-        continued beyond their radius."""
-        return self._nearest(points, rows, charts, np.empty(0))
-
-    def _nearest(
-        self, points: FloatArray, rows: IntArray, charts: IntArray, slopes: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        continued beyond their radius; ``slopes`` [n], if given, are filled as by `locate_rows`."""
+        slopes = np.empty(0) if slopes is None else slopes
         coordinates, residuals = np.empty((len(rows), self.rank)), np.empty(len(rows))
         found = np.empty((len(rows), points.shape[1]))
 
@@ -211,7 +207,7 @@ class QuadraticCharts(ChartList):
         """As `ChartList.locate`; ``outside`` as in `Chart.locate`."""
         outside = as_choice(outside, "outside", ("nan", "nearest"))
         slopes = np.empty(len(points))
-        coordinates, found, residuals = self._nearest(points, np.arange(len(points)), charts, slopes)
+        coordinates, found, residuals = self.nearest(points, np.arange(len(points)), charts, slopes)
         status = np.where(slopes <= NOTICEABLE * self.radii[charts], Status.OK, Status.NOT_CONVERGED).astype(np.int8)
         beyond = ~self.inside(coordinates, charts)
         if outside == "nearest" and beyond.any():

@@ -4,6 +4,9 @@ Between two half planes with a gap of width g the kernel mass is 2 Φ(−g / 2a)
 either. A geodesic can cross while that exceeds the least density of the support; so observations
 are joined when they are closer than g = 2 a Φ⁻¹(1 − min_density / 2), 3.9 bandwidths for the default of 0.05.
 On a manifold that is its distance; neighbours are first searched under a local map of it.
+
+These are not the components of `graph.neighbor_graph`, whose edges lead along the tangent spaces to a number of nearest
+neighbours: there a gap is long relative to the spacing of the rows, here to the bandwidth, which geodesics feel.
 """
 
 from __future__ import annotations

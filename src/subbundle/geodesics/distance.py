@@ -63,8 +63,8 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     Returns
     -------
     lengths : [batch] or scalar
-        inf between connected components of the data; NaN, with a warning, where a point lies off the data or, in closed
-        form, where no geodesic was found.
+        inf between connected components of the data, to which points far from all do not belong; NaN, with a warning,
+        between two of these, where a point has no ridge or, in closed form, where no geodesic was found.
 
     See Also
     --------

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import block_array, csr_array
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray, Status, all_finite
@@ -29,7 +28,7 @@ from subbundle.geodesics.tuning import (
     RIDGE_STEPS,
     SHEET_SINE,
 )
-from subbundle.graph.neighbor_graph import graph_of
+from subbundle.graph.neighbor_graph import graph_of, shortest_paths
 from subbundle.graph.neighborhoods import frame_size, nearest_rows, neighborhoods
 
 
@@ -94,7 +93,7 @@ class PathGraph:
         # Zero is no edge in a sparse graph. No edge leads to the points: no path passes through another.
         first = csr_array((np.maximum(legs[usable], 1e-300), (np.nonzero(usable)[0], near[usable])), (count, nodes))
         graph = csr_array(block_array([[csr_array((count, count)), first], [None, self.graph]]))
-        found, before = dijkstra(graph, indices=np.arange(count), return_predecessors=True)
+        found, before = shortest_paths(graph, np.arange(count))
         return found[:, count:], np.maximum(before[:, count:] - count, -1)
 
     def routes(self, x: FloatArray, y: FloatArray) -> list[list[IntArray]]:

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subbundle._elementwise import arctan2
 from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import Surroundings, surrounding_dim, surroundings_of
 from subbundle.geodesics.tuning import RIDGE_STEPS, SHEET_SINE
+from subbundle.graph.neighborhoods import arcs_of
 from subbundle.graph.tuning import ACROSS
 
 # Steps after which a curve is taken as it is: near conjugate points they shrink slowly, but lengths hardly change.
@@ -201,28 +201,21 @@ def _measured(
 
 
 def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
-    """Arc lengths of ``chords``, of which the squared lengths ``here`` and ``there`` lie in the subspaces at both ends.
-
-    On a circle the chord makes the angle α, half of what it spans, with the tangents at its ends.
-    """
+    """Arcs of ``chords``, of which the squared lengths ``here`` and ``there`` lie in the subspaces at both ends."""
     squared = np.maximum(chords * chords, 1e-300)
     slant = 1.0 - np.minimum(0.5 * (here + there) / squared, 1.0)
-    sines = np.sqrt(slant)
-    angles = arctan2(sines, np.sqrt(1.0 - sines * sines))
-    return np.asarray(np.where(sines > 1e-6, chords * angles / np.maximum(sines, 1e-300), chords))
+    return arcs_of(chords, slant)
 
 
-def arcs_between(
-    x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray, most: float = ACROSS
-) -> FloatArray:
+def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
     """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
 
-    Infinite where the sine to either is larger than ``most``, or sheets change. Exchanging its ends changes no bit.
+    Infinite where the sine to either is larger than `ACROSS`, or sheets change. Exchanging its ends changes no bit.
     """
     edges = ends - x
     squared = (edges * edges).sum(axis=1)
     here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
-    along = (np.minimum(here, there) >= (1.0 - most**2) * squared) | (squared == 0)
+    along = (np.minimum(here, there) >= (1.0 - ACROSS**2) * squared) | (squared == 0)
     along &= ~jumps_between(x, frame, ends, frames)
     return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
 

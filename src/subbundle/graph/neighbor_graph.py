@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from subbundle._types import BoolArray, FloatArray, IntArray, evenly
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle._validation import as_integer, as_points
 from subbundle.cloud import Cloud
 from subbundle.graph.bridges import shortest_bridges
@@ -57,7 +57,7 @@ class NeighborGraph:
 
     def shortest_paths(self, sources: IntArray) -> FloatArray:
         """Lengths [len(sources), n] of the shortest paths; infinite between components."""
-        return np.asarray(dijkstra(self.lengths, directed=False, indices=sources))
+        return shortest_paths(self.lengths, sources)[0]
 
     def joined(self) -> csr_array:
         """The lengths with all bridges, gaps included: one component."""
@@ -67,9 +67,12 @@ class NeighborGraph:
         bridges = csr_array((self.bridge_lengths, (ends[0], ends[1])), shape=self.lengths.shape)
         return csr_array(self.lengths.maximum(bridges).maximum(bridges.T))
 
-    def landmarks(self, count: int) -> IntArray:
-        """At most ``count`` rows spread evenly over the rows in their order."""
-        return evenly(self.lengths.shape[0], count)
+
+def shortest_paths(lengths: Any, sources: IntArray) -> tuple[FloatArray, IntArray]:
+    """Lengths [s, n] of the shortest paths from ``sources`` [s] to all nodes, infinite where there is none, and the
+    node before each, −1 for none, over edges from rows to columns with ``lengths`` [n, n], a sparse matrix."""
+    found, before = dijkstra(lengths, indices=sources, return_predecessors=True)
+    return np.asarray(found), np.maximum(before, -1).astype(np.int64)
 
 
 def neighbor_graph(points: Any, n_neighbors: int, rank: int) -> NeighborGraph:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from subbundle._elementwise import arctan2
 from subbundle._memory import blocks
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.graph.tuning import ACROSS, FRAME_EXTRA
@@ -92,11 +93,17 @@ def neighborhoods(
     plain = neighbor_frames(points, few, rank)
     frames = plain if frames is None else frames
     chords, offsets, here, there = _edges(points, near, frames)
-    angles = np.arcsin(np.sqrt(0.5 * (here + there)))
-    arcs = np.where(angles > 1e-6, chords * angles / np.maximum(np.sin(angles), 1e-12), chords)
+    arcs = arcs_of(chords, 0.5 * (here + there))
     _, _, here, there = _edges(points, near, smoothed_frames(plain, few))
     across = np.sqrt(np.maximum(here, there))
     return Neighborhoods(near, chords, arcs, offsets, across, 0.5 * (here + there), frames)
+
+
+def arcs_of(chords: FloatArray, slant: FloatArray) -> FloatArray:
+    """Arcs |e| α / sin α over ``chords`` of lengths |e|, for sin² α = ``slant``, with the same bits everywhere."""
+    sines = np.sqrt(slant)
+    angles = arctan2(sines, np.sqrt(1.0 - sines * sines))
+    return np.asarray(np.where(sines > 1e-6, chords * angles / np.maximum(sines, 1e-300), chords))
 
 
 def _edges(

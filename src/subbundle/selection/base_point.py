@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 from subbundle._memory import blocks
@@ -22,6 +21,7 @@ from subbundle.bundles.ridge import carry_to_ridge
 from subbundle.bundles.surroundings import surrounding_dim
 from subbundle.cloud import Cloud
 from subbundle.geodesics.paths import path_graph
+from subbundle.graph.neighbor_graph import shortest_paths
 from subbundle.selection.tuning import PLACES, SAMPLE
 
 # Candidates tried, the most central first, until one lies where the bundle is defined.
@@ -122,7 +122,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
     others belong to smaller components.
     """
     graph = path_graph(bundle)
-    lengths = dijkstra(graph.graph, directed=False, indices=evenly(len(graph.points), PLACES))
+    lengths = shortest_paths(graph.graph, evenly(len(graph.points), PLACES))[0]
     reached = np.isfinite(lengths)
     means = np.where(reached, lengths, 0.0).sum(axis=0) / np.maximum(reached.sum(axis=0), 1)
     chosen = np.lexsort([means, -reached.sum(axis=0)])[:count]

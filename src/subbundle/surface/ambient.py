@@ -60,25 +60,6 @@ class Sheet:
     spacing: float
 
 
-def reconstruct_ambient(
-    points: FloatArray,
-    stage: Callable[[str], None],
-    *,
-    bandwidth: float | str,
-    closed: bool,
-    opening: float,
-    n_jobs: int,
-) -> Mesh:
-    """A mesh of the surface around different ``points`` [N, r], r > 3; ``stage`` is called with the name of every
-    stage."""
-    if closed:
-        raise ValueError(
-            "closed=True needs a surface that divides its space, so one in R³; this one spans "
-            f"{points.shape[1]} dimensions. Pass a larger opening to bridge gaps."
-        )
-    return _tangential(points, bandwidth, opening, stage, n_jobs)
-
-
 def without_noise(rows: FloatArray) -> tuple[FloatArray, Components | None]:
     """The different ones of ``rows`` [N, d] in the directions [n, r] that are not noise alone, r ≥ 3, and these
     directions; None where they are all."""
@@ -99,17 +80,23 @@ def returned(mesh: Mesh, subspace: Components | None, rows: FloatArray, given: M
     )
 
 
-def _tangential(
-    points: FloatArray, bandwidth: float | str, opening: float, stage: Callable[[str], None], n_jobs: int
-) -> Mesh:
-    """The mesh of ``points`` [N, r] by tangential Delaunay triangulation."""
+def reconstruct_ambient(
+    points: FloatArray, stage: Callable[[str], None], *,
+    bandwidth: float | str, closed: bool, opening: float, n_jobs: int,
+) -> Mesh:  # fmt: skip
+    """The mesh of different ``points`` [N, r], r > 3, by tangential Delaunay triangulation, reporting every stage."""
+    if closed:
+        raise ValueError(
+            "closed=True needs a surface that divides its space, so one in R³; this one spans "
+            f"{points.shape[1]} dimensions. Pass a larger opening to bridge gaps."
+        )
     stage("choosing a bandwidth")
     width, remark = _width(points, bandwidth, n_jobs)
     bundle = PrincipalSubbundle(points, 2, width, n_jobs=n_jobs)
     stage("projecting points to the ridge")
     sheet = _sheet(bundle, points)
     if remark:  # only once there is a surface
-        warnings.warn(remark, SubbundleWarning, stacklevel=5)
+        warnings.warn(remark, SubbundleWarning, stacklevel=4)
     apart = max(tuning.CELL_WINDOWS * width, tuning.CELL_SPACINGS * sheet.spacing)
     chosen = spread(sheet.points, apart, sheet.drift)
     corners = np.ascontiguousarray(sheet.points[chosen])
