@@ -10,13 +10,13 @@ NODES_PER_FIT = 30
 # Radius of a chart over the largest distance of its members, or over the median of that where it is larger.
 CHART_REACH = 1.5
 
-# noise: components
+# components
 # Up to so many features all are kept: a noise floor cannot be estimated from so few.
 FEW_FEATURES = 8
 # Negligible fraction of the variance.
 TRACE_OF_VARIANCE = 1e-5
 
-# noise: fits
+# noise
 # Rows of all splits together at which risks are compared: small tables are split several times, so that no single split
 # decides.
 ALL_QUERIES = 900
