@@ -9,20 +9,21 @@ from sklearn.manifold import trustworthiness
 import subbundle as sb
 from subbundle import datasets
 from subbundle.cloud import Cloud
+from subbundle.embedding.components import kept_components
 from subbundle.embedding.curves import curve_through
-from subbundle.embedding.noise import denoise, evidence_of_noise, kept_components
+from subbundle.embedding.noise import denoise, evidence_of_noise
 from subbundle.embedding.quality import neighborhoods_kept, quality
 
 
 def test_noise_is_found_and_removed_only_where_it_is():
     noisy, clean = datasets.s_surface(1000, noise=0.03, seed=0), datasets.s_surface(300, seed=0)
-    how = evidence_of_noise(noisy.points, np.ones(len(noisy.points)), 2)
+    how = evidence_of_noise(noisy.points, np.ones(len(noisy.points)), 2)[0]
     # One normal direction. The estimate is from some 300 rows.
     assert 0.8 < how.noise / 0.03 < 1.2
     moved = denoise(noisy.points, np.ones(len(noisy.points)), noisy.points, 2, how)
     before, after = (np.sqrt(np.mean(noisy.distance(x) ** 2)) for x in (noisy.points, moved))
     assert after < 0.5 * before
-    assert evidence_of_noise(clean.points, np.ones(len(clean.points)), 2).n_neighbors == 0
+    assert [how.n_neighbors for how in evidence_of_noise(clean.points, np.ones(len(clean.points)), 2)] == [0, 0]
 
 
 @pytest.mark.parametrize("count", [1000, 8000, 20000])
@@ -31,7 +32,7 @@ def test_noise_wider_than_the_spacing_is_found_in_tables_of_any_size(count):
     rng = np.random.default_rng(11)
     rows = np.column_stack([rng.uniform(0.0, 1.0, (count, 2)), 0.06 * rng.standard_normal(count)])
     rows = rows[Cloud(rows).order]
-    how = evidence_of_noise(rows, np.ones(count), 2)
+    how, _ = evidence_of_noise(rows, np.ones(count), 2)
     assert how.n_neighbors > count / 10
     # Borders of the square hide some of the noise: fits are tilted there.
     assert 0.6 < how.noise / 0.06 < 1.2
@@ -145,6 +146,6 @@ def test_a_handful_of_rows_beside_a_far_outlier_can_be_diagnosed(seed):
 def test_noise_wider_than_the_first_neighbourhoods_is_found(seed):
     # The nearest of 3000 rows lie within the noise: small fits follow it, and their risks do not predict larger ones.
     roll = datasets.swiss_roll(3000, noise=0.05, seed=seed)
-    found = evidence_of_noise(roll.points[Cloud(roll.points).order], np.ones(3000), 2)
+    found, _ = evidence_of_noise(roll.points[Cloud(roll.points).order], np.ones(3000), 2)
     # The noise across the sheet; fits take a few per cent of it for curvature.
     assert found.noise == pytest.approx(0.05, rel=0.15)

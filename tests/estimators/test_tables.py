@@ -64,7 +64,7 @@ def test_a_warning_for_a_flat_table_names_principal_components():
 
 
 def test_a_weight_counts_a_row_as_often_as_a_repetition_and_weight_zero_leaves_it_out_of_the_fit() -> None:
-    data = sb.datasets.s_surface(400, noise=0.02, seed=3)
+    data = sb.datasets.s_surface(400, noise=0.03, seed=3)
     counts = np.random.default_rng(0).integers(0, 4, len(data.points))
     weighted = sb.AtlasEmbedding(2).fit(data.points, sample_weight=counts)
     repeated = sb.AtlasEmbedding(2).fit(np.repeat(data.points, counts, axis=0))

@@ -1,7 +1,8 @@
 """An atlas laid out in R^k: an affine map of every chart to R^k, blended with the weights of the atlas.
 
 Chart c maps its normal coordinates v to z = z_c + v A_c. A point is mapped to the weighted mean of its images under the
-charts at it. Links across a cut are left out, so that no mean is taken across it.
+charts at it. Links across a cut are left out, so that no mean is taken across it. The inverse is that of the charts, or
+drawn towards the rows nearby where these predict others better (`shrinkage`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from subbundle.atlas.blending import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
 from subbundle.charts.chart import Located
 from subbundle.charts.quadratic_chart import QuadraticCharts
+from subbundle.embedding.shrinkage import local_means, shrinkage
 from subbundle.embedding.tuning import DIFFERENCE_RADII
 
 # Integer arrays come last: the links of the layout, and those along the manifold.
@@ -133,7 +135,7 @@ class LaidOutAtlas:
         place_rows(own, numbers, weights.reshape(numbers.shape), self.maps, self.shifts, images, spreads)
         return images, spreads
 
-    def _coordinates_of(self, points: FloatArray) -> FloatArray:
+    def coordinates_of(self, points: FloatArray) -> FloatArray:
         """The coordinates of `locate` alone."""
         found = []
         for rows in self._blocks(points):
@@ -153,27 +155,51 @@ class LaidOutAtlas:
         )  # fmt: skip
 
     def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points [n, D] with ``coordinates`` [n, k], and their coverage [n].
+        """Points [n, D] for ``coordinates`` [n, k], and their coverage [n]."""
+        points, coverage = self._mapped_to(coordinates)
+        size, factor = self.shrinkage
+        if factor < 1.0 and len(points):
+            means = local_means(self.shifts, self.atlas.origins, coordinates, size)
+            points = means + factor * (points - means)
+        return points, coverage
 
-        Iterations of z ← z + (z − coordinates of x) make it an inverse of `locate`; they converge linearly, at a rate
-        of the disagreement between charts. A row is iterated as long as its residual falls and charts cover it: across
-        a cut, or where the coordinates overlap, there is no inverse, and charts continued beyond their discs diverge.
+    @cached_property
+    def shrinkage(self) -> tuple[int, float]:
+        """Number of rows in the means that `points_at` is drawn to, and the fraction λ that is left of the offset."""
+        return shrinkage(self)
+
+    def without(self, numbers: IntArray) -> LaidOutAtlas:
+        """The layout of the other charts."""
+        left = np.setdiff1d(np.arange(len(self.shifts)), numbers)
+        lengths, links = (csr_array(graph[left][:, left]) for graph in (self.atlas.links, self.links))
+        whole = self.atlas.charts
+        own = (whole.base_points, whole.frames, whole.forms, whole.radii)
+        charts = QuadraticCharts(*(one[left] for one in own), n_jobs=whole.n_jobs)
+        atlas = LinkedAtlas(charts, self.atlas.origins[left], lengths, self.atlas.contradiction)
+        return LaidOutAtlas(atlas, self.maps[left], self.shifts[left], links)
+
+    def _mapped_to(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points [n, D] of the charts that `locate` maps to ``coordinates`` [n, k], and their coverage [n].
+
+        Iterations of z ← z + (z − coordinates of x) make it an inverse; they converge linearly, at a rate of the
+        disagreement between charts. A row is iterated as long as its residual falls and charts cover it: across a cut,
+        or where the coordinates overlap, there is no inverse, and charts continued beyond their discs diverge.
         """
         target = np.ascontiguousarray(coordinates)
-        points, coverage = self._points_of(target)
+        points, coverage = self.blended_at(target)
         inside = np.flatnonzero(coverage > 0.0)
         shifted, before = target[inside], np.full(len(inside), np.inf)
         found = points[inside]
         for _ in range(MOST_ROUNDS):
             if inside.size == 0:
                 break
-            gap = target[inside] - self._coordinates_of(found)
+            gap = target[inside] - self.coordinates_of(found)
             size = np.linalg.norm(gap, axis=1)
             better = size < before
             points[inside[better]] = found[better]
             left = better & (size > NOTICEABLE * float(np.median(self.radii)))
             inside, shifted, before = inside[left], shifted[left] + gap[left], size[left]
-            found, held = self._points_of(shifted)
+            found, held = self.blended_at(shifted)
             covered = held > 0.0
             inside, shifted, before, found = inside[covered], shifted[covered], before[covered], found[covered]
         return points, coverage
@@ -189,7 +215,7 @@ class LaidOutAtlas:
             columns.append((ahead - behind) / (2.0 * width))
         return np.stack(columns, axis=2)
 
-    def _points_of(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def blended_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weighted means [n, D] of the points of the charts near ``coordinates`` [n, k], and their coverage [n]."""
         near = self._near.of(coordinates)
         own = np.empty((*near.numbers.shape, self.rank))

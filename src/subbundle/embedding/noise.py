@@ -1,12 +1,6 @@
-"""Noise of a table: components of noise alone, and deviations that averaging over neighbours removes.
+"""Noise of a table: deviations that averaging over neighbours removes.
 
-*Components.* Isotropic noise has equal variance in all directions; a manifold of low dimension in few of them. Of n
-observations of noise in p dimensions, γ = p/n, the eigenvalues of the covariance reach up to s² (1 + √γ)², and their
-second and third moments are s⁴ (1 + γ) and s⁶ (1 + 3γ + γ²). If at least half of the eigenvalues form such a tail, it
-is attributed to noise and left out: neighbourhoods and distances are then those of the signal. Spectra of images have
-no such tail; there only the components of the last 1e-5 of the variance are left out: no distance changes by more.
-
-*Fits.* A split-sample risk decides whether rows are replaced by local fits, and over how many neighbours. At some
+A split-sample risk decides whether rows are replaced by local fits, and over how many neighbours. At some
 hundred query rows q the manifold is fitted twice (`subbundle.local.neighbor_fits`), from two disjoint halves of
 the table, on m neighbours in all, and the risk of `subbundle.selection.risk` gives variance V and squared bias B² of
 the fit to all rows. Only displacements normal to the frames of the fits count: a fit moves a row along its normal, and
@@ -16,15 +10,22 @@ q and P the projection normal to the frames of a,
 
     E = ⟨|q − a|² + |q − b|² − |P(a − b)|²⟩/2                  noise² + bias² of the row itself.
 
-The fraction of E that does not grow like h² is attributed to noise: σ² = E (1 − s/2)₊, s = d log E/d log h.
+Noise seen within a radius h is at most that within a larger one, and at most the E of any fit; where few neighbours
+tilt the frames E is too large. So E(h) is the least over the fits that reach to h or farther. The fraction of it that
+does not grow like h² is attributed to noise: σ² = E (1 − s/2)₊, s = d log E/d log h; E itself is an upper bound.
 
-The fit of the largest gain σ² − V − B² is taken, and none where no gain is positive: on data that is sparse for its
-curvature any fit is worse than the row. The risk alone does not decide: in neighbourhoods far smaller than the noise a
-row and its fit deviate little from each other, both E and the risk grow like h², and nothing is gained. Standard errors
-of differences are estimated from block means over consecutive queries, which are near each other and share neighbours.
-Of the fits whose gain is within one standard error of the largest, and whose risk is within one of the least among
-these, the quadratic one of the fewest neighbours is taken: bias accumulates along the manifold, where independent
+The fit of the largest gain σ² − V − B² is taken, and none unless that gain exceeds its standard error: on data that is
+sparse for its curvature any fit is worse than the row. The risk alone does not decide: in neighbourhoods far smaller
+than the noise a row and its fit deviate little from each other, both E and the risk grow like h², and nothing is
+gained. Of the fits whose gain is within one standard error of the largest, and whose risk is within one of the least
+among these, the quadratic one of the fewest neighbours is taken: bias accumulates along the manifold, where independent
 errors average out.
+
+E may grow faster than by noise and h², with bias, and structure that no neighbourhood resolves looks like noise. Where
+the gain is in doubt, the fit of least risk, if that is below E, is the second candidate; `table` compares layouts.
+
+Standard errors are those of the jackknife, without one block of consecutive queries at a time: these are near each
+other and share neighbours. They contain that of s.
 
 Neighbourhoods grow to a third of the table. Large ones are thinned out evenly: V is proportional to 1/m.
 """
@@ -41,34 +42,9 @@ from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding import tuning
 from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
-from subbundle.selection.components import Components, Spectrum, chosen_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
-from subbundle.selection.tuning import LAGS, PLACES, UNNOTICED
-
-
-def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
-    """The components of ``points`` [n, d] for a manifold of dimension ``rank``; at least one more than that."""
-    return chosen_components(points, rank, reduce_dim, _above_flat_tail)
-
-
-def _above_flat_tail(spectrum: Spectrum) -> int:
-    """Number of components above the noise, or above a negligible fraction of the variance."""
-    count, dim = spectrum.rows.shape
-    values = spectrum.values[: min(count - 1, dim)]
-    left = np.cumsum(values[::-1])[::-1]
-    for kept in range(1, len(values) // 2 + 1):
-        size, ratio = dim - kept, (dim - kept) / count
-        floor = left[kept] / size
-        if values[kept] <= (1.0 + UNNOTICED) * floor * (1.0 + np.sqrt(ratio)) ** 2:
-            second, third = (np.sum((values[kept:] / max(floor, 1e-300)) ** power) / size for power in (2, 3))
-            # The relative error of a moment is that of the variance times its order.
-            flat = abs(second / (1.0 + ratio) - 1.0) < 2.0 * UNNOTICED
-            flat &= abs(third / (1.0 + 3.0 * ratio + ratio**2) - 1.0) < 3.0 * UNNOTICED
-            if flat and floor > 1e-12 * values[0]:
-                return kept
-            break
-    return int(np.count_nonzero(left > tuning.TRACE_OF_VARIANCE * left[0]))
+from subbundle.selection.tuning import LAGS, PLACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +75,7 @@ NO_DENOISING = Denoising(1, 0, 0.0, 0.0, 0.0)
 
 @dataclass(slots=True)
 class _Fits:
-    """Fits of one ``order`` on ``count`` neighbours within a radius h; E, risk and noise [q] of the queries."""
+    """Fits of one ``order`` on ``count`` neighbours within a radius h; E, risk and noise without each block [b]."""
 
     order: int
     count: int
@@ -110,42 +86,49 @@ class _Fits:
 
     @property
     def gain(self) -> FloatArray:
-        """σ² − risk [q]."""
+        """σ² − risk [b], σ² the part of E that does not grow."""
         return self.noise - self.risk
 
 
-def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> Denoising:
-    """The fits of least risk to ``points`` [n, D] with weights ``masses`` [n]; halves are by a fixed permutation of the
-    rows."""
-    count, dim = points.shape
-    seen = points
+def evidence_of_noise(points: FloatArray, masses: FloatArray, rank: int) -> tuple[Denoising, Denoising]:
+    """The fits of largest gain and of least risk to ``points`` [n, D] with weights ``masses`` [n]; halves are by fixed
+    permutations of the rows."""
+    seen, dim = points, points.shape[1]
     if dim > tuning.SKETCH_DIMENSIONS:
         seen = points @ np.linalg.qr(np.random.default_rng(0).standard_normal((dim, tuning.SKETCH_DIMENSIONS)))[0]
-    known = _fits_over_sizes(seen, masses, rank)
+    known = _with_noise(_fits_over_sizes(seen, masses, rank))
     if not known:
-        return NO_DENOISING
-    queries = len(evenly(count, PLACES))
-    most = max(known, key=lambda fits: float(fits.gain.mean()))
-    if most.gain.mean() <= 0.0:
-        return NO_DENOISING
-    tied = [fits for fits in known if not _exceeds(most.gain - fits.gain, queries)]
-    least = min(tied, key=lambda fits: float(fits.risk.mean()))
-    tied = [fits for fits in tied if not _exceeds(fits.risk - least.risk, queries)]
-    best = min(tied, key=lambda fits: (-fits.order, fits.count))
+        return NO_DENOISING, NO_DENOISING
     back = dim / seen.shape[1]
-    width = np.sqrt(best.squared_reach * back / (rank + 4.0))
-    level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (best.noise, best.risk))
-    return Denoising(best.order, best.count, level, error, float(width))
+
+    def chosen(tied: list[_Fits], worth: FloatArray) -> Denoising:
+        """The quadratic fit of the fewest neighbours among those with nearly the least risk of ``tied``."""
+        if not exceeds(worth):
+            return NO_DENOISING
+        least = min(tied, key=lambda fits: float(fits.risk.mean()))
+        tied = [fits for fits in tied if not exceeds(fits.risk - least.risk)]
+        best = min(tied, key=lambda fits: (-fits.order, fits.count))
+        width = np.sqrt(best.squared_reach * back / (rank + 4.0))
+        level, error = (float(np.sqrt(back * max(float(values.mean()), 0.0))) for values in (best.noise, best.risk))
+        return Denoising(best.order, best.count, level, error, float(width))
+
+    most = max(known, key=lambda fits: float(fits.gain.mean()))
+    least = min(known, key=lambda fits: float(fits.risk.mean()))
+    tied = [fits for fits in known if not exceeds(most.gain - fits.gain)]
+    return chosen(tied, most.gain), chosen(known, least.total - least.risk)
 
 
-def _exceeds(values: FloatArray, queries: int) -> bool:
-    """Whether the mean of ``values`` [splits · queries] is above zero by more than its standard error.
-
-    Standard errors are those of block means, over √q blocks of √q consecutive queries.
-    """
+def without_blocks(values: FloatArray, queries: int) -> FloatArray:
+    """Means [b] of ``values`` [splits · queries], each without one of √q blocks of √q consecutive queries."""
     per_query = values.reshape(-1, queries).mean(axis=0)
-    means = [float(block.mean()) for block in np.array_split(per_query, isqrt(queries))]
-    return bool(np.mean(means) > np.std(means, ddof=1) / np.sqrt(len(means)))
+    blocked = np.array_split(per_query, isqrt(queries))
+    return np.array([(per_query.sum() - block.sum()) / (queries - len(block)) for block in blocked])
+
+
+def exceeds(means: FloatArray) -> bool:
+    """Whether a statistic is above zero by more than its standard error, that of the jackknife: ``means`` [b] are its
+    values without each block, and any function of such values."""
+    return bool(np.mean(means) > np.sqrt(len(means) - 1.0) * np.std(means))
 
 
 def denoising_within(points: FloatArray, rank: int, bandwidth: float) -> Denoising:
@@ -189,10 +172,10 @@ def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: D
     return min(found, key=lambda one: float(np.median(one)))
 
 
-def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int) -> list[_Fits]:
-    """Fits of both orders over neighbourhoods of increasing size, with their risk (`selection.risk`).
+def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int) -> list[list[_Fits]]:
+    """Fits of each order over neighbourhoods of increasing size, with E and their risk (`selection.risk`).
 
-    The first two sizes, whose bias cannot be estimated from smaller ones, are left out.
+    The bias of the first two sizes cannot be estimated from smaller ones; they have no risk.
     """
     count = len(points)
     chosen = evenly(count, PLACES)
@@ -205,13 +188,13 @@ def _fits_over_sizes(points: FloatArray, masses: FloatArray, rank: int) -> list[
         return []
     halves = [np.random.default_rng(split).permutation(count) % 2 for split in range(splits)]
     lists = [_near(points, halves, side, chosen, most // 2) for side in (0, 1)]
-    known = []
+    every = []
     for order, sizes in sizes_of.items():
         scales = (_fitted(points, masses, queries, lists, size // 2, rank, order) for size in sizes)
         # The bias of a polynomial of order p over a neighbourhood of radius h is of order h^2p away from borders.
         found = risks_over_grid(scales, points_product, 2.0 * order, [np.arange(len(queries))], until_risen=False)
-        known += _with_noise(queries, found, sizes, order)
-    return known
+        every.append([_of_scale(queries, len(chosen), *pair, order) for pair in zip(found, sizes, strict=True)])
+    return every
 
 
 def _sizes(rank: int, order: int, most: int) -> list[int]:
@@ -222,19 +205,32 @@ def _sizes(rank: int, order: int, most: int) -> list[int]:
     return [size for size in sizes if size <= most]
 
 
-def _with_noise(queries: FloatArray, found: list[Scale], sizes: list[int], order: int) -> list[_Fits]:
-    """The fits whose bias is known, with the noise at the ``queries``."""
-    totals = [_total(queries, one) for one in found]
-    known = []
-    for j, scale in enumerate(found):
-        if not scale.squared_bias[0].size:
-            continue
-        near = [i for i in (j - 1, j, j + 1) if 0 <= i < len(found)]
-        bias = scale.squared_bias[0] * float(scale.squared_bias[0].mean() > 0.0)
-        noise = _noise(totals[j], *((found[i].length ** 2, totals[i]) for i in (near[0], near[-1])))
-        size = sizes[j] // 2 * 2
-        known.append(_Fits(order, size, scale.length**2, totals[j], scale.variance[0] + bias, noise))
-    return known
+def _of_scale(queries: FloatArray, n_chosen: int, scale: Scale, size: int, order: int) -> _Fits:
+    """The fits of a ``scale`` at ``queries``, the same ``n_chosen`` rows for every split, without their noise."""
+    risk = bias = scale.squared_bias[0]
+    if bias.size:
+        risk = without_blocks(scale.variance[0] + bias * float(bias.mean() > 0.0), n_chosen)
+    total = without_blocks(_total(queries, scale), n_chosen)
+    return _Fits(order, size // 2 * 2, scale.length**2, total, risk, np.zeros_like(total))
+
+
+def _with_noise(found: list[list[_Fits]]) -> list[_Fits]:
+    """The fits of ``found``, those of each order by size, whose risk is known, with their noise.
+
+    Noise within a radius is at most that within a larger one, and at most the E of any fit there. So E is replaced by
+    the least among the fits that reach as far: it is larger where frames are tilted, as those of few neighbours are.
+    """
+    every = [fits for of_order in found for fits in of_order]
+    bounds = [
+        min((one.total for one in every if one.squared_reach >= fits.squared_reach), key=lambda total: total.mean())
+        for fits in every
+    ]
+    for fits, bound in zip(every, bounds, strict=True):
+        fits.total = bound
+    for of_order in found:
+        for j, fits in enumerate(of_order):
+            fits.noise = _noise(fits.total, of_order[max(j - 1, 0)], of_order[min(j + 1, len(of_order) - 1)])
+    return [fits for fits in every if fits.risk.size]
 
 
 def _near(
@@ -280,10 +276,10 @@ def _total(queries: FloatArray, scale: Scale) -> FloatArray:
     return clipped(0.5 * (own[0] + own[1] - points_product(first, second, first, second)))
 
 
-def _noise(here: FloatArray, low: tuple[float, FloatArray], high: tuple[float, FloatArray]) -> FloatArray:
-    """σ² from E ``here``, by its growth over neighbourhoods of squared radii and E from ``low`` to ``high``."""
-    if high[0] <= low[0]:
+def _noise(here: FloatArray, low: _Fits, high: _Fits) -> FloatArray:
+    """σ² from E ``here``, by its growth from the fits ``low`` to ``high``."""
+    if high.squared_reach <= low.squared_reach:
         return np.zeros_like(here)
-    below, above = (max(float(one[1].mean()), 1e-300) for one in (low, high))
-    slope = 2.0 * np.log(above / below) / np.log(high[0] / low[0])
-    return np.asarray(here * float(here.mean() > 1e-300) * float(np.clip(1.0 - slope / 2.0, 0.0, 1.0)))
+    below, above = (np.maximum(one.total, 1e-300) for one in (low, high))
+    slope = 2.0 * np.log(above / below) / np.log(high.squared_reach / low.squared_reach)
+    return np.asarray(here * np.clip(1.0 - slope / 2.0, 0.0, 1.0))

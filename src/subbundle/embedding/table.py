@@ -6,8 +6,9 @@
 4  layout of each, from charts with curvature                                     (`node_layout`)
 5  components side by side, and the charts with their layout as one atlas         (`laid_out_atlas`)
 
-What 1 attributes to noise may be dimensions beyond k. Then the fits of 2 lie on no k-dimensional manifold either, and
-they are used only if their layout predicts the rows better than that of the unchanged rows.
+What 1 attributes to noise may be dimensions beyond k, or structure finer than all neighbourhoods. Where charts disagree
+the fits of largest gain, those of least risk and the unchanged rows are laid out, and what predicts the rows best is
+used.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def lay_out_table(
     n_jobs: int | None,
 ) -> TableLayout:
     """Lay out distinct ``rows`` [n, D] with ``weights`` [n], in an order that does not depend on that of the input."""
-    how = _denoising(rows, weights, rank, bandwidth)
+    hows = _denoising(rows, weights, rank, bandwidth)
 
     def laid_out(how: Denoising) -> TableLayout:
         n_nodes = min(len(rows), MOST_NODES)
@@ -100,23 +101,28 @@ def lay_out_table(
         order = np.argsort(labels, kind="stable")
         return _to_scale(_assembled(chosen[order], nodes[order], found, how, n_jobs))
 
-    layout = laid_out(how)
-    # Fits along a curve, whose layout has no residual, lie on a manifold of the dimension.
-    if isinstance(bandwidth, str) and how.n_neighbors and layout.path_weight > 1.0 and layout.residual > 0.0:
+    layout = laid_out(hows[0])
+    # Layouts along a curve have no residual.
+    if layout.path_weight > 1.0 and layout.residual > 0.0:
         # Compared at the same rows: nodes of fits are fewer, and among fewer the nearest predict less.
         some = rows[evenly(len(rows), ROWS)]
-        layout = min(layout, laid_out(NO_DENOISING), key=lambda one: prediction_error(some, one.coordinates(some)))
+        every = [layout, *map(laid_out, hows[1:])]
+        layout = min(every, key=lambda one: prediction_error(some, one.coordinates(some)))
     return layout
 
 
-def _denoising(rows: FloatArray, weights: FloatArray, rank: int, bandwidth: float | str | None) -> Denoising:
+def _denoising(
+    rows: FloatArray, weights: FloatArray, rank: int, bandwidth: float | str | None
+) -> tuple[Denoising, ...]:
+    """What the evidence says, followed by what else to try where charts disagree."""
     if bandwidth is None:
-        return NO_DENOISING
-    if isinstance(bandwidth, str):
-        # Rows that lie along a curve without noise are not replaced.
-        exact = curve_through(rows, strict=True) is not None
-        return NO_DENOISING if exact else evidence_of_noise(rows, weights, rank)
-    return denoising_within(rows, rank, bandwidth)
+        return (NO_DENOISING,)
+    if not isinstance(bandwidth, str):
+        return (denoising_within(rows, rank, bandwidth),)
+    # Rows that lie along a curve without noise are not replaced.
+    if curve_through(rows, strict=True) is not None:
+        return (NO_DENOISING,)
+    return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING)))
 
 
 def _components(nodes: FloatArray, rank: int) -> IntArray:

@@ -10,11 +10,11 @@ NODES_PER_FIT = 30
 # Radius of a chart over the largest distance of its members, or over the median of that where it is larger.
 CHART_REACH = 1.5
 
-# noise: components
+# components
 # Negligible fraction of the variance.
 TRACE_OF_VARIANCE = 1e-5
 
-# noise: fits
+# noise
 # Rows of all splits together at which risks are compared: small tables are split several times, so that no single split
 # decides.
 ALL_QUERIES = 900

@@ -17,8 +17,9 @@ from subbundle.atlas.tuning import PATH_SETTLED
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
+from subbundle.embedding.components import kept_components
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
-from subbundle.embedding.noise import held_out_residuals, kept_components
+from subbundle.embedding.noise import held_out_residuals
 from subbundle.embedding.quality import Quality, quality
 from subbundle.embedding.table import TableLayout, lay_out_table
 from subbundle.embedding.tuning import DIFFERENCE_RADII
