@@ -1,5 +1,7 @@
 """The steps of reconstruction one by one, against closed forms and independent computations."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
@@ -12,7 +14,7 @@ from subbundle.local.tuning import LEFT_OUT
 from subbundle.surface import voxels
 from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud, excess
-from subbundle.surface.orient import orient
+from subbundle.surface.orient import merge_votes, orient
 from subbundle.surface.pilot import estimate_pilot
 from subbundle.surface.seeds import Seeds, find_seeds
 from subbundle.triangles import clip
@@ -151,6 +153,60 @@ def test_bodies_that_nearly_touch_are_each_oriented_outward():
         away = seeds.points - centres[np.abs(seeds.points[:, None, 0] - centres[:, 0]).argmin(axis=1)]
         # Where walls touch, normals are those of the middle and have no side.
         assert np.mean(np.sum(away * seeds.normals, axis=1) * found.signs > 0.0) > 0.97
+
+
+def drilled_block(spacing=0.02, mouth=0.06):
+    """Points of a block of 1 by 0.7 by 0.5 with two tunnels of radius 0.06 along z, and its outward normals.
+
+    On its faces there are none closer than ``mouth`` to the axis of a tunnel.
+    """
+    rng, half, middles = np.random.default_rng(0), np.array([0.5, 0.35, 0.25]), np.array([[-0.3, -0.1], [0.25, 0.15]])
+    points, normals = [], []
+    for axis, way in product(range(3), (-1.0, 1.0)):
+        face = rng.uniform(-half, half, (int(8.0 * np.prod(half) / (2.0 * half[axis]) / spacing**2), 3))
+        face[:, axis] = way * half[axis]
+        clear = np.linalg.norm(face[:, None, :2] - middles, axis=2).min(axis=1) > mouth
+        points.append(face[clear] if axis == 2 else face)
+        normals.append(np.tile(way * np.eye(3)[axis], (len(points[-1]), 1)))
+    for middle in middles:
+        count = int(0.12 * np.pi * 0.5 / spacing**2)
+        angle, height = rng.uniform(0.0, 2.0 * np.pi, count), rng.uniform(-half[2], half[2], count)
+        inward = -np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+        points.append(np.column_stack([middle - 0.06 * inward[:, :2], height]))
+        normals.append(inward)
+    return np.concatenate(points), np.concatenate(normals)
+
+
+def test_the_wall_of_a_tunnel_with_sharp_ends_faces_its_axis():
+    # Across a right angle votes are weak, so the wall is a cluster of its own; but a tube open at both ends is no body.
+    points, normals = drilled_block()
+    seeds = unsigned_seeds(points, normals)
+    found = orient(seeds, 0.02)
+    assert found.orientable
+    assert found.components.max() == 0
+    assert np.mean(np.sum(normals * seeds.normals, axis=1) * found.signs > 0.0) > 0.99
+
+
+def test_a_tunnel_that_nothing_joins_to_its_body_is_inside():
+    # No seeds around the mouths: the wall, which extends as far as the body, is furthest in the mouths.
+    points, normals = drilled_block(mouth=0.15)
+    seeds = unsigned_seeds(points, normals)
+    found = orient(seeds, 0.02)
+    assert np.bincount(found.components).max() < len(points)
+    assert np.mean(np.sum(normals * seeds.normals, axis=1) * found.signs > 0.0) > 0.99
+
+
+def test_few_votes_join_large_sheets_only_if_they_agree():
+    rng = np.random.default_rng(0)
+    for share, joined in ((0.5, False), (1.0, True)):
+        # Two chains of 200 seeds, and 40 weak votes between them, of which a ``share`` agree.
+        rows = np.arange(399)[np.arange(399) != 199]
+        across = np.column_stack([rng.integers(0, 200, 40), rng.integers(200, 400, 40)])
+        pairs = np.concatenate([np.column_stack([rows, rows + 1]), across])
+        sign = np.where(np.arange(40) < 40.0 * share, 1.0, -1.0)
+        votes = np.concatenate([np.ones(398), 0.01 * sign * rng.uniform(0.5, 1.5, 40)])
+        cluster = merge_votes(400, pairs, votes, areas=np.ones(400), least=1.0, agree=True)[1]
+        assert (len(np.unique(cluster)) == 1) == joined
 
 
 def test_narrow_places_of_open_sheets_keep_both_sides_together():

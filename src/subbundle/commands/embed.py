@@ -128,6 +128,7 @@ def _write(path: Path, rows: Rows, found: dict[str, Any]) -> None:
 def _about_atlas(model: AtlasEmbedding, values: FloatArray, found: dict[str, Any]) -> list[str]:
     count = model.n_denoising_neighbors_
     averaged = f"rows averaged over {count}" if count else "rows as they are"
+    averaged = "principal components of all rows" if model.metric_ == "linear" else averaged
     distortion, message = found["distortion"], fit_message(model)
     return [
         f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} principal components kept",

@@ -13,6 +13,7 @@ import numpy as np
 
 from subbundle._types import FloatArray
 from subbundle.embedding import tuning
+from subbundle.local.frames import leading_directions
 from subbundle.selection.components import Components, Spectrum, chosen_components
 from subbundle.selection.tuning import UNNOTICED
 
@@ -39,3 +40,11 @@ def _above_flat_tail(spectrum: Spectrum) -> int:
                 return kept
             break
     return int(np.count_nonzero(left > tuning.TRACE_OF_VARIANCE * left[0]))
+
+
+def onto_principal_components(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: int) -> FloatArray:
+    """``queries`` [q, D] projected to the k leading principal components of ``points`` [n, D] with weights ``masses``
+    [n]."""
+    mean = masses @ points / masses.sum()
+    axes = leading_directions((np.sqrt(masses)[:, None] * (points - mean))[None], rank)[0]
+    return np.asarray(mean + (queries - mean) @ axes.T @ axes)

@@ -41,6 +41,7 @@ from sklearn.neighbors import NearestNeighbors
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.embedding import tuning
+from subbundle.embedding.components import onto_principal_components
 from subbundle.local.neighbor_fits import distance_weights, fit_size, fit_to_neighbors
 from subbundle.selection.ladder import clipped
 from subbundle.selection.risk import Estimate, Scale, points_product, risks_over_grid
@@ -54,7 +55,8 @@ class Denoising:
     Attributes
     ----------
     order, n_neighbors : int
-        Of the fits; ``n_neighbors`` is 0 where rows are not replaced.
+        Of the fits; ``n_neighbors`` is 0 where rows are not replaced. Of order 0 is one linear fit to all rows, with
+        equal weights: their leading principal components.
     noise : float
         Root mean square of the noise over all normal directions; 0 where there is no evidence of any.
     error : float
@@ -69,8 +71,18 @@ class Denoising:
     error: float
     bandwidth: float
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether rows are replaced by their projections to principal components."""
+        return self.order == 0
+
 
 NO_DENOISING = Denoising(1, 0, 0.0, 0.0, 0.0)
+
+
+def linear(count: int) -> Denoising:
+    """One linear fit to all of ``count`` rows."""
+    return Denoising(0, count, 0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -149,6 +161,8 @@ def denoise(points: FloatArray, masses: FloatArray, queries: FloatArray, rank: i
     neighbours and themselves."""
     if not how.n_neighbors:
         return queries
+    if how.is_linear:
+        return onto_principal_components(points, masses, queries, rank)
     near = NearestNeighbors(n_neighbors=min(how.n_neighbors + 1, len(points))).fit(points)
     distances, rows = near.kneighbors(queries)
     weights = distance_weights(distances, masses[rows])
@@ -160,8 +174,10 @@ def held_out_residuals(points: FloatArray, masses: FloatArray, rank: int, how: D
 
     Without denoising these have the size of charts and the order of smaller residuals.
     """
-    sizes = [(how.n_neighbors, how.order)] if how.n_neighbors else [(fit_size(rank), order) for order in (1, 2)]
     queries = points[evenly(len(points), PLACES)]
+    if how.is_linear:
+        return np.asarray(np.linalg.norm(queries - onto_principal_components(points, masses, queries, rank), axis=1))
+    sizes = [(how.n_neighbors, how.order)] if how.n_neighbors else [(fit_size(rank), order) for order in (1, 2)]
     found = []
     for size, order in sizes:
         near = NearestNeighbors(n_neighbors=min(size + 1, len(points))).fit(points)

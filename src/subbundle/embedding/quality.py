@@ -8,8 +8,9 @@
 Neighbourhoods and predictions are evaluated on at most a thousand rows spread evenly, so that the cost stays linear.
 
 For the last, row i is predicted by a local linear fit of the rows on their coordinates, over its 2k + 4 nearest in the
-coordinates, itself left out. A layout folded by short cuts has unlike rows as neighbours and a large error. The measure
-favours locality, so it compares layouts of one kind only.
+coordinates, itself left out. A layout folded by short cuts has unlike rows as neighbours and a large error. Fits of few
+neighbours predict noise poorly and favour locality: they compare layouts of one kind. Layouts of different kinds are
+compared by the least error over fits of all sizes, up to one linear fit to all rows.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
 from subbundle.local.neighbor_fits import distance_weights
 from subbundle.local.tuning import PENALTIES
@@ -117,13 +118,31 @@ def _ranks(distances: FloatArray) -> FloatArray:
 def prediction_error(points: FloatArray, positions: FloatArray, *, robust: bool = False) -> float:
     """Fraction of the variance of ``points`` [n, D] that ``positions`` [n, k] do not predict, each left out; if
     ``robust`` of squares clipped at their 98 % quantile."""
+    return _unpredicted(points, positions, _fewest(positions), robust)
+
+
+def least_prediction_error(points: FloatArray, positions: FloatArray) -> float:
+    """The least prediction error over fits of twice as many neighbours each, from 2k + 4 to all rows."""
+    sizes = [_fewest(positions)]
+    while 0 < sizes[-1] < len(points) - 1:
+        sizes.append(min(2 * sizes[-1], len(points) - 1))
+    return min(_unpredicted(points, positions, size, False) for size in sizes)
+
+
+def _fewest(positions: FloatArray) -> int:
+    """Neighbours in the smallest fit."""
+    return min(2 * positions.shape[1] + 4, len(positions) - 2)
+
+
+def _unpredicted(points: FloatArray, positions: FloatArray, size: int, robust: bool) -> float:
+    """The prediction error of fits over ``size`` neighbours; over all rows their weights are equal."""
     count, rank = positions.shape
-    size = min(2 * rank + 4, count - 2)
     if size < 1:
         return 1.0
     distances, near = NearestNeighbors(n_neighbors=size).fit(positions).kneighbors()
     reach = distances[:, -1:] + 1e-300
-    weights = distance_weights(distances, np.ones_like(distances))
+    ones = np.ones_like(distances)
+    weights = ones if size == count - 1 else distance_weights(distances, ones)
     steps = (positions[near] - positions[:, None]) / reach[:, :, None]
     features = np.concatenate([np.ones((count, size, 1)), steps], axis=2)
     weighted = (features * weights[:, :, None]).transpose(0, 2, 1)
@@ -134,10 +153,8 @@ def prediction_error(points: FloatArray, positions: FloatArray, *, robust: bool 
     loads = np.linalg.solve(gram, np.broadcast_to(np.eye(rank + 1)[:, :1], (count, rank + 1, 1)))
     loads = np.einsum("bfm,bfo->bm", weighted, loads)
     total = np.sum((points - points.mean(axis=0)) ** 2, axis=1)
-    errors = np.empty(count)
-    for rows in blocks(count, size * points.shape[1]):
-        missed = points[rows] - np.einsum("bm,bmd->bd", loads[rows], points[near[rows]])
-        errors[rows] = np.sum(missed**2, axis=1)
+    smoother = csr_array((loads.ravel(), near.ravel(), np.arange(0, near.size + 1, size)), shape=(count, count))
+    errors = np.sum((points - smoother @ points) ** 2, axis=1)
     # Positions that coincide except for rounding, with a far outlier, have no finite fit.
     if not np.isfinite(errors).all():
         return 1.0

@@ -25,8 +25,8 @@ from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
-from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise
-from subbundle.embedding.quality import ROWS, prediction_error
+from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise, linear
+from subbundle.embedding.quality import ROWS, least_prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
@@ -65,6 +65,11 @@ class TableLayout:
     path_weight: float
     n_neighbors: int
     cut: float
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the coordinates are principal components."""
+        return self.denoising.is_linear
 
     def coordinates(self, rows: FloatArray) -> FloatArray:
         """Coordinates [n, k] of ``rows`` [n, D]."""
@@ -107,7 +112,7 @@ def lay_out_table(
         # Compared at the same rows: nodes of fits are fewer, and among fewer the nearest predict less.
         some = rows[evenly(len(rows), ROWS)]
         every = [layout, *map(laid_out, hows[1:])]
-        layout = min(every, key=lambda one: prediction_error(some, one.coordinates(some)))
+        layout = min(every, key=lambda one: least_prediction_error(some, one.coordinates(some)))
     return layout
 
 
@@ -122,7 +127,7 @@ def _denoising(
     # Rows that lie along a curve without noise are not replaced.
     if curve_through(rows, strict=True) is not None:
         return (NO_DENOISING,)
-    return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING)))
+    return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING, linear(len(rows)))))
 
 
 def _components(nodes: FloatArray, rank: int) -> IntArray:

@@ -104,7 +104,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     alignment_residual_ : float
         Inconsistency of the charts, relative to their size: below 0.01 for a shape that can be flattened.
     metric_ : str
-        ``"rigid"`` or ``"stress"``: what had more weight, charts or distances along the shape.
+        ``"rigid"`` or ``"stress"``: what had more weight, charts or distances along the shape. ``"linear"``: the rows
+        show no shape, and their principal components predict them better than any curved layout.
     cut_ : float
         Fraction of the edges between charts that were cut because the shape is closed.
     bandwidth_, n_denoising_neighbors_ : float, int

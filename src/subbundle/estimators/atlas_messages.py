@@ -15,14 +15,21 @@ from subbundle.estimators.tuning import UNPREDICTED
 
 def has_shape(model: Any) -> bool:
     """Whether the rows of a fitted `AtlasEmbedding` lie around a shape of its dimension."""
-    return bool(model.alignment_residual_ <= EVEN_RESIDUAL or model.quality_.prediction_error <= UNPREDICTED)
+    agree = model.metric_ != "linear" and model.alignment_residual_ <= EVEN_RESIDUAL
+    return bool(agree or model.quality_.prediction_error <= UNPREDICTED)
 
 
 def fit_message(model: Any) -> str:
     """Warnings about a fitted `AtlasEmbedding`; empty where there are none."""
     found = []
     quality, rank = model.quality_, model.n_components_
-    if not has_shape(model):
+    if not has_shape(model) and model.metric_ == "linear":
+        found.append(
+            f"the rows show no {rank}-dimensional shape: their coordinates are principal components, which predict "
+            "rows better than any curved layout. Interpret neighbourhoods with care, or try more n_components; UMAP is "
+            "the better tool for clusters."
+        )
+    elif not has_shape(model):
         found.append(
             f"the rows show no {rank}-dimensional shape: coordinates leave {quality.prediction_error:.0%} of the "
             f"variance unpredicted (principal components {quality.pca_prediction_error:.0%}). Interpret the "

@@ -25,8 +25,7 @@ def cube_directions(*axes: int) -> FloatArray:
     """Directions [k, 3] from the centre of a cube to its faces (1), edges (2) and corners (3)."""
     cube = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
     chosen = cube[np.isin(np.abs(cube).sum(axis=1), axes)]
-    unit: FloatArray = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
-    return unit
+    return np.asarray(chosen / np.linalg.norm(chosen, axis=1, keepdims=True))
 
 
 class Facing:
@@ -46,8 +45,7 @@ class Facing:
 
     def side_of(self, normals: FloatArray) -> IntArray:
         """The number [n] of the direction nearest to every normal."""
-        nearest: IntArray = np.argmax(normals @ self.directions.T, axis=1)
-        return nearest
+        return np.asarray(np.argmax(normals @ self.directions.T, axis=1))
 
 
 class FacingPyramid:

@@ -48,5 +48,4 @@ def without_layers(points: FloatArray, normals: FloatArray, mass: FloatArray, wi
     means = np.sum(same * values, axis=2) / np.maximum(same.sum(axis=1), 1)
     (own, other), (own_wall, other_wall), (depth, _) = means[:, place].reshape(3, 2, -1)
     layer = (own < other + np.log(tuning.LAYER_MASS)) | ((own_wall < 0.5) & (other_wall > 0.5))
-    kept: IntArray = np.delete(everyone, rows[layer & (depth > 0.5)])
-    return kept
+    return np.asarray(np.delete(everyone, rows[layer & (depth > 0.5)]))

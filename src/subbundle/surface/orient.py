@@ -13,8 +13,10 @@ votes indicates. Strong votes that still contradict are counted: on a Möbius ba
 Where two bodies touch, or nearly so, a few votes pass between walls that face each other, and their sign is arbitrary.
 A line of length l on a sheet is crossed by votes of (2/π) l Σ |vote| distance/area in the mean (Cauchy and Crofton).
 First, clusters larger than a ball as wide as the narrowest resolved neck are joined only by at least the votes across a
-line of that width. Those that come out as closed surfaces are not joined to each other; all else is, as above. A
-surface is closed if n·d, below, is near one and the mean normal, the fraction that is missing of a sphere, near zero.
+line of that width, later by fewer if these agree, as between two sheets in one window they do not. Those that come out
+as closed surfaces are not joined to each other; all else is, as above. A surface is closed if n·d, below, is near one,
+the mean normal, the fraction that is missing of a sphere, near zero, and n·d not small in two opposite directions, as
+at the ends of a tunnel.
 
 Each connected component is oriented outward, by the mean of n·d at the seeds furthest in 26 directions d, which lie on
 its hull, or upward, by the mean height of its normals n, whichever is larger in absolute value. The mean normal of a
@@ -27,6 +29,7 @@ of a cavity and oriented inward, one inside of that outward again: with areas A_
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -69,7 +72,7 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     signs, components = majority_signs(signs, pairs, votes), np.unique(cluster, return_inverse=True)[1]
     against = pairs[votes * signs[pairs[:, 0]] * signs[pairs[:, 1]] < 0.0]
     seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
-    turned = signs * _outward(seeds.points, seeds.normals * signs[:, None], components, cell)
+    turned = signs * _outward(seeds, seeds.normals * signs[:, None], components, cell)
     return Orientation(turned, components, not _is_seam(seeds.points, seam, cell))
 
 
@@ -98,27 +101,35 @@ def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) 
     areas = areas_of(points, cell, eighth_neighbour(points, cell))
     reach = np.abs(votes) @ np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1) / cell
     across = float(2.0 / np.pi * reach / areas.sum())
-    signs, body = merge_votes(n, pairs, votes, areas=areas, least=_NECK * across)
+    merge = partial(merge_votes, n, pairs, votes, areas=areas, least=_NECK * across)
+    signs, body = merge()
     normals, members = seeds.normals * signs[:, None], _members(body)
-    missing = np.array([np.linalg.norm(normals[rows].mean(axis=0)) for rows in members])
-    closed = np.abs(_facing(points, normals, members)[0]) - missing > SAME_PLANE
-    plain = merge_votes(n, pairs, votes)
+    closed = np.array([_closes(_facing(seeds, normals, rows), normals[rows]) for rows in members])
+    plain = merge(agree=True)
     # Where votes join no two closed bodies, and all else, begins again: a narrow place of a sheet joins as any other.
     several = np.bincount(plain[1][[rows[0] for rows in members]], closed, n) > 1.0
     fixed = closed[np.unique(body, return_inverse=True)[1]] & several[plain[1]]
     start = np.where(fixed, signs, 1.0), np.where(fixed, body, np.arange(n))
-    return merge_votes(n, pairs, votes, start=start, fixed=fixed) if fixed.any() else plain
+    return merge(agree=True, start=start, fixed=fixed) if fixed.any() else plain
+
+
+def _closes(facing: FloatArray, normals: FloatArray) -> bool:
+    """Whether seeds with coherent ``normals`` [n, 3] and `_facing` [26] are a closed body, of whatever corners."""
+    facing = facing * np.sign(facing.sum())
+    # Directions are ordered so that the last is opposite to the first.
+    missing, both_ends = np.linalg.norm(normals.mean(axis=0)), np.maximum(facing, facing[::-1])
+    return bool(min(facing.mean() - missing, both_ends.min()) > SAME_PLANE)
 
 
 def merge_votes(
     n: int, pairs: IntArray, votes: FloatArray, *, areas: FloatArray | None = None, least: float = 0.0,
-    start: tuple[FloatArray, IntArray] | None = None, fixed: NDArray[np.bool_] | None = None,
+    agree: bool = False, start: tuple[FloatArray, IntArray] | None = None, fixed: NDArray[np.bool_] | None = None,
 ) -> tuple[FloatArray, IntArray]:  # fmt: skip
     """Signs [n] by Borůvka's algorithm on the votes summed between clusters, and the first row [n] of every cluster.
 
     With the ``areas`` [n] of the rows, in cells, two clusters larger than the smallest resolved ball are joined by no
-    less than the ``least`` votes. Clusters that hold ``fixed`` [n] rows are not joined to each other. ``start`` are
-    signs and clusters to begin with.
+    less than the ``least`` votes, or, if it is enough that votes ``agree``, by fewer of which three quarters do.
+    Clusters that hold ``fixed`` [n] rows are not joined to each other. ``start`` are signs and clusters to begin with.
     """
     signs, cluster = (np.ones(n), np.arange(n)) if start is None else start
     while True:
@@ -131,7 +142,9 @@ def merge_votes(
         total, two = np.bincount(group, signed), np.column_stack([keys // n, keys % n])
         if areas is not None:
             large = np.bincount(cluster, areas, n) >= np.pi * _NECK**2
-            total[large[two].all(axis=1) & (np.abs(total) < least)] = 0.0
+            weight = np.bincount(group, np.abs(signed))
+            few = (weight < least) & (np.abs(total) < 0.5 * weight) if agree else np.abs(total) < least
+            total[large[two].all(axis=1) & few] = 0.0
         free = np.ones(n, np.bool_) if fixed is None else np.bincount(cluster, fixed, n) == 0.0
         total[~free[two].any(axis=1)] = 0.0
         best = _strongest(n, two[:, 0], two[:, 1], np.abs(total), free)
@@ -214,14 +227,16 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
     return longest > tuning.SEAM_LENGTH * cell
 
 
-def _outward(points: FloatArray, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
+def _outward(seeds: Seeds, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
     """The sign [n] that orients each component outward or upward; inward if it is inside of an odd number of others."""
-    members = _members(components)
-    facing, hulls = _facing(points, normals, members)
+    points, members = seeds.points, _members(components)
+    facing = np.array([_facing(seeds, normals, rows).mean() for rows in members])
     sign, upright = outward_or_upward(facing, np.array([normals[rows, 2].mean() for rows in members]))
     large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points) and not upright[i]]
+    # Anywhere on a component, not at its ends: those of a hollow that opens to the outside are in the opening.
+    places = [points[rows[:: len(rows) // tuning.SURROUNDINGS + 1]] for rows in members]
     moments = cell**2 * sign[components, None] * normals
-    return (sign * towards_cavity([points[hull] for hull in hulls], points, moments, members, large))[components]
+    return (sign * towards_cavity(places, points, moments, members, large))[components]
 
 
 def outward_or_upward(facing: FloatArray, height: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -239,11 +254,12 @@ def _members(components: IntArray) -> list[IntArray]:
     return np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
 
 
-def _facing(points: FloatArray, normals: FloatArray, members: list[IntArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Means [p] of n·d over the rows of every component furthest in 26 directions d, and these rows [26]."""
-    directions = cube_directions(1, 2, 3)
-    hulls = [rows[np.argmax(points[rows] @ directions.T, axis=0)] for rows in members]
-    return np.array([np.mean(np.sum(normals[hull] * directions, axis=1)) for hull in hulls]), hulls
+def _facing(seeds: Seeds, normals: FloatArray, rows: IntArray) -> FloatArray:
+    """n·d [26] over the ``rows`` furthest in 26 directions d; means by reliability: one seed may be a stray one."""
+    directions, count = cube_directions(1, 2, 3), min(tuning.SURROUNDINGS, len(rows))
+    furthest = rows[np.argpartition(-seeds.points[rows] @ directions.T, count - 1, axis=0)[:count]]
+    lean = np.einsum("kdi,di->kd", normals[furthest], directions)
+    return np.asarray(np.average(lean, axis=0, weights=seeds.reliability[furthest]))
 
 
 def towards_cavity(
@@ -251,13 +267,13 @@ def towards_cavity(
 ) -> FloatArray:
     """−1 [p] for components inside of an odd number of others, else 1; only ``large`` ones contain and are contained.
 
-    ``hulls`` are points [26, 3] on the hull of every component. Its ``members`` are rows of ``points`` [n, 3] with
+    ``hulls`` are points [k, 3] of every component. Its ``members`` are rows of ``points`` [n, 3] with
     ``moments`` [n, 3], areas times outward normals.
     """
     turned = np.ones(len(members))
     for i, j in permutations(large, 2):
         places, other = hulls[i], members[j]
-        # Most of the hull of a component inside lies within the box of the other.
+        # Most of a component inside lies within the box of the other.
         if (np.median(np.abs(places - points[other].mean(axis=0)), axis=0) > np.ptp(points[other], axis=0)).any():
             continue
         away = points[other] - places[:, None]

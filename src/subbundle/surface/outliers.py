@@ -58,8 +58,7 @@ def flagged(points: FloatArray, vertices: FloatArray, normals: FloatArray, cell:
     noise = _local_median(vertices[nearest], height, height <= window, tuning.OUTLIER_VOXEL * cell) / MEDIAN_SQUARE**0.5
     # The tangent planes have an error, of which a small fraction of a cell is allowed.
     far = height > tuning.OUTLIER_NOISES * np.maximum(noise, tuning.SURE_CELLS * cell)
-    rows: IntArray = np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell))
-    return rows
+    return np.asarray(np.flatnonzero(far | (aside > tuning.SEEN_CELLS * cell)))
 
 
 def left_out(points: FloatArray, seeds: FloatArray, vertices: FloatArray, reach: float) -> tuple[int, ...]:

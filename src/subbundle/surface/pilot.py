@@ -96,10 +96,7 @@ def with_thin_walls(cloud: WeightedCloud, seen: Pilot) -> Pilot:
     if np.pi * (seen.noise / seen.spacing) ** 2 < tuning.NEIGHBOURS:
         return seen
     width = tuning.SECOND_LOOK * seen.bandwidth
-    fit, observations = (
-        cloud.fit(cloud.sample(FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS),
-        cloud.cloud.points,
-    )
+    fit, observations = cloud.fit(cloud.sample(FIRST_SAMPLE), width, rounds=tuning.RIDGE_STEPS), cloud.cloud.points
     near = cKDTree(observations).query_ball_point(np.nan_to_num(fit.points), 3.0 * seen.noise)
     found = []
     for place, normal, rows in zip(fit.points, fit.normals, near, strict=True):

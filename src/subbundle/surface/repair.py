@@ -93,8 +93,7 @@ def keep_large_components(vertices: FloatArray, faces: IntArray, supported: NDAr
     across = face_normals(vertices, faces)
     areas = 0.5 * np.sqrt(dots(across, across))
     area = np.bincount(label, areas * seen).astype(np.float64)
-    kept: IntArray = faces[are_large(area)[label]]
-    return kept
+    return np.asarray(faces[are_large(area)[label]])
 
 
 def are_large(area: FloatArray) -> NDArray[np.bool_]:

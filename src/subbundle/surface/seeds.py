@@ -75,9 +75,8 @@ def find_seeds_facing(facing: Facing, bandwidth: float, cell: float) -> Seeds:
         inward = seeds.normals @ facing.directions[side] < 0.0
         turned = np.where(inward[:, None], -seeds.normals, seeds.normals)
         seeds = replace(seeds, normals=turned)
-        found.append(
-            _one_per_cell(seeds.take(np.flatnonzero(facing.side_of(turned) == side)), tuning.SEED_CELLS * cell)
-        )
+        seeds = seeds.take(np.flatnonzero(facing.side_of(turned) == side))
+        found.append(_one_per_cell(seeds, tuning.SEED_CELLS * cell))
     columns = ([getattr(seeds, name) for seeds in found] for name in ("points", "normals", "reliability", "mass"))
     return _without_outliers(Seeds(*map(np.concatenate, columns)), cell)
 
@@ -157,9 +156,8 @@ def valley(fraction: FloatArray) -> float:
     """
     steps = np.geomspace(tuning.SUPPORT, 0.5, 41)
     ordered = np.sort(fraction)
-    inside = np.searchsorted(ordered, steps * tuning.VALLEY_BREADTH) - np.searchsorted(
-        ordered, steps / tuning.VALLEY_BREADTH
-    )
+    below, above = (np.searchsorted(ordered, steps * tuning.VALLEY_BREADTH**way) for way in (-1, 1))
+    inside = above - below
     lowest = len(inside) - 1 - int(np.argmin(inside[::-1]))
     if inside[lowest] < 0.5 * inside[: lowest + 1].max():
         return float(steps[lowest])
@@ -171,10 +169,8 @@ def _start_per_cell(fit: LocalFit, cell: float, origin: FloatArray | None) -> Fl
     seen = np.flatnonzero((fit.mass > 0.0) & np.isfinite(fit.points).all(axis=1))
     # Offset from the voxels in which one seed is kept: of two points on either side of a border both would be kept.
     begin = None if origin is None else origin + 0.5 * tuning.SEED_CELLS * cell
-    chosen: FloatArray = fit.points[
-        seen[_best_per_voxel(fit.points[seen], fit.mass[seen], tuning.SEED_CELLS * cell, begin)]
-    ]
-    return chosen
+    best = _best_per_voxel(fit.points[seen], fit.mass[seen], tuning.SEED_CELLS * cell, begin)
+    return np.asarray(fit.points[seen[best]])
 
 
 def _one_per_cell(seeds: Seeds, side: float, origin: FloatArray | None = None) -> Seeds:
@@ -188,5 +184,4 @@ def _best_per_voxel(points: FloatArray, values: FloatArray, side: float, origin:
         return np.empty(0, np.int64)
     keys = voxel_keys(points, origin, side)
     order = np.lexsort((-values, keys))
-    best: IntArray = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
-    return best
+    return np.asarray(order[np.flatnonzero(np.diff(keys[order], prepend=-1))])

@@ -1,12 +1,8 @@
 """The last steps: the mesh is cut where the cloud ends, small components are dropped, borders are smoothed.
 
-At the straight border of a uniform cloud the local mean lies inward of a point on the border by
-
-    |P (m − p)| = √(2/π) a² / √(a² + σ²),
-
-whatever the density, and by more beyond it. The mesh of the band reaches a little further than the cloud, so the
-region where the drift exceeds that value is cut off where it touches the border of the mesh: inside
-the cloud a steep change of density also makes the mean drift, and is no border. Further out the mean of a few isolated
+The mesh of the band reaches a little further than the cloud, so the region where the local mean drifts inward by more
+than at a straight border (`local.excess`) is cut off where it touches the border of the mesh: inside the
+cloud a steep change of density also makes the mean drift, and is no border. Further out the mean of a few isolated
 observations is arbitrary; but at a straight border there is half the mass of the inside, and where there is much less
 than around, the mesh ends as well. Both are averaged over about a window.
 """

@@ -4,12 +4,13 @@ At one vertex in eight robust quadrics are fitted with bandwidths a_0 < a_1 < �
 of known variance.
 
 The bias of a quadric grows like a⁴, so the difference to the height of the next narrower window contains almost all of
-it, with far less noise than the difference to the narrowest. The risk of a_j is
+it, with far less noise than the difference to the narrowest. By the rule of `selection.risk` the risk of a_j is
 
     R_j = max(0, ⟨(e_j − e_i)² − Var(e_j − e_i)⟩) / (1 − (a_i/a_j)⁴)² + ⟨Var e_j⟩,     i = j − 1,
 
-⟨·⟩ an average over the mesh around the vertex. Halfway between two bandwidths the bias is interpolated linearly in a,
-as it grows at edges (where it grows faster the window is narrower than optimal), the variance as a power. The
+⟨·⟩ an average over the mesh around the vertex; variances are those of one fit, in closed form. Halfway between two
+bandwidths the bias is interpolated linearly in a, as it grows at edges (where it grows faster the window is narrower
+than optimal), the variance as a power. The
 minimiser of R would follow the noise in R; instead log a is averaged with weights exp(−2 R_j/min R), and smoothed over
 the mesh. σ² explains the median difference of heights between two narrow windows, where there is hardly any bias, and
 is at most that of the pilot.
@@ -46,6 +47,7 @@ from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.local.frames import tangents_from_normals
 from subbundle.local.standard_errors import PLANE_GAIN
+from subbundle.selection.risk import bias_fraction
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud
 from subbundle.surface.pilot import Pilot
@@ -158,7 +160,7 @@ def risk_terms(
     before = np.maximum(np.arange(len(grid)) - 1, 0)
     agree = np.array([height_correlation(grid[j], grid[i]) for j, i in enumerate(before)])[:, None]
     differ = variance_of_difference(gains, gains[before], agree)
-    seen = np.maximum(1.0 - (grid[before] / grid) ** 4, 0.5)[:, None]
+    seen = np.array([bias_fraction(grid[i] / grid[j], 4.0) for j, i in enumerate(before)])[:, None]
     # Clipped, so that one outlying height does not decide for all around it, nor rounding where there is no noise.
     squares = np.minimum((heights - heights[before]) ** 2, tuning.CUT_NOISES**2 * noise_sq) - noise_sq * differ
     return squares / seen**2, noise_sq * gains
