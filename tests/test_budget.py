@@ -36,7 +36,7 @@ BUDGET = {
     "commands": (2120, 1, 11),
     "diagnostics": (820, 8, 3),
     "distributed": (4120, 9, 47),
-    "embedding": (2060, 25, 9),
+    "embedding": (2200, 25, 9),
     "estimators": (2040, 9, 7),
     "experiments": (1620, 0, 39),
     "flow": (900, 4, 11),

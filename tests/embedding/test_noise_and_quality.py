@@ -9,10 +9,20 @@ from sklearn.manifold import trustworthiness
 import subbundle as sb
 from subbundle import datasets
 from subbundle.cloud import Cloud
+from subbundle.embedding import table
 from subbundle.embedding.components import kept_components
 from subbundle.embedding.curves import curve_through
-from subbundle.embedding.noise import denoise, evidence_of_noise
-from subbundle.embedding.quality import neighborhoods_kept, quality
+from subbundle.embedding.noise import (
+    NO_DENOISING,
+    Denoising,
+    _Fits,
+    _with_noise,
+    denoise,
+    evidence_of_noise,
+    exceeds,
+    without_blocks,
+)  # fmt: skip
+from subbundle.embedding.quality import neighborhoods_kept, prediction_error, quality
 
 
 def test_noise_is_found_and_removed_only_where_it_is():
@@ -149,3 +159,55 @@ def test_noise_wider_than_the_first_neighbourhoods_is_found(seed):
     found, _ = evidence_of_noise(roll.points[Cloud(roll.points).order], np.ones(3000), 2)
     # The noise across the sheet; fits take a few per cent of it for curvature.
     assert found.noise == pytest.approx(0.05, rel=0.15)
+
+
+def fits_of(order, reaches, totals):
+    """Fits whose E is the same whichever block is left out, without a risk."""
+    pairs = zip(reaches, totals, strict=True)
+    return [_Fits(order, 10, reach, np.full(5, total), np.zeros(5), np.zeros(5)) for reach, total in pairs]
+
+
+def test_noise_is_at_most_what_any_fit_that_reaches_as_far_leaves():
+    planes, quadrics = fits_of(1, [1.0, 2.0, 4.0], [1.0, 1.0, 3.0]), fits_of(2, [1.5, 3.0, 6.0], [5.0, 2.0, 2.5])
+    # Tilted frames: quadrics of the smallest reach leave more than planes that reach farther.
+    known = _with_noise([planes, quadrics])
+    by_reach = sorted(known, key=lambda fits: fits.squared_reach)
+    assert [fits.total[0] for fits in by_reach] == [1.0, 1.0, 1.0, 2.0, 2.5, 2.5]
+    # d log E/d log h between the neighbours of the same order; the reaches are squares.
+    slopes = [0.0, 2.0 * np.log(2.5) / np.log(4.0), 2.0 * np.log(2.5) / np.log(2.0)]
+    for fits, slope in zip(planes, slopes, strict=True):
+        np.testing.assert_allclose(fits.noise, fits.total * np.clip(1.0 - slope / 2.0, 0.0, 1.0))
+
+
+def test_the_standard_error_is_that_of_block_means_and_of_ratios_by_the_delta_method():
+    rng = np.random.default_rng(13)
+    values = rng.standard_normal(900) + 0.5
+    left_out = without_blocks(values, 900)
+    means = values.reshape(30, 30).mean(axis=1)
+    error = means.std(ddof=1) / np.sqrt(30.0)
+    assert np.sqrt(29.0) * np.std(left_out) == pytest.approx(error, rel=1e-10)
+    for away, above in ((0.99, False), (1.01, True)):
+        assert exceeds(left_out - left_out.mean() + away * error) is above
+    other = 5.0 + rng.standard_normal(900)
+    ratio = left_out / without_blocks(other, 900)
+    linear = (means - ratio.mean() * other.reshape(30, 30).mean(axis=1)) / other.mean()
+    # The jackknife of a ratio has errors of higher order in the spread of its denominator.
+    assert np.sqrt(29.0) * np.std(ratio) == pytest.approx(linear.std(ddof=1) / np.sqrt(30.0), rel=0.05)
+
+
+def test_where_charts_disagree_the_layout_that_predicts_best_is_taken(monkeypatch):
+    rng = np.random.default_rng(14)
+    rows = rng.standard_normal((240, 6))
+    rows = rows[Cloud(rows).order]
+    candidates = [NO_DENOISING, Denoising(1, 18, 1.0, 1.0, 1.0), Denoising(2, 40, 1.0, 1.0, 1.0)]
+
+    def laid_out(*first):
+        monkeypatch.setattr(table, "_denoising", lambda *_: first)
+        return table.lay_out_table(rows, np.ones(240), 2, metric="auto", n_neighbors=None, bandwidth="auto", n_jobs=1)
+
+    errors = [prediction_error(rows, laid_out(how).coordinates(rows)) for how in candidates]
+    best = int(np.argmin(errors))
+    worst = int(np.argmax(errors))
+    assert errors[best] < 0.98 * errors[worst]
+    others = [how for how in candidates if how is not candidates[worst]]
+    assert laid_out(candidates[worst], *others).denoising == candidates[best]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.neighbors import NearestNeighbors
+from scipy.spatial import cKDTree
 
 from subbundle._memory import blocks
 from subbundle._types import FloatArray, evenly
@@ -56,9 +56,11 @@ def shrinkage(layout: LaidOutAtlas) -> tuple[int, float]:
 def local_means(places: FloatArray, rows: FloatArray, coordinates: FloatArray, size: int) -> FloatArray:
     """Means [q, D] of the ``size`` of ``rows`` [n, D] whose ``places`` [n, k] are nearest to ``coordinates`` [q, k],
     with weights that fall off to the farthest."""
-    search, found = NearestNeighbors(n_neighbors=size).fit(places), np.empty((len(coordinates), rows.shape[1]))
+    search, found = cKDTree(places), np.empty((len(coordinates), rows.shape[1]))
     for some in blocks(len(coordinates), size):
-        distances, near = search.kneighbors(coordinates[some])
+        distances, near = search.query(coordinates[some], k=np.arange(1, size + 1))
+        # The tree returns its size where the square of a distance overflows.
+        near = np.minimum(near, len(rows) - 1)
         weights = distance_weights(distances, np.ones_like(distances))
         starts = np.arange(0, near.size + 1, size)
         found[some] = csr_array((weights.ravel(), near.ravel(), starts), shape=(len(near), len(rows))) @ rows

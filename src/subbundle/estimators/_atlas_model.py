@@ -192,8 +192,7 @@ def state_of_atlas(model: Any) -> State:
     """Values that JSON can hold, and arrays."""
     values: dict[str, Any] = {name: getattr(model, name) for name in _VALUES}
     values |= {"layout": 2, "tie": min(model._tie, 1e300), "contradiction": model.atlas_.atlas.contradiction}
-    values["residual_scale"] = model._residual_scale
-    values["quality"] = model.quality_.as_dict()
+    values["residual_scale"], values["quality"] = model._residual_scale, model.quality_.as_dict()
     arrays = {name: getattr(model, name) for name in _OWN if hasattr(model, name)}
     arrays |= {"mean": model.mean_, "axes": model.axes_}
     if model._distances is not None:
@@ -210,9 +209,8 @@ def restore_atlas(model: Any, values: Mapping[str, Any], arrays: Mapping[str, An
         )
     for name in _VALUES:
         setattr(model, name, values[name])
-    for name in _OWN:
-        if name in arrays:
-            setattr(model, name, arrays[name])
+    for name in set(_OWN).intersection(arrays):
+        setattr(model, name, arrays[name])
     model.mean_, model.axes_ = arrays["mean"], arrays["axes"]
     check_components(model.mean_, model.axes_)
     model._components = Components(model.mean_, model.axes_, float(values["noise_"]))

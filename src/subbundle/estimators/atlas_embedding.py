@@ -201,7 +201,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def inverse_transform(self, X: Any) -> FloatArray:
         """Points [n_samples, n_features] of the shape at coordinates ``X`` [n_samples, n_components].
 
-        Beyond the charts the nearest one is extrapolated, or NaN returned, depending on ``outside``.
+        They are drawn towards the mean of the rows nearby as far as it predicts others better than charts do. Beyond
+        the charts the nearest one is extrapolated, or NaN returned, depending on ``outside``.
         """
         check_is_fitted(self)
         if self._distances is not None:
