@@ -24,7 +24,7 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 227
+MOST_TUNED = 226
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
@@ -34,7 +34,7 @@ BUDGET = {
     "charts": (2960, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
-    "diagnostics": (840, 8, 3),
+    "diagnostics": (840, 7, 3),
     "distributed": (4120, 9, 47),
     "embedding": (2060, 25, 9),
     "estimators": (2040, 9, 7),
