@@ -34,7 +34,7 @@ BUDGET = {
     "charts": (3100, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2120, 1, 11),
-    "diagnostics": (820, 8, 3),
+    "diagnostics": (840, 7, 3),
     "distributed": (4120, 9, 47),
     "embedding": (2200, 25, 9),
     "estimators": (2040, 9, 7),

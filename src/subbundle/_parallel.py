@@ -172,7 +172,7 @@ def _blas() -> ThreadpoolController:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Reports once that compiling has begun, since the first call in a new environment takes seconds."""
+    """Reports once that compiling has begun: the first call of a kind may take a minute in a new environment."""
 
     def __init__(self) -> None:
         self.printed = False
@@ -180,7 +180,8 @@ class _Notice(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         if not self.printed:
             self.printed = True
-            print("subbundle: compiling kernels, once per environment (5 to 20 s) ...", file=sys.stderr, flush=True)
+            text = "subbundle: compiling kernels for a first call; `subbundle compile` compiles all beforehand ..."
+            print(text, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         pass

@@ -148,6 +148,22 @@ def test_a_moebius_band_has_no_orientation():
     np.testing.assert_array_equal(atlas.labels, 0)
 
 
+def test_distances_are_the_same_in_forty_dimensions(sphere, monkeypatch):
+    """Up to five dimensions points are read in the space itself, above through products of charts."""
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 3)))[0].T
+    charts = sphere.charts
+    parts = charts.base_points @ turned, turned.T @ charts.frames, charts.forms @ turned
+    wide = LinkedAtlas(QuadraticCharts(*parts, charts.radii, n_jobs=1), parts[0], sphere.links, 0.0)
+    points = np.random.default_rng(1).normal(size=(25, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    found = AtlasDistance(wide, 0.0).pairwise(points @ turned)
+    # Rounding in sums of 40 terms, through up to a hundred rounds.
+    np.testing.assert_allclose(found, AtlasDistance(sphere, 0.0).pairwise(points), rtol=1e-9, atol=1e-12)
+    # Room for one pair of charts: products are formed again and again, to the same bits.
+    monkeypatch.setattr("subbundle.atlas.atlas_distance._PRODUCTS", 0)
+    np.testing.assert_array_equal(AtlasDistance(wide, 0.0).pairwise(points @ turned), found)
+
+
 def test_a_circle_is_laid_out_by_its_angle_and_distances_do_not_depend_on_the_cut():
     angles = np.linspace(-np.pi, np.pi, 60, endpoint=False)
     layout = on_circle(angles, closed=True)

@@ -130,9 +130,27 @@ class TestBadInput:
         points, metric = ball
         assert metric(points[0], [9.0, 0.0, 0.0]) == np.inf
 
+    def test_few_rows_have_two_dimensions(self):
+        points = np.random.default_rng(0).standard_normal((20, 3))
+        with pytest.warns(SubbundleWarning, match="rank='auto' needs 30 rows and took 2 for 20"):
+            assert GeodesicDistance(bandwidth=1.5).fit(points).rank_ == 2
+
     def test_shapeless_clouds_are_reported(self):
         with pytest.warns(SubbundleWarning, match="could not compare bandwidths on 30 observations"):
-            GeodesicDistance().fit(np.random.default_rng(0).standard_normal((30, 3)))
+            GeodesicDistance(2).fit(np.random.default_rng(0).standard_normal((30, 3)))
+
+
+def test_the_dimension_is_that_of_the_data():
+    """Along a helix of radius 1 and slope 0.3 lengths are √1.09 times the angle; a sheet would cut across."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, 4.0 * np.pi, 1000)
+    helix = np.column_stack([np.cos(angle), np.sin(angle), 0.3 * angle]) + 0.03 * rng.standard_normal((1000, 3))
+    metric = GeodesicDistance(n_jobs=1).fit(helix)
+    assert metric.rank_ == 1
+    exact = np.sqrt(1.09) * np.abs(angle[:30, None] - angle[:30])
+    far = exact > 1.0
+    # Each end is off along the curve by the noise, 0.03.
+    assert np.median(np.abs(metric.pairwise(helix[:30])[far] / exact[far] - 1.0)) < 0.03
 
 
 class TestAtlas:

@@ -34,8 +34,8 @@ def straighten(
     """Write the lengths [P] of straightened paths from ``starts`` to ``ends`` [P, D].
 
     ``before[rows[p]]`` [M] is the tree of shortest paths from the chart ``start_charts[p]``; −9999 where there is none.
-    ``seen`` and ``squares`` are `LinkedAtlas.link_products`. ``pairs`` [s, w, w + 1] holds W_c W_eᵀ and W_c (μ_e − μ_c) of the pairs
-    of charts M c + e = ``keys`` [s] that were met last.
+    ``seen`` and ``squares`` are `LinkedAtlas.link_products`. ``pairs`` [s, w, w + 1] holds W_c W_eᵀ and W_c (μ_e − μ_c)
+    of the pairs of charts M c + e = ``keys`` [s] that were met last.
     """
     n_charts, dim = bases.shape
     rank, size = 1, spans.shape[1]

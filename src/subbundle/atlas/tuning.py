@@ -38,7 +38,7 @@ PLACES_APART = 0.1
 # Disagreement between charts up to which ε is 1; at twice as much it is 1/4, and the nearest has the larger weight.
 EVEN_CONTRADICTION = 0.02
 
-# atlas_distance, _linked_kernels
+# atlas_distance, _path_kernels
 # Pairs of points on which lengths are compared.
 COMPARED_PAIRS = 120
 # A path has converged when no point moves by more than this fraction of a radius.

@@ -92,14 +92,9 @@ def project_to_chart(point, bases, spans, products, cases, c, tau, v, z, along, 
 @kernel(fastmath=FAST)
 def coordinates_in_chart(along, products, cases, c, tau, v, z, small):
     """As `project_to_chart` of the point x with W (x − μ) = ``along``, without its distance."""
+    rank, size = tau.size, z.size
     if cases is COMMON:  # constants, so that the compiler unrolls the loops
-        _solve(along, products, c, 2, 5, tau, v, z, small)
-    else:
-        _solve(along, products, c, tau.size, z.size, tau, v, z, small)
-
-
-@kernel(fastmath=FAST)
-def _solve(along, products, c, rank, size, tau, v, z, small):
+        rank, size = 2, 5
     for a in range(rank):
         tau[a] = along[size - rank + a]
     for _ in range(_PROJECTION_ROUNDS):
@@ -200,14 +195,9 @@ def exp_chart(bases, spans, products, cases, c, v, tau, z, cubic, point):
 @kernel(fastmath=FAST)
 def exp_terms(products, cases, c, v, tau, z, cubic):
     """Write τ and z of the point of chart ``c`` with normal coordinates ``v``."""
+    rank, size = tau.size, z.size
     if cases is COMMON:
-        _exp(products, c, v, 2, 5, tau, z, cubic)
-    else:
-        _exp(products, c, v, tau.size, z.size, tau, z, cubic)
-
-
-@kernel(fastmath=FAST)
-def _exp(products, c, v, rank, size, tau, z, cubic):
+        rank, size = 2, 5
     square = 0.0
     for a in range(rank):
         tau[a] = v[a]

@@ -63,7 +63,7 @@ def _distance(parser: ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FILE", required=True, help=".npy, .csv or .parquet: a matrix"
     )
     parser.add_argument(
-        "--rank", type=value.dimension, default=2, metavar="K", help="dimension of the shape (default 2), or auto"
+        "--rank", type=value.dimension, default="auto", metavar="K", help="dimension of the shape, or auto (default)"
     )
     parser.add_argument(
         "--from", type=value.row_numbers, metavar="ROWS", dest="sources", help="rows like 0,5,12 (default: all)"

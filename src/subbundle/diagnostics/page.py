@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from subbundle.diagnostics.messages import summary
-from subbundle.diagnostics.tuning import OUTLYING_NOISE
 from subbundle.plot import require_matplotlib
 
 if TYPE_CHECKING:
@@ -100,7 +99,8 @@ def _draw_moved(panel: Any, report: Report) -> None:
         _write(panel, "no noise to measure" if report.noise_scores.size else "no ridge")
         return
     panel.hist(np.minimum(report.noise_scores, 6.0), bins=np.linspace(0.0, 6.0, 49), color=_BLUE)
-    panel.axvline(OUTLYING_NOISE, color=_ORANGE, ls="--")
+    if np.isfinite(report.outlying):
+        panel.axvline(min(report.outlying, 6.0), color=_ORANGE, ls="--")
     panel.set(xlabel="in units of the noise (dashed: outliers beyond)", ylabel="observations")
 
 

@@ -21,7 +21,8 @@ from subbundle.cloud import Cloud
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.diagnostics.integrability import cloud_twist
 from subbundle.diagnostics.messages import summary, warnings_of
-from subbundle.diagnostics.tuning import OUTLYING_NOISE, WORTH_NOTING
+from subbundle.diagnostics.outliers import distances_across, outlying
+from subbundle.diagnostics.tuning import WORTH_NOTING
 from subbundle.embedding.quality import ROWS, Quality, quality
 from subbundle.embedding.table import lay_out_table
 from subbundle.geodesics.connected_components import connected_components
@@ -39,6 +40,7 @@ _UNKNOWN: dict[str, Any] = {
     "n_connected_components": 1,
     "density_range": np.nan,
     "outliers": np.nan,
+    "outlying": np.inf,
     "shifts": np.empty(0),
     "noise_scores": np.empty(0),
 }
@@ -78,7 +80,10 @@ class Report:
     density_range : float
         Kernel mass on the ridge, 95 % quantile over 5 % quantile.
     outliers : float
-        Fraction of the observations further from the ridge than four times the noise, or without a ridge.
+        Fraction of the observations without a ridge, or further from it than the law of the distances of all allows;
+        see `subbundle.diagnostics.outliers`.
+    outlying : float
+        Least of the ``noise_scores`` of outliers; infinite where none has one.
     duplicates : float
         Fraction of the observations that repeat another one exactly.
     quality : subbundle.embedding.quality.Quality
@@ -106,6 +111,7 @@ class Report:
     n_connected_components: int
     density_range: float
     outliers: float
+    outlying: float
     duplicates: float
     quality: Quality
     shifts: FloatArray
@@ -232,7 +238,7 @@ def _report(
         refused = " ".join(str(error).split())
     else:
         queries = cloud.at(cloud.sample(min(SAMPLE, 2 * affordable_fits(cloud, rank) + 8))) + cloud.centre
-        seen = _on_the_ridge(bundle, ridge_project(bundle, queries))
+        seen = _on_the_ridge(bundle, queries, ridge_project(bundle, queries))
         sizes = np.bincount(connected_components(bundle).labels) / cloud.n_points
         shapeless = bool(no_shape(bundle))
         seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
@@ -247,24 +253,25 @@ def _report(
     return Report(**{**fields, "warnings": tuple(warnings_of(found, refused, shapeless))})
 
 
-def _on_the_ridge(bundle: PrincipalSubbundle, ridge: Ridge) -> dict[str, Any]:
+def _on_the_ridge(bundle: PrincipalSubbundle, queries: FloatArray, ridge: Ridge) -> dict[str, Any]:
     arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
-    normals, shifts = max(bundle.ambient_dim - bundle.rank, 1), ridge.shifts[arrived]
+    normals = max(bundle.ambient_dim - bundle.rank, 1)
     # Outliers widen the variances around them, but not the median of the distances: σ² times a χ² of so many degrees.
-    by_shifts = float(np.median(shifts) / np.sqrt(2.0 * gammaincinv(0.5 * normals, 0.5)))
+    by_shifts = float(np.median(ridge.shifts[arrived]) / np.sqrt(2.0 * gammaincinv(0.5 * normals, 0.5)))
     noise = min(float(np.median(ridge.noise[arrived])), by_shifts)
-    scale = noise * np.sqrt(normals)
+    shifts, scale = distances_across(bundle, queries, ridge)[arrived], noise * np.sqrt(normals)
     scores = shifts / scale if scale > 0.0 else np.zeros(len(shifts))
+    fraction, least = outlying(shifts, normals, int(np.count_nonzero(~arrived)))
     low, high = np.quantile(ridge.density[arrived], [0.05, 0.95])
     return {
+        **_UNKNOWN,
         "noise": noise,
         "bending": float(bundle.bandwidth * np.quantile(ridge.curvature[arrived], 0.9)),
-        "non_integrability": float("nan"),
-        "n_connected_components": 1,
         "density_range": float(high / low),
-        "outliers": float((np.count_nonzero(scores > OUTLYING_NOISE) + np.count_nonzero(~arrived)) / len(arrived)),
+        "outliers": fraction,
+        "outlying": least / scale if scale > 0.0 else np.inf,
         "shifts": shifts,
         "noise_scores": scores,
     }

@@ -14,10 +14,9 @@ NOT_A_SURFACE = 0.025
 
 # What is reported (report.py, messages.py) -----------------------------------------------------------------------
 
-# Outliers lie further from the ridge than this many standard deviations of the noise.
-OUTLYING_NOISE = 4.0
 # Fraction that is worth reporting: of the observations when they are outliers or copies, or a component (fewer copies
-# are common in rounded data), and of the variance that is not in k principal components.
+# are common in rounded data), and of the variance that is not in k principal components; and, of the outliers, those
+# that may be expected to be none.
 WORTH_NOTING = 0.01
 # Fraction of the points that agree on the rank, below which it is reported as uncertain.
 UNSURE = 0.7

@@ -31,7 +31,7 @@ from subbundle.local.reach import neighbour_distances
 from subbundle.selection.bandwidth import compare_bandwidths
 from subbundle.selection.base_point import CANDIDATES, central_landmarks, central_points, first_on_ridge
 from subbundle.selection.components import all_components, first_components
-from subbundle.selection.rank import choose_rank
+from subbundle.selection.rank import FEWEST_ROWS, choose_rank
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import as_observations, check_space, flattened, shaped
 
@@ -113,16 +113,21 @@ def checked_rows(estimator: Any, X: Any, space: Space | None, **settings: Any) -
 _UNSURE = 0.5
 
 
-def resolved_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None) -> int:
+def resolved_rank(rank: int | str, name: str, X: FloatArray, space: Space | None = None, of_few: int = 0) -> int:
     """``rank`` itself, or for ``"auto"`` the dimension of the rows ``X`` [n, d], in ``space`` where there is one.
 
-    At least 1, and below the number of features.
+    At least 1, and below the number of features. Too few rows to have one get ``of_few`` unless it is 0.
     """
     if not isinstance(rank, str):
         return rank
     if space is not None:
         X = _tangent_coordinates(X, space)
     most = X.shape[1] - 1 if space is None else space.dim
+    if of_few and len(X) < FEWEST_ROWS:
+        found = max(min(of_few, most, len(X) - 2), 1)
+        remark = f"{name}='auto' needs {FEWEST_ROWS} rows and took {found} for {len(X)}. Pass {name}."
+        warnings.warn(remark, SubbundleWarning, stacklevel=3)
+        return found
     choice = choose_rank(X, max_rank=most)
     found = max(choice.rank, 1)
     if choice.confidence < _UNSURE:

@@ -37,7 +37,9 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
     ----------
     rank : int or "auto"
         k, the dimension of the shape; below the number of features. ``"auto"``: that of the data, see
-        `subbundle.selection.choose_rank`. Above 16 rows take long to project, see `subbundle.ridge_project`.
+        `subbundle.selection.choose_rank`; 2, with a warning, for fewer than 30 rows. With another one distances are
+        wrong: by a fifth for curves and three-spheres with 2. Above 16 rows take long to project, see
+        `subbundle.ridge_project`.
     method : {"geodesics", "atlas"}
         Follow geodesics of the principal subbundle, or shortest paths from chart to chart of an `AtlasEmbedding`,
         straightened. The atlas is faster for many points or high rank and more robust to noise at long distances;
@@ -69,7 +71,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
 
     >>> import numpy as np, subbundle as sb
     >>> data = sb.datasets.s_surface(2000, noise=0.02, seed=0)
-    >>> metric = sb.GeodesicDistance(rank=2).fit(data.points)
+    >>> metric = sb.GeodesicDistance().fit(data.points)
     >>> start, end = np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
     >>> bool(3.0 < metric(start, end) < 3.3)
     True
@@ -77,7 +79,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
 
     def __init__(
         self,
-        rank: int | str = 2,
+        rank: int | str = "auto",
         *,
         method: str = "geodesics",
         bandwidth: float | str = "auto",
@@ -111,7 +113,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.method == "atlas" and self.space is not None:
             raise ValueError(f"space must be None with method='atlas'; got {self.space!r}. Use method='geodesics'.")
         X = checked_rows(self, X, self.space, ensure_min_samples=fewest_rows(wanted), ensure_min_features=2)
-        rank = resolved_rank(wanted, "rank", X, self.space)
+        rank = resolved_rank(wanted, "rank", X, self.space, of_few=2)
         if self.method == "atlas":
             check_rank(rank, "rank", X)
             with warnings.catch_warnings():

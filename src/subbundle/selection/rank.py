@@ -54,7 +54,7 @@ _MOST_COMPONENTS = 64
 # relative variance of a coefficient.
 _PER_DIRECTION = 2.0 * ENOUGH
 # With fewer, no neighbourhood is both local and large enough for a covariance.
-_LEAST_POINTS = 30
+FEWEST_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ def choose_rank(points: FloatArray | Cloud, *, max_rank: int | None = None) -> R
     2
     """
     cloud = points if isinstance(points, Cloud) else Cloud(points)
-    if cloud.n_points < _LEAST_POINTS:
+    if cloud.n_points < FEWEST_ROWS:
         raise ValueError(
-            f"points must hold at least {_LEAST_POINTS} observations to count directions among neighbours; got "
+            f"points must hold at least {FEWEST_ROWS} observations to count directions among neighbours; got "
             f"{cloud.n_points}. Pass the rank instead."
         )
     highest = as_integer(max_rank, "max_rank", low=1, high=cloud.dim) if max_rank is not None else cloud.dim
