@@ -175,3 +175,13 @@ def test_without_k3d_the_message_names_the_extra(monkeypatch):
 def test_only_html(tmp_path):
     with pytest.raises(ValueError, match=r"path must end in .html; got 'a.pdf'"):
         sb.view(TORUS).save(tmp_path / "a.pdf")
+
+
+def test_bundles_on_manifolds_have_estimates_too():
+    """A small circle of the unit sphere at the polar angle 1: its geodesic curvature is cot 1."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 300, endpoint=False)
+    ring = np.column_stack([np.sin(1.0) * np.cos(turn), np.sin(1.0) * np.sin(turn), np.full(300, np.cos(1.0))])
+    bundle = sb.RiemannianSubbundle(ring, 1, 0.1, space=sb.spaces.Sphere(2))
+    shown = {quantity.name: quantity.values for quantity in sb.view(bundle).scene.tables[0].quantities}
+    np.testing.assert_allclose(shown["curvature"], 1.0 / np.tan(1.0), rtol=0.02)
+    np.testing.assert_allclose(shown["distance to the ridge"], 0.0, atol=1e-3)
