@@ -24,34 +24,34 @@ STILL_LONG: dict[str, int] = {}
 # A line that assigns a constant: one comment may stand before several.
 ASSIGNED = re.compile(r"_?[A-Z][A-Z_0-9]*\b.*=")
 # Tuned numbers of all folders together.
-MOST_TUNED = 227
+MOST_TUNED = 226
 # folder: lines, tuned numbers, other module-level constants with a number in their value. Lines are rounded up to the
 # next 20: a sentence more in a docstring is no change of size.
 BUDGET = {
     "atlas": (1640, 15, 8),
-    "bins": (200, 0, 4),
+    "bins": (180, 0, 4),
     "bundles": (3600, 5, 9),
     "charts": (2960, 13, 11),
     "cloud": (520, 1, 6),
-    "commands": (2120, 1, 11),
+    "commands": (2080, 1, 11),
     "diagnostics": (840, 8, 3),
-    "distributed": (4120, 9, 47),
-    "embedding": (2060, 25, 9),
-    "estimators": (2040, 9, 7),
+    "distributed": (4100, 9, 47),
+    "embedding": (2060, 24, 9),
+    "estimators": (2140, 8, 7),
     "experiments": (1620, 0, 39),
     "flow": (920, 4, 11),
     "formats": (980, 2, 13),
     "geodesics": (2340, 11, 12),
     "graph": (360, 4, 2),
     "local": (3980, 13, 11),
-    "plot": (540, 0, 4),
-    "selection": (1840, 20, 13),
+    "plot": (520, 0, 4),
+    "selection": (1860, 21, 13),
     "spaces": (2400, 2, 2),
     "surface": (3840, 77, 37),
     "testing": (420, 0, 2),
     "the top": (3860, 0, 39),
     "triangles": (1880, 6, 6),
-    "viewer": (1840, 2, 14),
+    "viewer": (1820, 2, 14),
 }
 # What a new folder may have until it stands in the table.
 NEW_FOLDER = (1500, 4, 8)
