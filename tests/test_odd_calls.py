@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import subbundle as sb
 
@@ -24,11 +22,11 @@ QUICK = (
 )  # fmt: skip
 
 
-@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-@given(subject=st.sampled_from(QUICK), number=st.integers(0, 2**31))
-def test_a_result_or_a_refusal(subject, number):
-    ending, message = outcome(subject, 0, number)
-    assert ending in ALLOWED, message
+@pytest.mark.parametrize("subject", QUICK)
+def test_a_result_or_a_refusal(subject):
+    for number in range(6):
+        ending, message = outcome(subject, 0, number)
+        assert ending in ALLOWED, message
 
 
 @pytest.fixture(scope="module")

@@ -77,8 +77,8 @@ def test_a_distance_matrix_counts_each_pair_once_and_names_what_is_missing(ax):
 
 def test_trust_leaves_rows_outside_hollow(ax):
     status = np.repeat(np.array([0, 1], np.int8), [45, 5])
-    known = {"embedding_": RNG.random((50, 2)), "distortion_": RNG.random(50), "residuals_": RNG.random(50)}
-    plot.trust(SimpleNamespace(status_=status, **known), ax=ax)
+    known = {"coordinates": RNG.random((50, 2)), "distortion": RNG.random(50), "status": status}
+    plot.trust(SimpleNamespace(training_quantities=lambda: known), ax=ax)
     assert ax.get_legend().get_texts()[0].get_text() == "outside the charts: 5"
 
 

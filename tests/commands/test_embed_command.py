@@ -42,7 +42,7 @@ def test_coordinates_are_arc_length(arc, tmp_path, capsys):
     # Radius 1: coordinates are angles up to the base point's; noise along the arc is 0.01.
     assert np.std(offset[inside]) < 0.03
     said = capsys.readouterr()
-    assert "bandwidth 0.15" in said.out
+    assert "bandwidth: 0.15" in said.out
     assert "inside the chart" in said.out
     assert "left out, not numbers: kind" in said.err
 

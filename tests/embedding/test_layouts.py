@@ -7,12 +7,11 @@ from scipy.spatial.distance import cdist
 
 from subbundle import datasets
 from subbundle.atlas.tuning import EVEN_CONTRADICTION
-from subbundle.embedding.node_layout import chart_members, lay_out_nodes
+from subbundle.embedding.node_layout import alternating_layout, chart_members, lay_out_nodes
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import (
     ChartMembers,
     RigidCharts,
-    alternating_layout,
     compact_clusters,
     joint_layout,
 )

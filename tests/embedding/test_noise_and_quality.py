@@ -10,7 +10,7 @@ import subbundle as sb
 from subbundle import datasets
 from subbundle.cloud import Cloud
 from subbundle.embedding import table
-from subbundle.embedding.components import kept_components
+from subbundle.embedding.components import above_flat_tail
 from subbundle.embedding.curves import curve_through
 from subbundle.embedding.noise import (
     NO_DENOISING,
@@ -23,6 +23,7 @@ from subbundle.embedding.noise import (
     without_blocks,
 )  # fmt: skip
 from subbundle.embedding.quality import neighborhoods_kept, prediction_error, quality
+from subbundle.selection.components import principal_components
 
 
 def test_noise_is_found_and_removed_only_where_it_is():
@@ -59,9 +60,9 @@ def test_flat_noise_is_left_out_and_decaying_spectra_are_kept():
     rng = np.random.default_rng(3)
     for count in (150, 400, 1000):
         shape = datasets.s_surface(count, seed=4).points @ np.linalg.qr(rng.standard_normal((200, 3)))[0].T
-        assert kept_components(shape + 0.02 * rng.standard_normal((count, 200)), 2, "auto").axes.shape[1] == 3
+        assert above_flat_tail(principal_components(shape + 0.02 * rng.standard_normal((count, 200)))) == 3
     decaying = rng.standard_normal((300, 60)) / np.arange(1, 61)
-    assert kept_components(decaying, 2, "auto").axes.shape[1] > 50
+    assert above_flat_tail(principal_components(decaying)) > 50
 
 
 def test_curves_are_distinguished_from_sheets():

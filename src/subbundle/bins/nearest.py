@@ -37,11 +37,8 @@ class Bins:
 
     def _sort(self, points: FloatArray) -> tuple[Any, IntArray, FloatArray]:
         """First place of every bin, the rows of ``points`` [n, 3] by bin, and the points in that order."""
-        first, order, ordered = (
-            np.zeros(int(np.prod(self._shape)) + 1, np.int32),
-            np.empty(len(points), np.int64),
-            np.empty((len(points), 3)),
-        )
+        first = np.zeros(int(np.prod(self._shape)) + 1, np.int32)
+        order, ordered = np.empty(len(points), np.int64), np.empty((len(points), 3))
         sort_into_bins(np.ascontiguousarray(points), self._low, self._side, self._shape, first, order, ordered)
         return first, order, ordered
 

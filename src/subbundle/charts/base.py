@@ -28,8 +28,9 @@ _COLUMNS = {"residual": "residuals", "label": "labels"}
 class Located:
     """Points projected to a chart, an atlas, or the shape that an estimator has learned.
 
-    A single point given to a chart or an atlas has no batch axis. Attributes after ``status`` are None where they
-    are undefined: a single chart has neither coverage nor connected components. Lengths are in the units of the points.
+    A single point given to a chart or an atlas has no batch axis. Attributes after ``status`` are None where they are
+    undefined, as coverage is in a single chart. Lengths are in the units of the points. The record can be unpacked into
+    coordinates, residuals and status, and ``located["residual"]`` is a column of a table.
 
     Attributes
     ----------
@@ -59,10 +60,6 @@ class Located:
         Distance from the region covered by data, √(residual² + beyond²), in typical residuals of rows left out.
     charts : [batch]
         The nearest chart of an atlas; −1 where there is none.
-
-    Notes
-    -----
-    ``coordinates, residuals, status = model.locate(X)`` and ``model.locate(X)["residual"]`` work, too.
     """
 
     coordinates: FloatArray

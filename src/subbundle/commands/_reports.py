@@ -22,6 +22,8 @@ from subbundle.viewer.report import Account, Choice, report
 
 # Rows among which distances are drawn.
 _MOST_DRAWN = 600
+# Choices, results, warnings, and the caption of the figure.
+_Facts = tuple[list[Choice], list[tuple[str, str]], list[str], str]
 _LEAST_ERROR = "least estimated error of the ridge"
 
 
@@ -46,17 +48,30 @@ def write_report(options: argparse.Namespace, account: Account, obj: Any, rows: 
 
 def account_of_embedding(path: Path, model: Any, values: FloatArray, found: Mapping[str, Any]) -> Account:
     """Of ``embed``; ``found``: the quantities of each row."""
-    about = _of_chart if model.normal_coordinates else _of_atlas
-    choices, results, warnings, caption = about(model, found)
-    choices = [_dimension(model.n_components, model.n_components_), *choices, _components(model, values)]
+    choices, results, warnings, caption = _of_coordinates(model, values, found)
     figures = [(caption, plot.trust(model).figure)]
     return Account(f"Coordinates of {path.name}", _table_in(path, values), choices, results, warnings, figures)
 
 
-def _of_atlas(model: Any, found: Mapping[str, Any]) -> tuple[list[Choice], list[tuple[str, str]], list[str], str]:
+def lines_of_embedding(model: Any, values: FloatArray, found: Mapping[str, Any]) -> list[str]:
+    """The same as lines of text."""
+    choices, results, warnings, _ = _of_coordinates(model, values, found)
+    lines = [f"{len(values)} rows, {values.shape[1]} features", *(f"{c.name}: {c.value} ({c.why})" for c in choices)]
+    return lines + [f"{name}: {value}" for name, value in results] + [f"note: {warning}" for warning in warnings]
+
+
+def _of_coordinates(model: Any, values: FloatArray, found: Mapping[str, Any]) -> _Facts:
+    choices, results, warnings, caption = (_of_chart if model.normal_coordinates else _of_atlas)(model, found)
+    rank = _dimension(model.n_components, model.n_components_)
+    return [rank, *choices, _components(model, values)], results, warnings, caption
+
+
+def _of_atlas(model: Any, found: Mapping[str, Any]) -> _Facts:
     why = "given" if model.n_neighbors != "auto" else "rows are predicted best from the coordinates of others"
     count, message = model.n_denoising_neighbors_, fit_message(model)
     reason = "least estimated error" if count else "rows as they are have the least estimated error"
+    if model.metric_ == "linear":
+        reason = "all: principal components predict rows better than any curved layout"
     choices = [
         Choice("chart size", f"{model.n_neighbors_} neighbours each", why),
         Choice("rows averaged over", str(count), reason if model.bandwidth == "auto" else "given"),
@@ -72,7 +87,7 @@ def _of_atlas(model: Any, found: Mapping[str, Any]) -> tuple[list[Choice], list[
     return choices, results, [message] if message else [], "reliability of the coordinates"
 
 
-def _of_chart(model: Any, found: Mapping[str, Any]) -> tuple[list[Choice], list[tuple[str, str]], list[str], str]:
+def _of_chart(model: Any, found: Mapping[str, Any]) -> _Facts:
     status = found["status"]
     reached = "given" if model.radius != "auto" else "as far as the data and the geodesics allow"
     choices = [_bandwidth(model), Choice("radius", f"{model.radius_:.4g}", reached)]

@@ -10,15 +10,14 @@ import numpy as np
 
 from subbundle import saving
 from subbundle._progress import Progress
-from subbundle._types import FloatArray, Status, count_statuses
-from subbundle.commands._learned import Rows, check_rows, collected, read_rows
+from subbundle._types import FloatArray
+from subbundle.commands._learned import check_rows, collected, read_rows
 from subbundle.commands._pieces import embed_pieces, is_requested, offer_pieces
-from subbundle.commands._reports import account_of_embedding, check_report, write_report
+from subbundle.commands._reports import account_of_embedding, check_report, lines_of_embedding, write_report
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
 from subbundle.estimators import AtlasEmbedding, PrincipalSubmanifold
-from subbundle.estimators.atlas_messages import fit_message
-from subbundle.estimators.coordinates import NOT_LOCATED, columns_of
+from subbundle.estimators.coordinates import columns_of, not_located
 from subbundle.plot import require_matplotlib
 
 
@@ -41,8 +40,10 @@ def run(options: argparse.Namespace) -> None:
         model = _fitted(options, kind, values, progress) if saved is None else saved
         progress.stage("locating the rows")
         found = model.locate(values).as_dict()
-    _write(options.output, rows, found)
-    print("\n".join((_about_atlas if kind is AtlasEmbedding else _about_chart)(model, values, found)))
+    columns = columns_of(found).items()
+    filled = {name: rows.everywhere(column, not_located(name)) for name, column in columns}
+    write_table(options.output, {**filled, **rows.labels})
+    print("\n".join(lines_of_embedding(model, values, found)))
     for note in rows.notes:
         print(f"note: {note}")
     print(f"wrote {options.output}")
@@ -116,39 +117,3 @@ def _fitted(options: argparse.Namespace, kind: type[Any], values: FloatArray, pr
     count = "" if options.dim == "auto" else f"{options.dim} "
     progress.stage(f"learning {count}coordinates from {values.shape[0]} rows of {values.shape[1]} features")
     return new_model(kind, options, base).fit(values)
-
-
-def _write(path: Path, rows: Rows, found: dict[str, Any]) -> None:
-    """Write the quantities ``found`` as columns; NaN and a status for rows that were left out."""
-    columns = columns_of(found)
-    filled = {name: rows.everywhere(column, NOT_LOCATED.get(name, np.nan)) for name, column in columns.items()}
-    write_table(path, {**filled, **rows.labels})
-
-
-def _about_atlas(model: AtlasEmbedding, values: FloatArray, found: dict[str, Any]) -> list[str]:
-    count = model.n_denoising_neighbors_
-    averaged = f"rows averaged over {count}" if count else "rows as they are"
-    averaged = "principal components of all rows" if model.metric_ == "linear" else averaged
-    distortion, message = found["distortion"], fit_message(model)
-    return [
-        f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} principal components kept",
-        f"{len(model.atlas_.bases)} charts of dimension {model.n_components_}, {model.n_neighbors_} neighbours each, "
-        f"{averaged}; residual {np.mean(found['residual']):.4g} on average",
-        f"alignment residual of the charts {model.alignment_residual_:.2%} of their size; distortion "
-        f"{np.mean(distortion):.3g} on average, {np.max(distortion):.3g} at most",
-        model.quality_.sentence(),
-        f"inside the charts: {np.mean(found['status'] == Status.OK):.1%} of the rows, in "
-        f"{model.n_connected_components_} connected component(s)",
-        *([f"note: {message}"] if message else []),
-    ]
-
-
-def _about_chart(model: PrincipalSubmanifold, values: FloatArray, found: dict[str, Any]) -> list[str]:
-    status = found["status"]
-    return [
-        f"{len(values)} rows, {values.shape[1]} features, {model.axes_.shape[1]} components above the noise",
-        f"dimension {model.n_components_}, bandwidth {model.bandwidth_:.4g}, radius {model.radius_:.4g}, "
-        f"residual {np.nanmean(found['residual']):.4g} on average",
-        f"inside the chart: {np.mean(status == Status.OK):.1%} of the rows",
-        *(f"  {message}: {count}" for message, count in count_statuses(status[status != Status.OK]).items()),
-    ]

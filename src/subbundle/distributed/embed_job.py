@@ -28,18 +28,10 @@ from subbundle._validation import as_choice, as_integer
 from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sources import (
-    Piece,
-    Source,
-    TableLayout,
-    open_source,
-    read_rows,
-    sample_rows,
-    table_layout,
-)
+from subbundle.distributed.sources import Piece, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
 from subbundle.distributed.workers import needed
 from subbundle.estimators import AtlasEmbedding
-from subbundle.estimators.coordinates import NOT_LOCATED, GivesCoordinates, columns_of
+from subbundle.estimators.coordinates import GivesCoordinates, columns_of, not_located
 
 # Rows of a piece: a few seconds of work, and little memory.
 _PIECE = 200_000
@@ -224,7 +216,7 @@ def _everywhere(used: NDArray[np.bool_], name: str, column: NDArray[Any]) -> NDA
     """``column`` with a value for rows that were left out: NaN, component −1, status NOT_FINITE."""
     if used.all():
         return column
-    whole = np.full(len(used), NOT_LOCATED.get(name, np.nan), column.dtype)
+    whole = np.full(len(used), not_located(name), column.dtype)
     whole[used] = column
     return whole
 

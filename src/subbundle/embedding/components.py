@@ -14,16 +14,11 @@ import numpy as np
 from subbundle._types import FloatArray
 from subbundle.embedding import tuning
 from subbundle.local.frames import leading_directions
-from subbundle.selection.components import Components, Spectrum, chosen_components
+from subbundle.selection.components import Spectrum
 from subbundle.selection.tuning import UNNOTICED
 
 
-def kept_components(points: FloatArray, rank: int, reduce_dim: int | str | None) -> Components:
-    """The components of ``points`` [n, d] for a manifold of dimension ``rank``; at least one more than that."""
-    return chosen_components(points, rank, reduce_dim, _above_flat_tail)
-
-
-def _above_flat_tail(spectrum: Spectrum) -> int:
+def above_flat_tail(spectrum: Spectrum) -> int:
     """Number of components above the noise, or above a negligible fraction of the variance."""
     count, dim = spectrum.rows.shape
     values = spectrum.values[: min(count - 1, dim)]

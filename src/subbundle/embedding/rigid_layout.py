@@ -179,7 +179,7 @@ def joint_layout(
         # The first rounds move most; after them an older preconditioner suffices.
         if done & (done - 1) == 0:
             solve = _preconditioner(charts, stress, mu, clusters, positions)
-        step = _conjugate_gradients(charts, stress, mu, descent, solve)
+        step = conjugate_gradients(charts, stress, mu, descent, solve)
         for _ in range(_HALVINGS):
             lower, new_descent = _energy(positions + step, charts, stress, mu, scale)
             if lower < energy:
@@ -194,24 +194,6 @@ def joint_layout(
         if gain <= LAYOUT_SETTLED * energy or energy - (LAYOUT_ROUNDS - 1 - done) * gain > goal:
             break
     return np.asarray(positions - positions.mean(axis=0))
-
-
-def alternating_layout(positions: FloatArray, charts: RigidCharts, stress: Stress) -> FloatArray:
-    """Positions [n, k] of nearly least E of ``charts`` alone: the best for given rotations, and rotations for these.
-
-    One linear problem with the same matrix for every coordinate, and no memory for rotations: where a chart has
-    dozens of them this takes a hundredth of the time of `joint_layout`. In few dimensions it is the slower one, since
-    chains of charts bend.
-    """
-    energy, descent = charts.at(positions)
-    for _ in range(LAYOUT_ROUNDS):
-        positions = positions + _conjugate_gradients(
-            charts, stress, 0.0, descent, lambda x: np.asarray(x / charts.degrees[:, None])
-        )
-        before, (energy, descent) = energy, charts.at(positions)
-        if before - energy <= LAYOUT_SETTLED * energy:
-            break
-    return positions
 
 
 def compact_clusters(graph: csr_array, rank: int) -> IntArray:
@@ -244,7 +226,7 @@ def _energy(
     return energy + mu * stress.value(positions, scale), descent + mu * stress.descent(positions, scale)
 
 
-def _conjugate_gradients(
+def conjugate_gradients(
     charts: RigidCharts, stress: Stress, mu: float, right: FloatArray, solve: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
     """δ [n, k] with (H + μ V) δ ≈ ``right``."""

@@ -17,7 +17,7 @@ from subbundle.atlas.tuning import PATH_SETTLED
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.charts.chart import Located
 from subbundle.cloud import Cloud
-from subbundle.embedding.components import kept_components
+from subbundle.embedding.components import above_flat_tail
 from subbundle.embedding.laid_out_atlas import ARRAYS, LaidOutAtlas
 from subbundle.embedding.noise import held_out_residuals
 from subbundle.embedding.quality import Quality, quality
@@ -25,7 +25,7 @@ from subbundle.embedding.table import TableLayout, lay_out_table
 from subbundle.embedding.tuning import DIFFERENCE_RADII
 from subbundle.estimators._input import DistanceCoordinates, filled_from
 from subbundle.estimators.state import State, check_components
-from subbundle.selection.components import Components
+from subbundle.selection.components import Components, chosen_components
 from subbundle.selection.ladder import clipped
 from subbundle.selection.tuning import PLACES
 
@@ -63,7 +63,7 @@ def learn(
     # Rows in the order of a search tree, so that results do not depend on the input order.
     order = Cloud(rows).order
     points, weights = rows[order], weights[order]
-    components = kept_components(points, rank, reduce_dim)
+    components = chosen_components(points, rank, reduce_dim, above_flat_tail)
     inside = components.enter(points)
     kind = "auto" if metric == "precomputed" else metric
     layout = lay_out_table(inside, weights, rank, metric=kind, n_neighbors=size, bandwidth=width, n_jobs=n_jobs)

@@ -24,7 +24,7 @@ from subbundle.charts.chart import Chart
 from subbundle.charts.tuning import MOST_GEODESICS
 from subbundle.cloud import Cloud
 from subbundle.estimators._input import check_rank
-from subbundle.estimators._prepare import Prepared, denoised, fallback_remark, narrower, prepare
+from subbundle.estimators._prepare import Prepared, fallback_remark, narrower, onto_ridge, prepare
 from subbundle.estimators.tuning import COMPONENTS_OF_ALL, LEAST_OF_GEODESICS
 from subbundle.geodesics.start import default_count
 from subbundle.local.reach import neighbour_distances
@@ -56,7 +56,7 @@ def prepare_on_manifold(
     width, remark = _bandwidth(rows, rank, space, bandwidth, n_jobs)
     bundle = RiemannianSubbundle(rows, rank, width, space=space, centering=centering, n_jobs=n_jobs)
     if denoise and rank < space.dim:
-        projected = denoised(bundle, rows)
+        projected = onto_ridge(bundle, rows)[0]
         narrow = width * narrower(bundle.typical_mass, rank, given=not isinstance(bandwidth, str))
         bundle = RiemannianSubbundle(projected, rank, narrow, space=space, centering=centering, n_jobs=n_jobs)
     return Prepared(all_components(rows), width, bundle, remark=remark)

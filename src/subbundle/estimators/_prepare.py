@@ -82,7 +82,7 @@ def prepare(
         # The mass scales with the k-th power of the bandwidth.
         fraction = min(1.0, tuning.ENOUGH_MASS / (bundle.typical_mass * factor**rank))
         some = cloud.at(cloud.sample(max(int(np.ceil(fraction * cloud.n_points)), rank + 2))) + cloud.centre
-        projected = denoised(bundle, some)
+        projected = onto_ridge(bundle, some)[0]
         bundle = PrincipalSubbundle(projected, rank, narrow, kernel=kernel, centering=centering, n_jobs=n_jobs)
     return Prepared(components, typical, bundle, local, " ".join(filter(None, (few, fallback))))
 
@@ -95,15 +95,10 @@ def narrower(mass: float, rank: int, *, given: bool) -> float:
     return min(factor, 1.0 if given else tuning.WIDEST)
 
 
-def denoised(bundle: LearnedSubbundle, points: FloatArray) -> FloatArray:
-    """``points`` [n, r] projected onto the second-order ridge; outliers, without a ridge nearby, are unchanged."""
-    return onto_ridge(bundle, points)[0]
-
-
 def onto_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, StatusArray]:
-    """The same, with a status per row: LEFT_SUPPORT where the ridge is too far away for the point to belong to it.
+    """``points`` [n, r] projected onto the second-order ridge, the whole space in full rank, and their status [n].
 
-    The ridge of a bundle of full rank is the whole space.
+    Where the ridge is too far away for the point to belong to it, the point is unchanged and has LEFT_SUPPORT.
     """
     if bundle.rank == surrounding_dim(bundle):
         return points, bundle.frame(points).status

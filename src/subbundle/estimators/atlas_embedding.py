@@ -80,7 +80,7 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         What to do with a closed shape (circle, cylinder, sphere, Möbius strip), which cannot be laid out without a
         cut: cut it open far from its centre, or refuse.
     reduce_dim : "auto", None or int
-        Principal components to work in. ``"auto"``: all of up to 8 features, else those above the noise floor, or,
+        Principal components to work in. ``"auto"``: all of up to 4 features, else those above the noise floor, or,
         where there is none, all but a small fraction of the variance.
     missing : {"raise", "local"}
         Refuse rows with missing values (NaN), or locate them by their observed features; they are left out of the

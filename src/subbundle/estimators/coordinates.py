@@ -22,17 +22,19 @@ _KEPT = {
     "coordinates": "embedding_", "residual": "residuals_", "status": "status_", "distortion": "distortion_",
     "coverage": "coverage_", "disagreement": "disagreement_", "label": "labels_",
 }  # fmt: skip
-# Entries of columns in rows that were not located; NaN elsewhere.
-NOT_LOCATED = {"component": -1, "status": int(Status.NOT_FINITE)}
 
 
 def columns_of(found: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """The columns of a table of located rows, from `Located.as_dict`: coordinates first, component and status last."""
     columns = {f"coordinate_{i + 1}": column for i, column in enumerate(found["coordinates"].T)}
     columns |= {name: found[name] for name in found if name not in ("coordinates", "label", "status")}
-    if "label" in found:
-        columns["component"] = found["label"].astype(np.int64)
-    return columns | {"status": found["status"].astype(np.int64)}
+    whole = {"component": found.get("label"), "status": found["status"]}
+    return columns | {name: values.astype(np.int64) for name, values in whole.items() if values is not None}
+
+
+def not_located(name: str) -> float:
+    """The entry of a column in rows that were not located."""
+    return {"component": -1, "status": int(Status.NOT_FINITE)}.get(name, np.nan)
 
 
 class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ABC):
@@ -40,11 +42,6 @@ class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transfo
 
     # Whether the length of the coordinates is the distance from a base point, along geodesics of ``bundle_``.
     normal_coordinates = False
-
-    embedding_: FloatArray
-    residuals_: FloatArray
-    status_: StatusArray
-    axes_: FloatArray
 
     @abstractmethod
     def locate(self, X: Any) -> Located:

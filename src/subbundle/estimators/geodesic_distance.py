@@ -145,8 +145,8 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.method == "atlas":
             points = self._rows if X is None else self._checked(X)
             return self.estimator_.distance(points, None if Y is None else self._checked(Y))
-        points = self.points_ if X is None else self._projected(self._checked(X))
-        others = None if Y is None else self._projected(self._checked(Y))
+        points = self.points_ if X is None else self._onto_shape(self._learned, self._checked(X))[0]
+        others = None if Y is None else self._onto_shape(self._learned, self._checked(Y))[0]
         return pairwise_distance(self.bundle_, points, others, tol=self.tol)
 
     def __call__(self, x: Any, y: Any) -> float:
@@ -155,7 +155,7 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         rows = self._checked(np.stack([np.asarray(x), np.asarray(y)]))
         if self.method == "atlas":
             return float(self.estimator_.paired_distance(rows[:1], rows[1:])[0])
-        rows = self._projected(rows)
+        rows = self._onto_shape(self._learned, rows)[0]
         return float(distance(self.bundle_, rows[0], rows[1], tol=self.tol))
 
     def locate(self, X: Any) -> Located:
@@ -205,9 +205,6 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         if self.denoise:
             return onto_ridge(learned.bundle, points)
         return points, learned.bundle.frame(points).status
-
-    def _projected(self, X: FloatArray) -> FloatArray:
-        return self._onto_shape(self._learned, X)[0]
 
     def _state(self) -> State:
         if self.method == "atlas":

@@ -98,13 +98,10 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
         check_is_fitted(self)
         X = validate_data(self, tabular(X, "X"), dtype=np.float64, reset=False)
         points, seen = project_to_surface(self._points, X, self.bandwidth_, resolve_jobs(self.n_jobs))
-        vertices = self.mesh_.vertices
-        labels = by_size(component_labels(self.mesh_.faces, len(vertices)))
-        return Located(
-            np.empty((len(X), 0)), points, np.linalg.norm(X - points, axis=1),
-            np.where(seen, Status.OK, Status.LEFT_SUPPORT).astype(np.int8),
-            labels=np.where(seen, labels[cKDTree(vertices).query(points)[1]], -1),
-        )  # fmt: skip
+        vertices, residuals = self.mesh_.vertices, np.linalg.norm(X - points, axis=1)
+        labels = by_size(component_labels(self.mesh_.faces, len(vertices)))[cKDTree(vertices).query(points)[1]]
+        status = np.where(seen, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
+        return Located(np.empty((len(X), 0)), points, residuals, status, labels=np.where(seen, labels, -1))
 
     @property
     def noise_(self) -> float:
@@ -113,14 +110,10 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
         warnings.warn(message, FutureWarning, stacklevel=2)
         return self._summary.noise
 
-    @property
-    def _summary(self) -> Summary:
-        assert self.mesh_.summary is not None  # a reconstruction has one
-        return self.mesh_.summary
-
     def _set(self, points: FloatArray, mesh: Mesh) -> None:
-        self._points, self.mesh_ = points, mesh
-        self.bandwidth_ = self._summary.bandwidth
+        assert mesh.summary is not None  # a reconstruction has one
+        self._points, self.mesh_, self._summary = points, mesh, mesh.summary
+        self.bandwidth_ = mesh.summary.bandwidth
 
     def _state(self) -> State:
         values = asdict(self._summary)

@@ -55,14 +55,9 @@ def trust(model: Any, X: Any = None, *, ax: Any = None) -> Any:
     Colour is the local distortion of lengths, |log| of the factor (for a `PrincipalSubmanifold` the distance to the
     shape); rows that no chart covers are hollow. ``X`` [n, n_features]: other rows than those it was fitted to.
     """
-    if X is None:
-        coordinates, status = model.embedding_, model.status_
-        values, label = _doubt({"distortion": getattr(model, "distortion_", None), "residual": model.residuals_})
-    else:
-        found = model.locate(X).as_dict()
-        coordinates, status = found["coordinates"], found["status"]
-        values, label = _doubt(found)
-    flat, inside = _flat(coordinates), np.asarray(status) == Status.OK
+    found = model.training_quantities() if X is None else model.locate(X).as_dict()
+    values, label = _doubt(found)
+    flat, inside = _flat(found["coordinates"]), np.asarray(found["status"]) == Status.OK
     ax = new_axes(ax)
     rows = _subset(len(flat))
     rows, lost = rows[inside[rows]], rows[~inside[rows]]

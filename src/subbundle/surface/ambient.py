@@ -203,10 +203,8 @@ def project_to_surface(
     observations: FloatArray, points: FloatArray, bandwidth: float, n_jobs: int
 ) -> tuple[FloatArray, BoolArray]:
     """``points`` [n, d] projected to the second-order ridge of ``observations`` [N, d], and which of them [n] arrive
-    where there are observations, within three bandwidths; the others are unchanged.
-
-    For d > 3 directions in which the observations have only noise are left out, as for the mesh.
-    """
+    where there are observations, within three bandwidths; the others are unchanged. For d > 3 directions in which the
+    observations have only noise are left out, as for the mesh."""
     if points.shape[1] == 3:
         fit = WeightedCloud(observations, n_jobs=n_jobs).fit(points, bandwidth, rounds=tuning.RIDGE_STEPS)
         near = cKDTree(observations).query(fit.points)[0] <= RESIDUAL_DEVIATIONS * bandwidth

@@ -128,10 +128,8 @@ def add_fitted_metric(gathered: Gathered, name: str, model: Any, extras: Extras)
     shown = add_table(gathered, name, rows, extras, along=in_middle if same else None, rank=model.rank_)
     panel = gathered.draw_table(name, shown)
     if same:
-        bundle = (model.estimator_ if model.method == "atlas" else model).bundle_
-        paths = BundleMeasure(
-            bundle, model.points_, lambda path: {panel: gathered.spaces.place(path @ model.axes_.T + model.mean_)}
-        )
+        bundle, place = (model.estimator_ if model.method == "atlas" else model).bundle_, gathered.spaces.place
+        paths = BundleMeasure(bundle, model.points_, lambda path: {panel: place(path @ model.axes_.T + model.mean_)})
         gathered.measures[key] = ModelMeasure(rows, model, [paths.paths])
 
 
@@ -155,9 +153,8 @@ def _rows_of(model: Any, extras: Extras) -> tuple[FloatArray, FloatArray, tuple[
             )
         found = model.locate(rows).as_dict()
     coordinates = found["coordinates"]
-    quantities = []
-    if model.normal_coordinates:
-        quantities.append(Quantity("distance from the base point", np.linalg.norm(coordinates, axis=1)))
+    lengths = Quantity("distance from the base point", np.linalg.norm(coordinates, axis=1))
+    quantities = [lengths] if model.normal_coordinates else []
     shown = [key for key in ("distortion", "residual", "coverage", "disagreement", "novelty") if key in found]
     quantities += [Quantity(key, np.asarray(found[key], dtype=np.float64)) for key in shown]
     if "label" in found and len(np.unique(found["label"])) > 1:
