@@ -95,6 +95,23 @@ def test_windows_too_wide_are_covered_and_not_by_far_too_long_errors(rank, width
     assert np.median(1.96 * found.position_error / off) < 1.6
 
 
+def test_a_window_wider_than_a_tube_has_an_error_that_reaches_the_tube():
+    # The ridge goes to the middle of the tube, 0.4 away from the surface, where all observations lie around it.
+    data = sb.datasets.torus(3000, noise=0.02, seed=3)
+    cloud = sb.Cloud(np.pad(data.points, ((0, 0), (0, 5))) + 0.02 * np.random.default_rng(0).normal(size=(3000, 8)))
+    found = fit_local(cloud, cloud.points[::30], 0.5, 2, steps=6, without_self=True)
+    off = np.hypot(data.distance(found.points[:, :3].copy()), np.linalg.norm(found.points[:, 3:], axis=1))
+    middle = off > 0.25
+    assert middle.sum() > 20
+    assert np.mean(off[middle] < 1.96 * found.position_error[middle]) > 0.75
+    # At the border of a sheet the window holds fewer, but no fewer dimensions; nor does one that follows the bend.
+    rng = np.random.default_rng(1)
+    strip = np.column_stack([rng.uniform(0.0, 1.0, (20_000, 2)), 0.02 * rng.standard_normal(20_000)])
+    edge = np.column_stack([rng.uniform(0.0, 0.3, 200), rng.uniform(0.4, 0.6, 200), np.zeros(200)])
+    at_border = fit_local(sb.Cloud(strip), edge, 0.1, 2, steps=4)
+    assert np.max(at_border.position_error) < 0.01
+
+
 def test_noise_along_a_sphere_moves_the_mean_inwards_and_the_error_includes_it():
     # Given their tangential coordinates, noisy observations of the unit sphere lie ½ σ² |tr II| = σ² within it.
     data = sb.datasets.sphere(100_000, noise=0.05)

@@ -24,6 +24,9 @@ from subbundle.local.tuning import ENOUGH, LEAST_SLOPE, NARROWER
 
 # Variance of a quadric's height on an evenly sampled plane under Gaussian weights, in units of (M⁻¹)_00.
 PLANE_GAIN = 0.625
+# Largest loss of the exponent k at a straight border, 1.17 bandwidths from it: the maximum of x (2 φ(x)/Φ(x) − √2 φ(√2
+# x)/Φ(√2 x)), by which n_eff ∝ a^k Φ(x)²/Φ(√2 x), x the distance over a, grows more slowly.
+BORDER = 0.36
 # Quantiles of the standard normal: two-sided and one-sided 95 %.
 TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
@@ -52,11 +55,28 @@ def errors_of(columns: FloatArray, plan: Plan) -> dict[str, FloatArray]:
     deviations, products, moved = _observations(columns, below, slopes, reliable, level)
     lost = np.maximum(columns[of.LOST] / slopes[0] ** 2 + moved, 0.0)
     bias, along = expected_bias(k, m, deviations, products, lost, position, scale)
+    along = along + _missing(columns, k) * m * variances[0]
     return {
         "noise": noise,
         "position_error": radius95(position, bias, m, along) / TWO_SIDED,
         "tangent_error": np.sqrt(m * below[0] * columns[of.SLOPES] / area),
     }
+
+
+def _missing(columns: FloatArray, rank: int) -> FloatArray:
+    """Evidence [n] that the window holds no sheet through the point: 0, none, to 1, the fraction of the residuals' mean
+    square that its offset may have.
+
+    On a sheet of dimension k the effective number of neighbours grows with the bandwidth as a^k, with a straight border
+    nearby as a^(k − 0.36) at least. In a window wider than a tube, or between bent sheets, the observations lie around
+    the point, their weights hardly fall, and it grows more slowly: by a whole dimension in the middle of a tube.
+    """
+    step = -np.log(NARROWER[0])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        missing = rank + np.log(columns[of.NARROW] / columns[of.EFFECTIVE]) / step
+        # Standard error of that on a plane: the narrower window has its neighbours in common with the other.
+        chance = np.sqrt((NARROWER[0] ** -rank - 1.0) / columns[of.EFFECTIVE]) / step
+        return np.nan_to_num(np.clip((missing - chance - BORDER) / (1.0 - BORDER), 0.0, 1.0))
 
 
 def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
