@@ -131,7 +131,7 @@ def least_prediction_error(points: FloatArray, positions: FloatArray) -> float:
 
 def _fewest(positions: FloatArray) -> int:
     """Neighbours in the smallest fit."""
-    return min(2 * positions.shape[1] + 4, len(positions) - 2)
+    return int(min(2 * positions.shape[1] + 4, len(positions) - 2))
 
 
 def _unpredicted(points: FloatArray, positions: FloatArray, size: int, robust: bool) -> float:

@@ -76,7 +76,7 @@ def _missing(columns: FloatArray, rank: int) -> FloatArray:
         missing = rank + np.log(columns[of.NARROW] / columns[of.EFFECTIVE]) / step
         # Standard error of that on a plane: the narrower window has its neighbours in common with the other.
         chance = np.sqrt((NARROWER[0] ** -rank - 1.0) / columns[of.EFFECTIVE]) / step
-        return np.nan_to_num(np.clip((missing - chance - BORDER) / (1.0 - BORDER), 0.0, 1.0))
+        return np.asarray(np.nan_to_num(np.clip((missing - chance - BORDER) / (1.0 - BORDER), 0.0, 1.0)))
 
 
 def _variances(columns: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, BoolArray]:
