@@ -26,7 +26,7 @@ from subbundle.embedding.curves import curve_through
 from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.embedding.node_layout import NodeLayout, lay_out_nodes, stretched_maps
 from subbundle.embedding.noise import NO_DENOISING, Denoising, denoise, denoising_within, evidence_of_noise, linear
-from subbundle.embedding.quality import ROWS, least_prediction_error
+from subbundle.embedding.quality import ROWS, least_prediction_error, prediction_error
 from subbundle.embedding.rigid_layout import ChartMembers
 from subbundle.embedding.tuning import CHART_REACH, MOST_NODES, NODES_PER_FIT
 from subbundle.graph.neighbor_graph import graph_of
@@ -111,8 +111,11 @@ def lay_out_table(
     if layout.path_weight > 1.0 and layout.residual > 0.0:
         # Compared at the same rows: nodes of fits are fewer, and among fewer the nearest predict less.
         some = rows[evenly(len(rows), ROWS)]
-        every = [layout, *map(laid_out, hows[1:])]
-        layout = min(every, key=lambda one: least_prediction_error(some, one.coordinates(some)))
+        curved = [layout, *map(laid_out, hows[1:])]
+        layout = min(curved, key=lambda one: prediction_error(some, one.coordinates(some)))
+        if isinstance(bandwidth, str):
+            both = layout, laid_out(linear(len(rows)))
+            layout = min(both, key=lambda one: least_prediction_error(some, one.coordinates(some)))
     return layout
 
 
@@ -127,7 +130,7 @@ def _denoising(
     # Rows that lie along a curve without noise are not replaced.
     if curve_through(rows, strict=True) is not None:
         return (NO_DENOISING,)
-    return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING, linear(len(rows)))))
+    return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING)))
 
 
 def _components(nodes: FloatArray, rank: int) -> IntArray:
