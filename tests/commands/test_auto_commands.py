@@ -21,10 +21,10 @@ def said(capsys, *words):
 
 def test_embed(cloud, capsys):
     out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto", "--radius", "auto", "--method", "chart")
-    assert "dimension 2, bandwidth 0." in out
-    assert "radius " in out
+    assert "dimension: 2 (estimated from the data)\nbandwidth: 0." in out
+    assert "radius: " in out
     out = said(capsys, "embed", cloud, "-o", "out.csv", "--dim", "auto")
-    assert "charts of dimension 2, " in out
+    assert "dimension: 2 (estimated from the data)\nchart size: " in out
 
 
 def test_distance_denoise_and_diagnose(cloud, capsys):

@@ -8,9 +8,8 @@ the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time
 
 Charts are rows of arrays: ``bases`` [M, D], ``spans`` W [M, q + k, D], the q = k(k+1)/2 vectors II(e_a, e_b), a ≤ b,
 then the columns of F, and ``products`` W Wᵀ. With z = (½ τ_a² or τ_a τ_b, τ) the graph is μ + Σ z_w W_w, and
-iterations use only W (x − μ) − W Wᵀ z of a point x: their cost does not depend on the dimension. Kernels take the whole
-arrays and an index: views would count their references, and threads would wait for one another. Their argument
-``cases`` is COMMON for charts of rank 2, else ALL (`local.settings`).
+iterations use only W (x − μ) − W Wᵀ z of a point x. Kernels take whole arrays and an index: views count references, for
+which threads wait. ``cases`` is COMMON for charts of rank 2, else ALL (`local.settings`).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
+from subbundle._numbers import SINGULAR
 from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.atlas.linked_atlas import LinkedAtlas
@@ -94,10 +95,13 @@ def lay_out_table(
         if how.n_neighbors:
             n_nodes = min(n_nodes, max(-(-NODES_PER_FIT * len(rows) // how.n_neighbors), 4 * NODES_PER_FIT))
         kept = evenly(len(rows), n_nodes)
+        nodes = denoise(rows, weights, rows[kept], rank, how)
+        if how.is_linear:
+            apart = _distinct(nodes)
+            kept, nodes = kept[apart], nodes[apart]
         chosen = rows[kept]
-        nodes = denoise(rows, weights, chosen, rank, how)
         # Fits to many rows have equal weights.
-        own = np.ones(n_nodes) if how.n_neighbors else weights[kept]
+        own = np.ones(len(kept)) if how.n_neighbors else weights[kept]
         labels = _components(nodes, rank)
         found = [
             _laid_out(nodes[labels == label], own[labels == label], rank, how.n_neighbors > 0, metric, n_neighbors)
@@ -131,6 +135,13 @@ def _denoising(
     if curve_through(rows, strict=True) is not None:
         return (NO_DENOISING,)
     return tuple(dict.fromkeys((*evidence_of_noise(rows, weights, rank), NO_DENOISING)))
+
+
+def _distinct(projections: FloatArray) -> IntArray:
+    """Numbers of ``projections`` [n, D] of distinct rows without those that equal an earlier one up to rounding."""
+    offsets = projections - projections.mean(axis=0)
+    cells = np.round(offsets / (SINGULAR * float(np.abs(offsets).max())))
+    return np.sort(np.unique(cells, axis=0, return_index=True)[1])
 
 
 def _components(nodes: FloatArray, rank: int) -> IntArray:

@@ -38,7 +38,8 @@ def outcomes(points, fresh, scale, order):
     """Quantities without units of models of ``points``, by name, rows in their first order, and how exact they are."""
     chart = sb.PrincipalSubmanifold(2, bandwidth=0.35 * scale, n_jobs=1).fit(points)
     metric = sb.GeodesicDistance(2, bandwidth=0.35 * scale, n_jobs=1).fit(points)
-    atlas = sb.AtlasEmbedding(2, n_jobs=1).fit(points)
+    # Rows as they are: the halves of the table that choose the fits are others when it is rotated.
+    atlas = sb.AtlasEmbedding(2, bandwidth=None, n_jobs=1).fit(points)
     back = np.argsort(order)
     inside = np.where(chart.status_ == sb.Status.OK, 1.0 / scale, np.nan)
     lengths = (inside * np.linalg.norm(chart.embedding_, axis=1))[back]
@@ -49,7 +50,7 @@ def outcomes(points, fresh, scale, order):
         "residuals of a chart": ((inside * chart.residuals_)[back], 5e-3),
         # Landmarks are others, and paths are straightened to 1e-4 of a bandwidth.
         "distances": (metric.pairwise(fresh[:4]) / scale, 1e-3),
-        # The halves of the table that choose the fits are others when it is rotated: within the noise.
+        # Landmarks are others, and layouts are iterated to 1e-4 or so of their size.
         "gaps of an atlas": (gaps, 1e-2),
         "components": (atlas.labels_[back], 0.0),
     }
