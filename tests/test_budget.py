@@ -49,7 +49,7 @@ BUDGET = {
     "spaces": (2400, 2, 2),
     "surface": (3840, 77, 35),
     "testing": (420, 0, 2),
-    "the top": (3860, 0, 40),
+    "the top": (3840, 0, 40),
     "triangles": (1880, 6, 6),
     "viewer": (1840, 2, 14),
 }

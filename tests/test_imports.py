@@ -144,9 +144,7 @@ def test_private_modules_are_imported_by_their_own_folder_only():
     assert not shared
 
 
-def test_records_and_former_names_are_reachable_without_being_listed():
-    for name in (*subbundle._RECORDS, *subbundle._ALIASES):
+def test_records_are_reachable_without_being_listed():
+    for name in subbundle._RECORDS:
         assert name not in dir(subbundle)
         assert getattr(subbundle, name).__doc__, name
-    assert subbundle.connected_parts is subbundle.connected_components
-    assert subbundle.Parts is subbundle.Components

@@ -36,11 +36,6 @@ class Status(IntEnum):
         """The outcome as text, for messages and tables."""
         return _MESSAGES[self]
 
-    @property
-    def words(self) -> str:
-        """The former name of ``message``."""
-        return self.message
-
 
 _MESSAGES = {
     Status.OK: "reached",

@@ -118,11 +118,6 @@ class Report:
     noise_scores: FloatArray
     warnings: tuple[str, ...] = ()
 
-    @property
-    def n_parts(self) -> int:
-        """Former name of ``n_connected_components``."""
-        return self.n_connected_components
-
     def __str__(self) -> str:
         return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
 

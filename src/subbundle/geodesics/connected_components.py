@@ -59,11 +59,6 @@ class Components:
     reach: float | FloatArray
     around: Surroundings
 
-    @property
-    def n_parts(self) -> int:
-        """The former name of ``n_components``."""
-        return self.n_components
-
     def label(self, points: Any) -> IntArray:
         """Component of each point [n, dim]; −1 for points further from the data than the reach."""
         points = as_points(points, "points", dim=self.representatives.shape[1])
@@ -174,7 +169,3 @@ def _box_means(points: FloatArray, side: float) -> FloatArray:
     _, which, counts = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
     columns = [np.bincount(which.ravel(), weights=column) / counts for column in points.T]
     return np.column_stack(columns)
-
-
-# Former names.
-Parts, connected_parts = Components, connected_components
