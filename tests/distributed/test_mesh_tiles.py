@@ -17,9 +17,9 @@ from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import weld, write_welded
 from subbundle.local.model import fit_local
-from subbundle.surface.repair import compact, keep_large_components
+from subbundle.surface.repair import keep_large_components
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import edges_of
+from subbundle.triangles.topology import compact, edges_of
 
 
 def pieces_of(points, boxes, scale):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
 from subbundle._validation import as_points
+from subbundle.formats.tables import is_number
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
 from subbundle.scans import read_scan
 
@@ -164,7 +165,7 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(
             f"{path} must have equally many entries in all rows; row {odd + 1} has {len(rows[odd])}, not {width}."
         )
-    headed = not any(_is_number(entry) for entry in rows[0])
+    headed = not any(is_number(entry) for entry in rows[0])
     names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]
     body = rows[1:] if headed else rows
     if len(set(names)) < width:
@@ -175,17 +176,9 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
 def _column(entries: list[str]) -> NDArray[Any]:
     """Numbers if all entries are some; an empty entry is a missing number, unless all are empty."""
     filled = [entry.strip() for entry in entries]
-    if any(filled) and all(_is_number(entry) for entry in filled if entry):
+    if any(filled) and all(is_number(entry) for entry in filled if entry):
         return np.array([float(entry) if entry else np.nan for entry in filled])
     return np.array(filled, dtype=str)
-
-
-def _is_number(entry: str) -> bool:
-    try:
-        float(entry)
-    except ValueError:
-        return False
-    return True
 
 
 def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:

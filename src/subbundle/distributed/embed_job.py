@@ -114,7 +114,7 @@ def embed(
     paths = tuple(folder / f"part-{number:06d}{ending}" for number in range(len(pieces)))
     calls = [
         Call(
-            f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}",
+            piece.name,
             (piece, layout, str(workplace / "model.npz"), missing, str(path), str(workplace / f"{path.stem}.json")),
             piece.stop - piece.start,
         )

@@ -27,7 +27,7 @@ from subbundle.surface.trim import RINGS, excess_near_border
 from subbundle.surface.tuning import CELL_WINDOWS, RESOLVED, SEEN_CELLS
 from subbundle.triangles import clip
 from subbundle.triangles.clip import split_quads
-from subbundle.triangles.topology import border_edges, component_labels, edges_of, split_umbrellas
+from subbundle.triangles.topology import border_edges, compact, component_labels, edges_of, split_umbrellas
 
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
@@ -85,7 +85,7 @@ def skin_of(
     ends = faces[alone, 0]
     others = np.zeros(len(pairs), np.bool_)
     others[faces[~own].ravel()] = True
-    faces, old = repair.compact(faces[own], len(pairs))
+    faces, old = compact(faces[own], len(pairs))
     unknown = np.full(len(old), np.inf)
     return Piece(pairs[old], points[old], normals[old], unknown, faces, others[old], np.searchsorted(old, ends))
 

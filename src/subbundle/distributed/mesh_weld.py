@@ -20,8 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_skin import Piece
-from subbundle.surface.repair import are_large, compact
-from subbundle.triangles.topology import component_labels, face_areas
+from subbundle.triangles.topology import are_large, compact, component_labels, face_areas
 
 _VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
 _FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])
@@ -75,7 +74,7 @@ class Weld:
 def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, Weld]:
     """The ``count`` pieces without small connected components, and the numbering of their vertices.
 
-    Components are small relative to the largest, as in `surface.repair.are_large`, or to the area ``widest``, if
+    Components are small relative to the largest, as in `triangles.topology.are_large`, or to the area ``widest``, if
     that is smaller: in a scene of a thousand houses one house is not small.
     """
     names, parts, areas, inner, faces, border, n_parts = [], [], [], [], 0, 0, 0

@@ -36,6 +36,11 @@ class Piece:
     stop: int
     first: int
 
+    @property
+    def name(self) -> str:
+        """The file and the rows, for messages."""
+        return f"{Path(self.path).name}, rows {self.start}..{self.stop - 1}"
+
     def read(self) -> FloatArray:
         """The points [stop − start, d] as they are in the file; they need not be finite."""
         return points_of(self.path, self.start, self.stop)

@@ -38,6 +38,7 @@ from subbundle.selection.components import Components, all_components, component
 from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud, excess
+from subbundle.surface.voxels import subset
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.poisson_disk import hashes, spread
@@ -137,7 +138,7 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
     width = bundle.bandwidth
-    ridge = ridge_project(bundle, _subsample(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
+    ridge = ridge_project(bundle, subset(points, hashes(points), tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
     good = (ridge.status == Status.OK) & (ridge.density > tuning.SUPPORT)
     if good.sum() < 20:
         raise ValueError(
@@ -153,11 +154,6 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     blur = (1.0 + (noise / width) ** 2) ** (0.5 * (points.shape[1] - 2))
     density = bundle.typical_mass * blur / (2.0 * np.pi * width**2)
     return Sheet(points[inside], tangents[inside], drift[inside], noise, float(density**-0.5))
-
-
-def _subsample(points: FloatArray, fraction: float) -> FloatArray:
-    """About this ``fraction`` of ``points`` [N, r], chosen by hashes of their coordinates."""
-    return points if fraction >= 1.0 else points[hashes(points) < np.uint64(2**64 * fraction)]
 
 
 def _check_flatness(eigenvalues: FloatArray, width: float) -> None:

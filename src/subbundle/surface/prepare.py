@@ -56,7 +56,7 @@ def prepare(
         normals = None if normals is None else normals[kept]
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(rows)}.")
-    some = voxels.subset(rows, hashes, _PILOT_POINTS)
+    some = voxels.subset(rows, hashes, _PILOT_POINTS / len(rows))
     few = WeightedCloud(some, n_jobs=jobs)
     if isinstance(bandwidth, str):
         if bandwidth != "auto":

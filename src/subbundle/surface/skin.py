@@ -18,6 +18,7 @@ from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.clip import split_curved, split_quads
 from subbundle.triangles.handles import cut_short_loops
+from subbundle.triangles.topology import compact
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
@@ -57,7 +58,7 @@ def orientable_skin(
     faces = repair.keep_large_components(vertices, faces[keep], seen)
     whole, faces, rows = repair.make_manifold(vertices, faces, tuning.SEEN_CELLS * grid.cell)
     seen, scale = _with_new(coverage, whole, faces, seen[rows], scale[rows])
-    faces, old = repair.compact(faces, len(whole))
+    faces, old = compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]
     # A loop in a membrane has no observations, so it takes the least scale.
     scale = np.where(seen, scale[old], scale.min())
@@ -96,5 +97,5 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
         raise ValueError("points must lie around a surface; no surface was found between the seeds.")
     vertices = grid.origin + grid.cell * places
     vertices, faces, _ = repair.make_manifold(vertices, split_quads(vertices, quads), width)
-    faces, old = repair.compact(faces, len(vertices))
+    faces, old = compact(faces, len(vertices))
     return vertices[old], faces

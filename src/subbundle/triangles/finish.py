@@ -14,8 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import component_labels, face_areas, split_umbrellas
-from subbundle.triangles.tuning import SMALLEST_PART
+from subbundle.triangles.topology import are_large, compact, component_labels, face_areas, split_umbrellas
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,11 @@ def finish(points: FloatArray, faces: IntArray) -> Finished:
     """A mesh of ``faces`` [m, 3] with corners among ``points`` [n, d]; in R³ it is oriented outward."""
     vertices, faces, rows = split_umbrellas(points, faces)
     label = component_labels(faces, len(vertices))[faces[:, 0]]
-    area = np.bincount(label, face_areas(vertices, faces))
-    faces = faces[area[label] >= SMALLEST_PART * area.max()]
+    area = np.bincount(label, face_areas(vertices, faces)).astype(np.float64)
+    faces = faces[are_large(area)[label]]
     faces, orientable = orient_consistently(faces)
-    used, place = np.unique(faces, return_inverse=True)
-    vertices, faces = np.ascontiguousarray(vertices[used]), place.reshape(-1, 3).astype(np.int64)
+    faces, used = compact(faces, len(vertices))
+    vertices = np.ascontiguousarray(vertices[used])
     if orientable and points.shape[1] == 3:
         faces = orient_outward(vertices, faces)
     return Finished(vertices, faces, rows[used], orientable)

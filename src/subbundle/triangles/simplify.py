@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import component_labels, split_umbrellas
+from subbundle.triangles.topology import compact, component_labels, normal_sums, split_umbrellas
 from subbundle.triangles.tuning import HASTE, MORE_FACES
 
 
@@ -66,8 +66,8 @@ def _collapsed(mesh: Mesh, n_faces: int, aggressiveness: float) -> tuple[FloatAr
     vertices, faces, _ = split_umbrellas(size * np.asarray(found[0], dtype=np.float64) + middle, faces)
     label = component_labels(faces, len(vertices))[faces[:, 0]]
     largest = np.argsort(-np.bincount(label), kind="stable")[: mesh.n_components]
-    used, faces = np.unique(faces[np.isin(label, largest)], return_inverse=True)
-    return vertices[used], faces.reshape(-1, 3).astype(np.int64)
+    faces, used = compact(faces[np.isin(label, largest)], len(vertices))
+    return vertices[used], faces
 
 
 def _topology(mesh: Mesh) -> tuple[int, int, int, int, bool]:
@@ -79,10 +79,7 @@ def _topology(mesh: Mesh) -> tuple[int, int, int, int, bool]:
 
 def _normals(vertices: FloatArray, faces: IntArray, former: FloatArray) -> FloatArray:
     """Means of the normals of the faces by area; the ``former`` ones where these cancel."""
-    corners = vertices[faces]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    each, spread = faces.ravel(), np.repeat(across, 3, axis=0)
-    total = np.column_stack([np.bincount(each, spread[:, i], len(vertices)) for i in range(3)])
+    total = normal_sums(vertices, faces)
     length = np.linalg.norm(total, axis=1, keepdims=True)
     normals: FloatArray = np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), former)
     return normals

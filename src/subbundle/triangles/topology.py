@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._edge_kernels import join_faces, number_edges, split_fans, sum_normals
+from subbundle.triangles.tuning import SMALLEST_PART
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,19 @@ def component_labels(faces: IntArray, n: int) -> IntArray:
     labels: IntArray = np.empty(n, np.int64)
     join_faces(np.ascontiguousarray(faces, dtype=np.int64), labels)
     return labels
+
+
+def are_large(area: FloatArray) -> NDArray[np.bool_]:
+    """Which connected components are kept, by the supported ``area`` [p] of their faces."""
+    return np.asarray(area >= SMALLEST_PART * area.max())
+
+
+def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Faces renumbered without unused vertices, and the old row of every vertex that is kept."""
+    used = np.zeros(n, dtype=bool)
+    used[faces.ravel()] = True
+    place = np.cumsum(used) - 1
+    return place[faces], np.flatnonzero(used)
 
 
 def loops_of(border: IntArray) -> list[IntArray]:
@@ -106,11 +121,7 @@ def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Orthonormal bases [m, d, 2] of the planes of ``faces``, oriented by the order of their corners."""
-    p, q = _sides(vertices, faces)
-    first = p / np.maximum(np.linalg.norm(p, axis=1, keepdims=True), 1e-300)
-    second = q - np.sum(first * q, axis=1, keepdims=True) * first
-    second /= np.maximum(np.linalg.norm(second, axis=1, keepdims=True), 1e-300)
-    return np.stack([first, second], axis=2)
+    return _orthonormal(np.stack(_sides(vertices, faces), axis=2))
 
 
 def vertex_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
