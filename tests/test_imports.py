@@ -15,7 +15,7 @@ PACKAGE = Path(subbundle.__path__[0])
 # The order of the data flow. A file may import from its own layer and from those before it.
 LAYERS = (
     ("_types", "_numbers", "_progress", "_sources", "_machine_code", "_compiled"),
-    ("_validation", "_memory", "_elementwise", "_atomic", "_archives", "_html", "_sampling"),
+    ("_validation", "_memory", "_elementwise", "_atomic", "_groups", "_archives", "_html", "_sampling"),
     ("formats",),
     ("_parallel", "io"),
     ("triangles",),

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
@@ -205,8 +204,7 @@ def clusters(points: FloatArray, reach: float) -> str:
     """How ``points`` [n, d] are grouped, by single linkage up to ``reach``, and where the largest group lies."""
     n = len(points)
     pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs), dtype=np.int8), pairs.T), shape=(n, n))
-    count, group = connected_components(graph, directed=False)
+    count, group = components_of(pairs, n)
     sizes = np.bincount(group, minlength=count)
     single = int(np.sum(sizes == 1))
     if single == n:

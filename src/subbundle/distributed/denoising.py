@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subbundle._groups import best_of
 from subbundle._sampling import row_hash, smallest
 from subbundle._types import FloatArray, IntArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
-from subbundle.distributed.mesh_places import best_of, names_of
+from subbundle.distributed.mesh_places import names_of
 from subbundle.distributed.sample import around, read_sample
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.tuning import SIGN_VOXEL

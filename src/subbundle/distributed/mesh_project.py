@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subbundle._groups import best_of
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_places import Territory, averaged, best_of, names_of
+from subbundle.distributed.mesh_places import Territory, averaged, names_of
 from subbundle.distributed.mesh_scale import AVERAGED, BEND, DIAGONAL, READ, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_skin import Piece

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from subbundle._atomic import atomic_path
+from subbundle._groups import components_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_skin import Piece
 from subbundle.triangles.topology import are_large, compact, component_labels, face_areas
@@ -90,8 +89,7 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     _, first, group = np.unique(np.concatenate(names), axis=0, return_index=True, return_inverse=True)
     group = group.ravel()
     # Components of two pieces with a vertex in common are one.
-    graph = coo_array((np.ones(len(part), np.int8), (part, part[first][group])), shape=(n_parts, n_parts))
-    component = connected_components(graph, directed=False)[1] if n_parts else np.empty(0, np.int64)
+    component = components_of(np.column_stack([part, part[first][group]]), n_parts)[1]
     known = np.bincount(component, np.concatenate(areas)).astype(np.float64)
     kept = are_large(np.minimum(known, widest)) if n_parts else np.ones(0, np.bool_)
     if not kept.all():

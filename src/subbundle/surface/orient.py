@@ -34,11 +34,10 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from subbundle import _elementwise
+from subbundle._groups import components_of, double_cover, members_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
 from subbundle.surface import tuning
@@ -103,7 +102,7 @@ def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) 
     across = float(2.0 / np.pi * reach / areas.sum())
     merge = partial(merge_votes, n, pairs, votes, areas=areas, least=_NECK * across)
     signs, body = merge()
-    normals, members = seeds.normals * signs[:, None], _members(body)
+    normals, members = seeds.normals * signs[:, None], members_of(body)
     closed = np.array([_closes(_facing(seeds, normals, rows), normals[rows]) for rows in members])
     plain = merge(agree=True)
     # Where votes join no two closed bodies, and all else, begins again: a narrow place of a sheet joins as any other.
@@ -151,7 +150,7 @@ def merge_votes(
         best = best[np.abs(total[best]) > 0.0]
         if best.size == 0:
             return signs, cluster
-        cluster, flips = _join(cluster, two[best, 0], two[best, 1], np.sign(total[best]))
+        cluster, flips = _join(cluster, two[best], np.sign(total[best]))
         signs = signs * flips
 
 
@@ -168,23 +167,15 @@ def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray, 
     return np.unique(both[(both >= 0) & free])
 
 
-def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
-    """New clusters [n] after joining the given ones, and the flip [n] of every seed.
+def _join(cluster: IntArray, joins: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
+    """New clusters [n] after the ``joins`` [m, 2], and the flip [n] of every seed.
 
     The joins form a forest, since all follow the order of one list of strengths. Signs are those of its double cover,
     with cluster c and its mirror image c + n: 1 where c is connected to the root, −1 where its image is.
     """
-    n = len(cluster)
-    even = relation > 0.0
-    low = np.concatenate([first, first + n])
-    high = np.concatenate([np.where(even, second, second + n), np.where(even, second + n, second)])
-    graph = coo_array((np.ones(len(low), dtype=np.int8), (low, high)), shape=(2 * n, 2 * n))
-    sheet = connected_components(graph, directed=False)[1]
-    tree = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), directed=False)[1]
-    root = np.full(tree.max() + 1, n, dtype=np.int64)
-    np.minimum.at(root, tree, np.arange(n))
-    upright = sheet[np.arange(n)] == sheet[root[tree]]
-    return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
+    tree, first, cover = double_cover(joins, relation > 0.0, len(cluster))
+    root = first[tree]
+    return root[cluster], np.where(cover[: len(cluster)] == cover[root], 1.0, -1.0)[cluster]
 
 
 def majority_signs(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
@@ -221,15 +212,14 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
         return False
     middle = points[seam].mean(axis=1)
     links = cKDTree(middle).query_pairs(tuning.SEAM_LINK * cell, output_type="ndarray")
-    graph = coo_array((np.ones(len(links)), links.T), shape=(len(middle),) * 2)
-    label = connected_components(graph, directed=False)[1]
-    longest = max(float(np.ptp(middle[label == c], axis=0).max()) for c in range(label.max() + 1))
+    count, label = components_of(links, len(middle))
+    longest = max(float(np.ptp(middle[label == c], axis=0).max()) for c in range(count))
     return longest > tuning.SEAM_LENGTH * cell
 
 
 def _outward(seeds: Seeds, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
     """The sign [n] that orients each component outward or upward; inward if it is inside of an odd number of others."""
-    points, members = seeds.points, _members(components)
+    points, members = seeds.points, members_of(components)
     facing = np.array([_facing(seeds, normals, rows).mean() for rows in members])
     sign, upright = outward_or_upward(facing, np.array([normals[rows, 2].mean() for rows in members]))
     large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points) and not upright[i]]
@@ -246,12 +236,6 @@ def outward_or_upward(facing: FloatArray, height: FloatArray) -> tuple[FloatArra
     """
     upright = np.abs(height) > np.abs(facing)
     return np.where(np.where(upright, height, facing) < 0.0, -1.0, 1.0), upright
-
-
-def _members(components: IntArray) -> list[IntArray]:
-    """The rows of every component, given the ``components`` [n] of the rows."""
-    order = np.argsort(components, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
 
 
 def _facing(seeds: Seeds, normals: FloatArray, rows: IntArray) -> FloatArray:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from subbundle._groups import components_of, members_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._edge_kernels import join_faces, number_edges, split_fans, sum_normals
 from subbundle.triangles.tuning import SMALLEST_PART
@@ -78,10 +77,7 @@ def loops_of(border: IntArray) -> list[IntArray]:
         return []
     names, place = np.unique(border, return_inverse=True)
     place = place.reshape(-1, 2)
-    graph = coo_array((np.ones(len(place)), place.T), shape=(len(names),) * 2)
-    label = connected_components(graph, directed=False)[1][place[:, 0]]
-    order = np.argsort(label, kind="stable")
-    return list(np.split(order, np.flatnonzero(np.diff(label[order])) + 1))
+    return members_of(components_of(place, len(names))[1][place[:, 0]])
 
 
 def split_umbrellas(
