@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._atomic import atomic_path as atomic_path
+from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
@@ -35,15 +36,9 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
     tables the rows: ``.xyz`` separates numbers by blanks and may have further columns after the first three,
     which are left out; ``.csv`` separates by commas and may start with a line of names.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in READ_SUFFIXES:
-        known = ", ".join(READ_SUFFIXES)
-        raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    path = check_source(path, READ_SUFFIXES)
     try:
-        points = read_mesh(path).points if suffix in MESH_SUFFIXES else _read_table(path)
+        points = read_mesh(path).points if path.suffix.lower() in MESH_SUFFIXES else _read_table(path)
     except Exception as error:
         raise unreadable(path, error) from error
     points = as_points(points, path.name)
@@ -81,9 +76,7 @@ def write_ply(
     comments : sequence of str
         Lines for the header, such as the unit of length.
     """
-    path = Path(path)
-    if path.suffix.lower() != ".ply":
-        raise ValueError(f"path must end in .ply; got {path.name!r}.")
+    path = check_target(path, (".ply",))
     points = as_points(points, "points", dim=3)
     columns: list[tuple[str, str, Any]] = [(name, "<f8", points[:, i]) for i, name in enumerate("xyz")]
     if normals is not None:
@@ -137,10 +130,8 @@ def write_mesh(
     comments : sequence of str
         Lines for the header of ``.ply``, ``.obj`` and ``.off``, and the array ``comments`` of ``.npz``.
     """
-    path = Path(path)
+    path = check_target(path, WRITTEN_SUFFIXES)
     suffix = path.suffix.lower()
-    if suffix not in WRITTEN_SUFFIXES:
-        raise ValueError(f"path must end in one of {', '.join(WRITTEN_SUFFIXES)}; got {path.name!r}.")
     vertices = as_points(vertices, "vertices")
     check_mesh_suffix(path, vertices.shape[1])
     others = dict(attributes or {})

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from subbundle import plot
+from subbundle._atomic import check_target
 from subbundle._types import BoolArray, FloatArray, Status, count_statuses
 from subbundle.commands._figures import mesh_figures, ridge_figures
 from subbundle.commands._scans import Given, describe_outliers
@@ -31,10 +32,7 @@ def check_report(path: Path | None) -> None:
     """Raise, before any work is done, when the page cannot be written."""
     if path is None:
         return
-    if path.suffix.lower() != ".html":
-        raise ValueError(f"--report must end in .html; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    check_target(path, (".html",), "--report")
     library()
 
 

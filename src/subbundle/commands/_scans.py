@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subbundle._atomic import check_target
 from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
@@ -132,12 +133,9 @@ def check_cloud_output(path: Path | None) -> None:
     """Raise, before any work is done, when a cloud cannot be written to ``path``."""
     if path is None:
         return
-    if path.suffix.lower() not in (".ply", *OUTPUTS):
-        raise ValueError(f"a cloud must end in one of {', '.join(OUTPUTS)}, .ply; got {path.name!r}.")
+    check_target(path, (*OUTPUTS, ".ply"), "a cloud")
     if path.suffix.lower() != ".ply":
         check_output(path)
-    elif not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
 
 
 def write_cloud(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
 from subbundle._validation import as_points
 from subbundle.formats.tables import is_number
@@ -115,8 +116,7 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Every column of a ``.csv`` or ``.parquet`` file by its name, strings included."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    check_source(path)
     return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
 
 
@@ -143,10 +143,7 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
 
 def check_output(path: Path) -> None:
     """Raise, before any work is done, when ``path`` cannot be written to."""
-    if path.suffix.lower() not in OUTPUTS:
-        raise ValueError(f"the output must end in one of {', '.join(OUTPUTS)}; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    check_target(path, OUTPUTS, "the output")
     if path.suffix.lower() == ".parquet":
         _arrow()
 

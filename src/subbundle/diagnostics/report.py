@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
+from subbundle._atomic import atomic_path, check_target
 from subbundle._html import card
 from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray, Status
@@ -138,11 +139,7 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write `html` to ``path``, which must end in .html."""
-        from subbundle.io import atomic_path
-
-        path = Path(path)
-        if path.suffix.lower() != ".html":
-            raise ValueError(f"path must end in .html; got {path.name!r}.")
+        path = check_target(path, (".html",))
         text = self.html()
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subbundle._atomic import check_target
 from subbundle.io import atomic_path
 from subbundle.viewer.gathering import Extras, Gathered, gather
 from subbundle.viewer.measuring import answer
@@ -102,11 +103,7 @@ class View:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one file, which must end in .html, that shows everything offline; return its path."""
-        path = Path(path)
-        if path.suffix.lower() != ".html":
-            raise ValueError(f"path must end in .html; got {path.name!r}.")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+        path = check_target(path, (".html",))
         text = self.html()
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
