@@ -31,7 +31,7 @@ BUDGET = {
     "atlas": (1760, 15, 9),
     "bins": (180, 0, 4),
     "bundles": (3440, 5, 8),
-    "charts": (3120, 13, 11),
+    "charts": (3100, 13, 11),
     "cloud": (520, 1, 6),
     "commands": (2080, 1, 11),
     "diagnostics": (900, 7, 4),
