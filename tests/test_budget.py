@@ -32,7 +32,7 @@ BUDGET = {
     "bins": (180, 0, 4),
     "bundles": (3440, 5, 8),
     "charts": (3100, 13, 11),
-    "cloud": (520, 1, 6),
+    "cloud": (540, 1, 6),
     "commands": (2080, 1, 11),
     "diagnostics": (900, 7, 4),
     "distributed": (4080, 9, 47),

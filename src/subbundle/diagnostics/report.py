@@ -13,7 +13,7 @@ from scipy.special import gammaincinv
 from subbundle._atomic import atomic_path, check_target
 from subbundle._html import card
 from subbundle._parallel import one_blas_thread
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -207,7 +207,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
     components = resolved_components(cloud, rank, most=BLOCK_DIM)
-    return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
+    return Cloud(components.enter(cloud.ordered)), components.kept, flat
 
 
 def _report(
@@ -235,7 +235,7 @@ def _report(
         shapeless = bool(no_shape(bundle))
         seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, grid, gaps, n_jobs).angle
-    distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
+    distinct = len(np.unique(cloud.ordered, axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
         gap_ladder=grid, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
@@ -246,7 +246,7 @@ def _report(
 
 
 def _on_the_ridge(bundle: PrincipalSubbundle, queries: FloatArray, ridge: Ridge) -> dict[str, Any]:
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    arrived = ridge.arrived
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
     normals = max(bundle.ambient_dim - bundle.rank, 1)

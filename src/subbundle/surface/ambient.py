@@ -212,5 +212,5 @@ def project_to_surface(
         moved, seen = project_to_surface(known, here, bandwidth, n_jobs)
     else:
         ridge = ridge_project(PrincipalSubbundle(known, 2, bandwidth, n_jobs=n_jobs), here)
-        moved, seen = ridge.points, (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        moved, seen = ridge.points, ridge.arrived
     return np.where(seen[:, None], subspace.leave(moved), points), np.asarray(seen)
