@@ -16,7 +16,7 @@ import numpy as np
 
 from subbundle._atomic import atomic_path as atomic_path
 from subbundle._atomic import check_source, check_target
-from subbundle._types import FloatArray
+from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
 from subbundle.formats.tables import check_npy, is_number
@@ -90,20 +90,33 @@ def write_ply(
     vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
     for name, _, values in columns:
         vertices[name] = values
-    header = ["ply", "format binary_little_endian 1.0", *_commented("comment", comments)]
-    header += [f"element vertex {len(points)}"]
-    header += [f"property {'double' if kind == '<f8' else 'uchar'} {name}" for name, kind, _ in columns]
-    triangles = np.empty(0, dtype=[("count", "u1"), ("corners", "<i4", (3,))])
-    if faces is not None:
-        corners = _as_faces(faces, len(points))
-        triangles = np.empty(len(corners), dtype=triangles.dtype)
-        triangles["count"], triangles["corners"] = 3, corners
-        header += [f"element face {len(corners)}", "property list uchar int vertex_indices"]
+    corners = None if faces is None else _as_faces(faces, len(points))
+    kinds = [(name, "double" if kind == "<f8" else "uchar") for name, kind, _ in columns]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        stream.write(("\n".join([*header, "end_header"]) + "\n").encode("ascii"))
+        stream.write(
+            ply_header(len(points), kinds, None if corners is None else len(corners), _commented("comment", comments))
+        )
         stream.write(vertices.tobytes())
-        stream.write(triangles.tobytes())
+        if corners is not None:
+            stream.write(ply_faces(corners))
     return path
+
+
+def ply_header(
+    n_vertices: int, kinds: Sequence[tuple[str, str]], n_faces: int | None = None, comments: Sequence[str] = ()
+) -> bytes:
+    """Header of a binary PLY file of vertices with properties of these ``kinds`` (name, type), and of triangles."""
+    lines = ["ply", "format binary_little_endian 1.0", *comments, f"element vertex {n_vertices}"]
+    lines += [f"property {kind} {name}" for name, kind in kinds]
+    lines += [] if n_faces is None else [f"element face {n_faces}", "property list uchar int vertex_indices"]
+    return ("\n".join([*lines, "end_header"]) + "\n").encode("ascii")
+
+
+def ply_faces(corners: IntArray) -> bytes:
+    """Triangles with these ``corners`` [m, 3] as a binary PLY file has them."""
+    triangles = np.empty(len(corners), dtype=[("count", "u1"), ("corners", "<i4", (3,))])
+    triangles["count"], triangles["corners"] = 3, corners
+    return triangles.tobytes()
 
 
 def write_mesh(

@@ -19,10 +19,10 @@ from subbundle._atomic import atomic_path
 from subbundle._groups import components_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.mesh_skin import Piece
+from subbundle.io import ply_faces, ply_header
 from subbundle.triangles.topology import are_large, compact, component_labels, face_areas
 
 _VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
-_FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])
 # Corners of a PLY file are 32-bit numbers.
 _MOST = 2**31 - 1
 
@@ -130,11 +130,8 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
             f"a .ply file holds at most {_MOST} vertices; the mesh has {seams.n_vertices}. Write the tiles to a folder "
             "instead: give a name that does not end in .ply, or a larger bandwidth."
         )
-    header = ["ply", "format binary_little_endian 1.0"]
-    header += [f"element vertex {seams.n_vertices}", *(f"property double {name}" for name in _VERTEX)]
-    header += [f"element face {seams.n_faces}", "property list uchar int vertex_indices", "end_header", ""]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        stream.write("\n".join(header).encode("ascii"))
+        stream.write(ply_header(seams.n_vertices, [(name, "double") for name in _VERTEX], seams.n_faces))
         for number in range(count):
             piece = pieces(number)
             numbers, gives = seams.of(number, piece)
@@ -143,7 +140,5 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
             stream.write(columns.astype("<f8").tobytes())
         for number in range(count):
             piece = pieces(number)
-            triangles = np.empty(len(piece.faces), _FACE)
-            triangles["count"], triangles["corners"] = 3, seams.of(number, piece)[0][piece.faces]
-            stream.write(triangles.tobytes())
+            stream.write(ply_faces(seams.of(number, piece)[0][piece.faces]))
     return path
