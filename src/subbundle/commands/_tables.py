@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
-from subbundle._validation import as_points
+from subbundle._validation import as_points, needed
 from subbundle.formats.tables import is_number
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
 from subbundle.scans import read_scan
@@ -136,7 +136,7 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
                 # repr keeps every bit of a float and is the shortest that does.
                 writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
         else:
-            arrow = _arrow()
+            arrow = needed("pyarrow", "parquet", ".parquet")
             import_module("pyarrow.parquet").write_table(arrow.table(dict(columns)), temporary)
     return path
 
@@ -145,7 +145,7 @@ def check_output(path: Path) -> None:
     """Raise, before any work is done, when ``path`` cannot be written to."""
     check_target(path, OUTPUTS, "the output")
     if path.suffix.lower() == ".parquet":
-        _arrow()
+        needed("pyarrow", "parquet", ".parquet")
 
 
 def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
@@ -179,18 +179,9 @@ def _column(entries: list[str]) -> NDArray[Any]:
 
 
 def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
-    arrow = _arrow()
+    arrow = needed("pyarrow", "parquet", ".parquet")
     try:
         table = import_module("pyarrow.parquet").read_table(path)
     except arrow.ArrowException as error:
         raise ValueError(f"{path} could not be read as .parquet: {str(error).splitlines()[0]}") from error
     return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def _arrow() -> Any:
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        raise ImportError(
-            '.parquet files need pyarrow, which is not installed. Write: pip install "subbundle[parquet]"'
-        ) from error

@@ -24,12 +24,11 @@ from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._sampling import FITTED, fraction_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
-from subbundle._validation import as_choice, as_integer
+from subbundle._validation import as_choice, as_integer, needed
 from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Piece, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
-from subbundle.distributed.workers import needed
 from subbundle.estimators import AtlasEmbedding
 from subbundle.estimators.coordinates import GivesCoordinates, columns_of, not_located
 
