@@ -22,8 +22,7 @@ from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
 from subbundle.io import read_points, write_ply
 from subbundle.scans import Scan, join_scans, read_scan
-from subbundle.surface.orient import orient
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.orient import follow, oriented_points
 from subbundle.surface.voxels import voxel_keys
 
 _COLOURS = ("red", "green", "blue")
@@ -173,22 +172,16 @@ def oriented(
     With normals ``given`` by the scanner each takes the sign of that of its point, or of the nearest that has one.
     Without, `surface.orient` orients one point per voxel, and the others take the sign of the nearest of these.
     """
-    consistent = True
     if given is not None:
-        known = np.flatnonzero(given.any(axis=1))
-        reference = given[known[cKDTree(points[known]).query(points)[1]]]
-    else:
-        good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
-        if len(good) == 0:
-            return normals, False
-        side = SIGN_VOXEL * bandwidth
-        some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
-        ones = np.ones(len(some))
-        found = orient(Seeds(points[some], normals[some], ones, ones), side)
-        consistent = found.orientable
-        reference = (normals[some] * found.signs[:, None])[cKDTree(points[some]).query(points)[1]]
-    flip = np.sum(normals * reference, axis=1, keepdims=True) < 0.0
-    return np.where(flip, -normals, normals), consistent
+        known = given.any(axis=1)
+        return follow(points, normals, (points[known], given[known])), True
+    good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
+    if len(good) == 0:
+        return normals, False
+    side = SIGN_VOXEL * bandwidth
+    some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
+    turned, consistent = oriented_points(points[some], normals[some], side)
+    return follow(points, normals, (points[some], turned)), consistent
 
 
 def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:

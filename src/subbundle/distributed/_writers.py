@@ -20,11 +20,11 @@ from subbundle._atomic import atomic_path
 from subbundle._sampling import in_fraction
 from subbundle._types import FloatArray, Status
 from subbundle._validation import needed
-from subbundle.distributed.denoising import follow
 from subbundle.distributed.readers import coordinate_columns, parquet_rows, ply_layout, ply_rows, suffix_of
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import PIECE, Piece
 from subbundle.io import ply_header
+from subbundle.surface.orient import follow
 
 # Bytes of the rows' file that are in memory at a time.
 _WINDOW = 1 << 26

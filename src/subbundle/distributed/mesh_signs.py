@@ -23,9 +23,10 @@ from subbundle.distributed.mesh_places import Territory, names_of
 from subbundle.distributed.mesh_scale import BLOCK, Scale, mass_fraction
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
+from subbundle.graph.votes import majority_signs, merge_votes
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import majority_signs, merge_votes, neighbour_votes, outward_or_upward, towards_cavity
+from subbundle.surface.orient import neighbour_votes, outward_or_upward, towards_cavity
 from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
