@@ -38,6 +38,7 @@ from subbundle.charts.chart import Located
 from subbundle.graph.neighbor_graph import by_size
 from subbundle.graph.votes import merge_votes
 from subbundle.triangles.poisson_disk import spread
+from subbundle.triangles.topology import mean_frames
 from subbundle.triangles.tuning import SAME_PLANE
 
 
@@ -116,17 +117,9 @@ def blended_tangents(
     # The triangular factor may reverse the orientation of a frame, and so may the sign of the chart.
     turn = np.sign(np.linalg.det(frames.transpose(0, 2, 1) @ jacobians)) * signs
     frames[:, :, 0] *= turn[:, None]
-    dim, k = frames.shape[1:]
-    heaviest = np.lexsort((weights, rows))
-    lead = np.full((n_rows, dim, k), np.nan)
-    lead[rows[heaviest]] = frames[heaviest]
-    for _ in range(2):
-        inner = frames.transpose(0, 2, 1) @ lead[rows] * weights[:, None, None]
-        total = np.zeros((n_rows, dim, k))
-        np.add.at(total, rows, frames @ inner)
-        covered = np.bincount(rows, minlength=n_rows) > 0
-        lead[covered] = nearest_frame(total[covered])
-    return lead
+    mean = mean_frames(frames, weights, rows, n_rows, nearest_frame)
+    mean[np.bincount(rows, minlength=n_rows) == 0] = np.nan
+    return mean
 
 
 def nearest_frame(matrices: FloatArray) -> FloatArray:

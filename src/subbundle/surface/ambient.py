@@ -6,11 +6,8 @@
     triangles   the tangential Delaunay complex, stitched to a manifold (`subbundle.triangles`)
 
 A surface of codimension two or more is no level set of one function, so the mesh is made of points of the ridge and
-their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than
-
-    |P (m − p)| = √(2/π) a² / √(a² + σ²),
-
-its value on a straight one (`local.excess`); points of the ridge with more lie outside and are left out.
+their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than at a
+straight one (`local.excess`); points of the ridge with more lie outside and are left out.
 
 Principal components below the noise floor (`selection.components`) are left out if they are unrelated to the others:
 were they functions on the surface, then neighbours in the components kept would be near each other in those left out
@@ -126,13 +123,17 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
         width, remark = choice.bandwidth, choice.remark
     else:
         width = as_positive(bandwidth, "bandwidth")
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    if not remark and width > COARSE * size:
-        remark = (
-            f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
-            f"{size:.3g}. Features narrower than two bandwidths are lost."
-        )
-    return width, remark
+    return width, remark or remark_on(width, float(np.linalg.norm(np.ptp(points, axis=0))))
+
+
+def remark_on(width: float, size: float) -> str:
+    """What a bandwidth that is wide for a cloud of this ``size`` loses; empty where it is not."""
+    if width <= COARSE * size:
+        return ""
+    return (
+        f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
+        f"{size:.3g}. Features narrower than two bandwidths are lost."
+    )
 
 
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,19 +124,27 @@ def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
 def vertex_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, oriented as the faces around them.
 
-    The projectors of the faces around, weighted by area, are averaged; the plane of the two leading eigenvectors is
-    found by two rounds of subspace iteration from the plane of one of the faces, whose orientation it keeps.
+    The projectors of the faces around, weighted by area, are averaged (`mean_frames`).
     """
-    frames, areas = face_frames(vertices, faces), face_areas(vertices, faces)
-    corners, owner = faces.ravel(), np.repeat(np.arange(len(faces)), 3)
-    order = np.lexsort((areas[owner], corners))
-    result = np.zeros((len(vertices), vertices.shape[1], 2))
-    result[corners[order]] = frames[owner[order]]  # the largest face is written last
+    owner = np.repeat(np.arange(len(faces)), 3)
+    frames, areas = face_frames(vertices, faces)[owner], face_areas(vertices, faces)[owner]
+    return mean_frames(frames, areas, faces.ravel(), len(vertices), _orthonormal)
+
+
+def mean_frames(
+    frames: FloatArray, weights: FloatArray, rows: IntArray, n: int, orthonormal: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Orthonormal bases [n, d, k] of the leading eigenvectors of Σ w P over the ``frames`` [m, d, k] of each of n rows.
+
+    Two rounds of subspace iteration from the frame of greatest weight w, which gives the orientation.
+    """
+    order = np.lexsort((weights, rows))
+    result = np.zeros((n, *frames.shape[1:]))
+    result[rows[order]] = frames[order]  # the one of greatest weight is written last
     for _ in range(2):
-        inner = np.einsum("mdi,mdj->mij", frames[owner], result[corners]) * areas[owner][:, None, None]
         total = np.zeros_like(result)
-        np.add.at(total, corners, frames[owner] @ inner)
-        result = _orthonormal(total)
+        np.add.at(total, rows, frames @ (frames.transpose(0, 2, 1) @ result[rows] * weights[:, None, None]))
+        result = orthonormal(total)
     return result
 
 
