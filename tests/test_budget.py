@@ -47,7 +47,7 @@ BUDGET = {
     "plot": (520, 0, 4),
     "selection": (1820, 20, 12),
     "spaces": (2400, 2, 2),
-    "surface": (3740, 77, 34),
+    "surface": (3760, 77, 34),
     "testing": (420, 0, 2),
     "the top": (3940, 0, 40),
     "triangles": (1880, 6, 6),

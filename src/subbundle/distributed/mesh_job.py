@@ -17,9 +17,9 @@ import numpy as np
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._validation import as_positive
+from subbundle.distributed.mesh_level_set import Piece
 from subbundle.distributed.mesh_scale import Scale, plan_scale
 from subbundle.distributed.mesh_signs import Clusters, orient_clusters
-from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import arrays_of, tile_clusters, tile_piece, tile_seeds
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
 from subbundle.distributed.plan import chosen_once, most_points, planned, prepared

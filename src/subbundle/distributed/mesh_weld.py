@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subbundle._atomic import atomic_path
 from subbundle._groups import components_of
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_skin import Piece
+from subbundle.distributed.mesh_level_set import Piece
 from subbundle.io import ply_faces, ply_header
 from subbundle.triangles.topology import are_large, compact, component_labels, face_areas
 

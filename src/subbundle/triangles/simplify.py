@@ -18,7 +18,7 @@ from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer, needed
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.topology import compact, component_labels, normal_sums, split_umbrellas
-from subbundle.triangles.tuning import HASTE, MORE_FACES
+from subbundle.triangles.tuning import AGGRESSIVENESS, MORE_FACES
 
 
 def simplifier() -> Any:
@@ -37,7 +37,7 @@ def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
     simplifier()
     topology = _topology(mesh)
     while target < len(mesh.faces):
-        for aggressiveness in HASTE:
+        for aggressiveness in AGGRESSIVENESS:
             vertices, faces = _collapsed(mesh, target, aggressiveness)
             if len(faces) > target or _topology(Mesh(vertices, faces)) != topology:
                 continue

@@ -19,7 +19,7 @@ from subbundle.distributed.mesh_places import Territory, cells_of
 from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.tuning import CRUMB
+from subbundle.distributed.tuning import LEAST_WIDTH
 from subbundle.surface import openings, repair
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
@@ -63,7 +63,7 @@ class Piece:
     border: IntArray
 
 
-def skin_of(
+def level_set_of(
     seeds: TileSeeds, areas: FloatArray, scene: Nodes, cloud: WeightedCloud, tile: Territory, scale: Scale
 ) -> Piece:
     """The faces of a ``tile`` before they are projected.
@@ -160,5 +160,5 @@ def _without_small_components(points: FloatArray, faces: IntArray, scale: Scale)
     label, ends = component_labels(faces, len(points)), np.full((2, len(points), 3), -np.inf)
     for way, end in zip((1.0, -1.0), ends, strict=True):
         np.maximum.at(end, label[faces].ravel(), way * points[faces.ravel()])
-    left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > CRUMB * scale.cell]
+    left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > LEAST_WIDTH * scale.cell]
     return left
