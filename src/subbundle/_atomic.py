@@ -66,6 +66,13 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write ``text`` to ``path`` atomically; return the path."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
 def _here() -> str:
     """Name of this computer, as a file name can hold it."""
     return re.sub(r"\W", "_", socket.gethostname())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
-from subbundle._atomic import atomic_path, check_target
+from subbundle._atomic import check_target, write_text
 from subbundle._html import card
 from subbundle._parallel import one_blas_thread
 from subbundle._types import FloatArray
@@ -139,11 +139,7 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write `html` to ``path``, which must end in .html."""
-        path = check_target(path, (".html",))
-        text = self.html()
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return path
+        return write_text(check_target(path, (".html",)), self.html())
 
 
 @one_blas_thread()

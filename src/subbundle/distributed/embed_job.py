@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle import __version__, saving
-from subbundle._atomic import atomic_path
+from subbundle._atomic import atomic_path, write_text
 from subbundle._progress import Progress
 from subbundle._sampling import FITTED, fraction_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
@@ -169,8 +169,7 @@ def _check_job(work: Path, made_of: list[Any]) -> None:
             f"{work} holds the work of another job: the table, the options or the version have changed since. Remove "
             "the folder to start again."
         )
-    with atomic_path(kept) as temporary:
-        temporary.write_text(mark)
+    write_text(kept, mark)
 
 
 @cache
@@ -197,8 +196,7 @@ def _locate_piece(piece: Piece, layout: TableLayout, model: str, missing: str, p
         "incomplete": int(np.sum(~complete)), "squares": float(np.sum(residual**2)), "counted": len(residual),
         "statuses": np.bincount(whole["status"].astype(np.int64), minlength=len(Status)).tolist(),
     }  # fmt: skip
-    with atomic_path(note) as temporary:
-        temporary.write_text(json.dumps(summary))
+    write_text(note, json.dumps(summary))
 
 
 def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._atomic import atomic_path
+from subbundle._atomic import write_text
 from subbundle._progress import Progress
 from subbundle._sampling import fraction_for
 from subbundle._types import FloatArray
@@ -168,6 +168,5 @@ def chosen_once(
     if progress is not None:
         progress.stage(f"{what} of {plan.n_points} points")
     text = json.dumps({"asked": options, "chosen": make()})
-    with atomic_path(kept) as temporary:
-        temporary.write_text(text)
+    write_text(kept, text)
     return json.loads(text)["chosen"]
