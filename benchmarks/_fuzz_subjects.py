@@ -171,9 +171,9 @@ def ridge(rng: Rng) -> Any:
     )
 
 
-def connected_parts(rng: Rng) -> Any:
+def connected_components(rng: Rng) -> Any:
     bundle, points = learned(rng)
-    return sb.connected_parts(bundle).label(rows(rng, points))
+    return sb.connected_components(bundle).label(rows(rng, points))
 
 
 def reconstruct(rng: Rng) -> Any:
@@ -333,7 +333,7 @@ SUBJECTS: dict[str, Subject] = {
     "Chart": chart,
     "Atlas": atlas,
     "ridge_project, carry_to_ridge": ridge,
-    "connected_parts": connected_parts,
+    "connected_components": connected_components,
     "reconstruct": reconstruct,
     "diagnose": diagnose,
     "selection": selection,

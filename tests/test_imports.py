@@ -15,7 +15,7 @@ PACKAGE = Path(subbundle.__path__[0])
 # The order of the data flow. A file may import from its own layer and from those before it.
 LAYERS = (
     ("_types", "_numbers", "_progress", "_sources", "_machine_code", "_compiled"),
-    ("_validation", "_memory", "_elementwise", "_atomic", "_archives", "_html", "_sampling"),
+    ("_validation", "_memory", "_elementwise", "_atomic", "_groups", "_archives", "_html", "_sampling"),
     ("formats",),
     ("_parallel", "io"),
     ("triangles",),
@@ -144,9 +144,7 @@ def test_private_modules_are_imported_by_their_own_folder_only():
     assert not shared
 
 
-def test_records_and_former_names_are_reachable_without_being_listed():
-    for name in (*subbundle._RECORDS, *subbundle._ALIASES):
+def test_records_are_reachable_without_being_listed():
+    for name in subbundle._RECORDS:
         assert name not in dir(subbundle)
         assert getattr(subbundle, name).__doc__, name
-    assert subbundle.connected_parts is subbundle.connected_components
-    assert subbundle.Parts is subbundle.Components

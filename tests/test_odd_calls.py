@@ -17,7 +17,7 @@ from benchmarks._fuzz_worker import outcome
 
 # Subjects that take milliseconds; the others are left to the long run.
 QUICK = (
-    "PrincipalSubbundle", "geodesic", "exp", "geodesic_between", "submanifold", "connected_parts", "spaces",
+    "PrincipalSubbundle", "geodesic", "exp", "geodesic_between", "submanifold", "connected_components", "spaces",
     "spaces, made", "ridge_project, carry_to_ridge", "Cloud, LocalBandwidth, datasets, integrate",
 )  # fmt: skip
 
@@ -53,7 +53,7 @@ def test_no_rows_give_no_rows(sphere):
     assert sb.distance(sphere, point, none).shape == (0,)
     assert sb.pairwise_distance(sphere, none).shape == (0, 0)
     assert sb.pairwise_distance(sphere, none, point[None]).shape == (0, 1)
-    assert sb.connected_parts(sphere).label(none).shape == (0,)
+    assert sb.connected_components(sphere).label(none).shape == (0,)
 
 
 def test_what_is_no_bundle_is_refused_with_a_message(sphere):
@@ -66,7 +66,7 @@ def test_what_is_no_bundle_is_refused_with_a_message(sphere):
         with pytest.raises(TypeError, match="bundle must be a subbundle"):
             call()
     with pytest.raises(TypeError, match="learned from data"):
-        sb.connected_parts(sb.bundles.SphereTangent(2))
+        sb.connected_components(sb.bundles.SphereTangent(2))
 
 
 def test_results_too_large_are_refused_before_they_are_made(sphere):
@@ -92,7 +92,7 @@ def test_ragged_rows_on_a_manifold_are_refused_with_a_message():
 
 
 def test_points_out_of_reach_belong_to_no_component(sphere):
-    assert sb.connected_parts(sphere).label(np.array([[1e200, 0.0, 0.0]])).tolist() == [-1]
+    assert sb.connected_components(sphere).label(np.array([[1e200, 0.0, 0.0]])).tolist() == [-1]
 
 
 def test_the_librarys_errors_are_value_errors():

@@ -133,7 +133,6 @@ def test_choices():
 def test_every_status_has_a_message_of_its_own():
     messages = {status.message for status in Status}
     assert len(messages) == len(Status)
-    assert all(status.words == status.message for status in Status)  # the former name
 
 
 _ROWS = [[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]]

@@ -59,12 +59,6 @@ _RECORDS = {
     "Ridge": "subbundle.bundles.ridge_project",
     "Submanifold": "subbundle.geodesics.submanifold",
 }
-# Former names, kept for code that uses them.
-_ALIASES = {
-    "Carried": "subbundle.bundles.ridge",
-    "Parts": "subbundle.geodesics.connected_components",
-    "connected_parts": "subbundle.geodesics.connected_components",
-}
 _MODULES = (
     "bundles",
     "cloud",
@@ -86,7 +80,7 @@ _MODULES = (
 )
 
 __all__ = [*_PUBLIC, *_MODULES, "__version__"]
-_REACHABLE = {**_PUBLIC, **_RECORDS, **_ALIASES}
+_REACHABLE = {**_PUBLIC, **_RECORDS}
 
 if TYPE_CHECKING:
     from subbundle import bundles as bundles
@@ -117,7 +111,6 @@ if TYPE_CHECKING:
     from subbundle.bundles.base import Subbundle as Subbundle
     from subbundle.bundles.local_bandwidth import LocalBandwidth as LocalBandwidth
     from subbundle.bundles.principal import PrincipalSubbundle as PrincipalSubbundle
-    from subbundle.bundles.ridge import Carried as Carried
     from subbundle.bundles.ridge import carry_to_ridge as carry_to_ridge
     from subbundle.bundles.ridge_project import Ridge as Ridge
     from subbundle.bundles.ridge_project import ridge_project as ridge_project
@@ -134,9 +127,7 @@ if TYPE_CHECKING:
     from subbundle.estimators.surface_reconstructor import SurfaceReconstructor as SurfaceReconstructor
     from subbundle.geodesics.between import geodesic_between as geodesic_between
     from subbundle.geodesics.connected_components import Components as Components
-    from subbundle.geodesics.connected_components import Parts as Parts
     from subbundle.geodesics.connected_components import connected_components as connected_components
-    from subbundle.geodesics.connected_components import connected_parts as connected_parts
     from subbundle.geodesics.distance import distance as distance
     from subbundle.geodesics.distance import pairwise_distance as pairwise_distance
     from subbundle.geodesics.geodesic import Geodesics as Geodesics

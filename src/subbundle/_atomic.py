@@ -1,4 +1,4 @@
-"""`atomic_path`: a file is complete or does not exist, whenever the writer stops.
+"""Files to read and to write. `atomic_path`: one is complete or does not exist, whenever the writer stops.
 
 A file is written under a temporary name in the target's own folder and moved into place when complete. A writer that
 fails removes its temporary file; one that was killed cannot, so the next writer of the same file does it.
@@ -12,7 +12,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,12 +20,33 @@ from pathlib import Path
 _ABANDONED = 86400.0
 
 
+def check_source(path: str | os.PathLike[str], endings: Sequence[str] = ()) -> Path:
+    """``path``, or an error unless it is an existing file, with one of the ``endings`` if some are given."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if endings and suffix not in endings:
+        known = ", ".join(endings)
+        raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    return path
+
+
+def check_target(path: str | os.PathLike[str], endings: Sequence[str] = (), what: str = "path") -> Path:
+    """``path``, or an error unless its folder exists and it has one of the ``endings``, if some are given."""
+    path = Path(path)
+    if endings and path.suffix.lower() not in endings:
+        known = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
+        raise ValueError(f"{what} must end in {known}; got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    return path
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path``, moved to ``path`` when the block succeeds and deleted when it fails."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    path = check_target(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be the name of a file; it is a folder. Write {path / 'name'} instead.")
     _remove_abandoned(path)
@@ -43,6 +64,13 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write ``text`` to ``path`` atomically; return the path."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Path(path)
 
 
 def _here() -> str:

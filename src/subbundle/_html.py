@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray, count_statuses
 
 # Side of a plot in pixels.
 _SIDE = 150.0
@@ -29,9 +29,7 @@ def card(title: str, facts: Iterable[tuple[str, Any]], *, picture: str = "", not
 
 def endings(status: Any) -> list[tuple[str, str]]:
     """Number of rows of each status [n] (or one), the most frequent first."""
-    values, counts = np.unique(np.atleast_1d(status), return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return [(Status(int(values[i])).message, f"{counts[i]} of {counts.sum()}") for i in order]
+    return [(message, f"{count} of {np.size(status)}") for message, count in count_statuses(status).items()]
 
 
 def dots(points: Any) -> str:

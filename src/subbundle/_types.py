@@ -5,6 +5,7 @@ Arrays are annotated by their element type; their shapes are in the docstrings, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 
 import numpy as np
@@ -36,11 +37,6 @@ class Status(IntEnum):
         """The outcome as text, for messages and tables."""
         return _MESSAGES[self]
 
-    @property
-    def words(self) -> str:
-        """The former name of ``message``."""
-        return self.message
-
 
 _MESSAGES = {
     Status.OK: "reached",
@@ -54,11 +50,13 @@ _MESSAGES = {
 }
 
 
-def count_statuses(status: StatusArray) -> dict[str, int]:
-    """Number of rows with each status that occurs, by its message, the most frequent first."""
+def count_statuses(
+    status: StatusArray, message: Callable[[int], str] = lambda value: Status(value).message
+) -> dict[str, int]:
+    """Number of rows with each status that occurs, by its ``message``, the most frequent first."""
     values, counts = np.unique(status, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return {Status(int(values[i])).message: int(counts[i]) for i in order}
+    return {message(int(values[i])): int(counts[i]) for i in order}
 
 
 def all_finite(rows: FloatArray) -> NDArray[np.bool_]:

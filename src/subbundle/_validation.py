@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -210,3 +211,14 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return str(value)
+
+
+def needed(module: str, extra: str = "dask", what: str = "this") -> Any:
+    """The optional ``module``, or an error that names the extra of this package that has it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0].replace("_", "-")
+        raise ImportError(
+            f'{what} needs {name}, which is not installed. Write: pip install "subbundle[{extra}]"'
+        ) from error

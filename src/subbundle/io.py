@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from subbundle._atomic import atomic_path as atomic_path
-from subbundle._types import FloatArray
+from subbundle._atomic import check_source, check_target
+from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
 from subbundle.formats.tables import check_npy, is_number
@@ -35,15 +36,9 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
     tables the rows: ``.xyz`` separates numbers by blanks and may have further columns after the first three,
     which are left out; ``.csv`` separates by commas and may start with a line of names.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in READ_SUFFIXES:
-        known = ", ".join(READ_SUFFIXES)
-        raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    path = check_source(path, READ_SUFFIXES)
     try:
-        points = read_mesh(path).points if suffix in MESH_SUFFIXES else _read_table(path)
+        points = read_mesh(path).points if path.suffix.lower() in MESH_SUFFIXES else _read_table(path)
     except Exception as error:
         raise unreadable(path, error) from error
     points = as_points(points, path.name)
@@ -81,9 +76,7 @@ def write_ply(
     comments : sequence of str
         Lines for the header, such as the unit of length.
     """
-    path = Path(path)
-    if path.suffix.lower() != ".ply":
-        raise ValueError(f"path must end in .ply; got {path.name!r}.")
+    path = check_target(path, (".ply",))
     points = as_points(points, "points", dim=3)
     columns: list[tuple[str, str, Any]] = [(name, "<f8", points[:, i]) for i, name in enumerate("xyz")]
     if normals is not None:
@@ -97,20 +90,33 @@ def write_ply(
     vertices = np.empty(len(points), dtype=[(name, kind) for name, kind, _ in columns])
     for name, _, values in columns:
         vertices[name] = values
-    header = ["ply", "format binary_little_endian 1.0", *_commented("comment", comments)]
-    header += [f"element vertex {len(points)}"]
-    header += [f"property {'double' if kind == '<f8' else 'uchar'} {name}" for name, kind, _ in columns]
-    triangles = np.empty(0, dtype=[("count", "u1"), ("corners", "<i4", (3,))])
-    if faces is not None:
-        corners = _as_faces(faces, len(points))
-        triangles = np.empty(len(corners), dtype=triangles.dtype)
-        triangles["count"], triangles["corners"] = 3, corners
-        header += [f"element face {len(corners)}", "property list uchar int vertex_indices"]
+    corners = None if faces is None else _as_faces(faces, len(points))
+    kinds = [(name, "double" if kind == "<f8" else "uchar") for name, kind, _ in columns]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        stream.write(("\n".join([*header, "end_header"]) + "\n").encode("ascii"))
+        stream.write(
+            ply_header(len(points), kinds, None if corners is None else len(corners), _commented("comment", comments))
+        )
         stream.write(vertices.tobytes())
-        stream.write(triangles.tobytes())
+        if corners is not None:
+            stream.write(ply_faces(corners))
     return path
+
+
+def ply_header(
+    n_vertices: int, kinds: Sequence[tuple[str, str]], n_faces: int | None = None, comments: Sequence[str] = ()
+) -> bytes:
+    """Header of a binary PLY file of vertices with properties of these ``kinds`` (name, type), and of triangles."""
+    lines = ["ply", "format binary_little_endian 1.0", *comments, f"element vertex {n_vertices}"]
+    lines += [f"property {kind} {name}" for name, kind in kinds]
+    lines += [] if n_faces is None else [f"element face {n_faces}", "property list uchar int vertex_indices"]
+    return ("\n".join([*lines, "end_header"]) + "\n").encode("ascii")
+
+
+def ply_faces(corners: IntArray) -> bytes:
+    """Triangles with these ``corners`` [m, 3] as a binary PLY file has them."""
+    triangles = np.empty(len(corners), dtype=[("count", "u1"), ("corners", "<i4", (3,))])
+    triangles["count"], triangles["corners"] = 3, corners
+    return triangles.tobytes()
 
 
 def write_mesh(
@@ -137,10 +143,8 @@ def write_mesh(
     comments : sequence of str
         Lines for the header of ``.ply``, ``.obj`` and ``.off``, and the array ``comments`` of ``.npz``.
     """
-    path = Path(path)
+    path = check_target(path, WRITTEN_SUFFIXES)
     suffix = path.suffix.lower()
-    if suffix not in WRITTEN_SUFFIXES:
-        raise ValueError(f"path must end in one of {', '.join(WRITTEN_SUFFIXES)}; got {path.name!r}.")
     vertices = as_points(vertices, "vertices")
     check_mesh_suffix(path, vertices.shape[1])
     others = dict(attributes or {})

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from subbundle import estimators
 from subbundle._archives import DamagedError, read_arrays
+from subbundle._atomic import check_source, check_target
 from subbundle.estimators.state import HasState
 from subbundle.io import atomic_path
 from subbundle.spaces.base import Space
@@ -55,9 +56,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     >>> bool(np.array_equal(again.transform(data), model.transform(data)))
     True
     """
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise ValueError(f"path must end in .npz; got {path.name!r}.")
+    path = check_target(path, (".npz",))
     name = type(model).__name__
     if name not in _CLASSES:
         raise TypeError(f"model must be one of {', '.join(_CLASSES)}; got {name}.")
@@ -97,9 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : the inverse.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    path = check_source(path)
     arrays = _read(path)
     description = _describe(path, arrays)
     try:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._atomic import check_source
 from subbundle._html import card, dots
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer
@@ -85,15 +86,9 @@ def read_scan(path: str | os.PathLike[str], dim: int | None = None) -> Scan:
     None: all columns of ``.npy``; of others those named x, y, z or x1, x2, x3, … and otherwise the first three.
     Columns without names are normals if their rows have length 1, and colours if they are whole numbers up to 255.
     """
-    path = Path(path)
     dim = None if dim is None else as_integer(dim, "dim", low=3, why="a curved surface needs three dimensions")
+    path = check_source(path, SUFFIXES)
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(
-            f"{path.name} must end in one of {', '.join(SUFFIXES)}; got {suffix or 'no ending'!r}. Convert it first."
-        )
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} must hold at least one point; the file is empty.")
     try:

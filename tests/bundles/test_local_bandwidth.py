@@ -229,7 +229,7 @@ def test_components_are_joined_by_the_local_bandwidth():
     points[:, 2] = 0.01 * rng.standard_normal(len(points))
     marks = np.array([[0.5, 0.5, 0.0], [1.85, 0.5, 0.0], [8.0, 2.0, 0.0], [12.35, 2.0, 0.0]])
     bundle = PrincipalSubbundle(points, 2, LocalBandwidth(marks, [0.06, 0.06, 0.3, 0.3], 0.5))
-    parts = sb.connected_parts(bundle)
-    assert parts.n_parts == 3
+    parts = sb.connected_components(bundle)
+    assert parts.n_components == 3
     assert len({parts.labels[0], parts.labels[1500], parts.labels[3000]}) == 3
     assert parts.labels[3000] == parts.labels[4500]

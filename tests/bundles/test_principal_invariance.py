@@ -192,4 +192,4 @@ def test_a_weight_of_two_is_the_observation_twice(wavy_cloud, kind, kernel):
             a, b = (getattr(frame, name) for frame in frames)
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, err_msg=name)
         np.testing.assert_allclose(fields[0].force, fields[1].force, rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(one.masses_in_the_middle(data[:9]), other.masses_in_the_middle(data[:9]), rtol=1e-6)
+        np.testing.assert_allclose(one.masses_after_shifts(data[:9]), other.masses_after_shifts(data[:9]), rtol=1e-6)

@@ -8,18 +8,18 @@ import pytest
 
 import subbundle as sb
 from subbundle.cloud.lattice import lattice_cloud, z_curve
+from subbundle.distributed.mesh_level_set import Piece
 from subbundle.distributed.mesh_places import Territory, cells_of, inside, names_of
 from subbundle.distributed.mesh_scale import BLOCK, scale_of
 from subbundle.distributed.mesh_seeds import seeds_of
 from subbundle.distributed.mesh_sides import Nodes, Winding
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, cluster_tile, orient_clusters
-from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import around, piece_of, seed_margin
 from subbundle.distributed.mesh_weld import weld, write_welded
 from subbundle.local.model import fit_local
-from subbundle.surface.repair import compact, keep_large_components
+from subbundle.surface.repair import keep_large_components
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import edges_of
+from subbundle.triangles.topology import compact, edges_of
 
 
 def pieces_of(points, boxes, scale):

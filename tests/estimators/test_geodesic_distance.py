@@ -86,12 +86,6 @@ def test_locate_projects_and_numbers_the_components(method, tmp_path):
     np.testing.assert_array_equal(again.points_, metric.points_)
 
 
-def test_the_former_name_of_the_inner_estimator_still_works():
-    metric = GeodesicDistance(rank=1, method="atlas").fit(datasets.curve_in_plane(60, seed=0).points)
-    with pytest.warns(FutureWarning, match="use estimator_"):
-        assert metric.atlas_ is metric.estimator_
-
-
 def test_high_dimension_is_reduced_first():
     data = datasets.sphere(1500, noise=0.02, seed=1)
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 3)))[0]

@@ -103,7 +103,5 @@ def test_what_it_refuses(points):
         sb.SurfaceReconstructor().fit(np.where(points > 1.0, np.nan, points))
 
 
-def test_the_former_name_of_the_noise_still_works(model):
-    with pytest.warns(FutureWarning, match=r"use mesh_.summary.noise"):
-        noise = model.noise_
-    assert noise == model.mesh_.summary.noise == pytest.approx(NOISE, rel=0.3)
+def test_the_noise_is_that_of_the_data(model):
+    assert model.mesh_.summary.noise == pytest.approx(NOISE, rel=0.3)

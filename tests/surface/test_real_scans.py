@@ -7,7 +7,7 @@ import pytest
 
 import subbundle as sb
 from subbundle.local.frames import tangents_from_normals
-from subbundle.surface import concerns, implicit, openings, outliers, tuning
+from subbundle.surface import implicit, mesh_warnings, openings, outliers, tuning
 from subbundle.surface._grid_kernels import interpolate
 from subbundle.surface.blend import blended_quadrics
 from subbundle.surface.facing import Facing, cube_directions
@@ -18,7 +18,7 @@ from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import smooth_uncertain
 from subbundle.surface.pyramid import Pyramid
 from subbundle.surface.repair import make_manifold
-from subbundle.surface.sides import SidedPyramid, in_thin_walls
+from subbundle.surface.thin_walls import SidedPyramid, in_thin_walls
 from subbundle.surface.tunnels import Filled
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles.mesh import Mesh, Summary
@@ -318,14 +318,14 @@ def test_large_handles_are_no_defect_and_points_beside_the_mesh_no_outliers():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # A plate with 5 × 4 square holes has 20 handles.
-        concerns.warn_of_fragments(pierced_plate(), 0.05, closed=False)
+        mesh_warnings.warn_of_fragments(pierced_plate(), 0.05, closed=False)
     with pytest.warns(sb.SubbundleWarning, match="20 handles"):
-        concerns.warn_of_fragments(pierced_plate(), 0.5, closed=False)
+        mesh_warnings.warn_of_fragments(pierced_plate(), 0.5, closed=False)
     mesh, off = pierced_plate(), np.full((10, 3), [1.0, 1.0, 2.3])
     with pytest.warns(sb.SubbundleWarning, match="10 % of the points lie beside the surface"):
-        concerns.warn_of_points_beside(off, mesh, 0.2, 100)
-    concerns.warn_of_points_beside(off, mesh, 0.2, 201)
-    concerns.warn_of_points_beside(off + [0.0, 0.0, 0.2], mesh, 0.2, 100)
+        mesh_warnings.warn_of_points_beside(off, mesh, 0.2, 100)
+    mesh_warnings.warn_of_points_beside(off, mesh, 0.2, 201)
+    mesh_warnings.warn_of_points_beside(off + [0.0, 0.0, 0.2], mesh, 0.2, 100)
 
 
 def pierced_plate():

@@ -8,13 +8,14 @@ from scipy.spatial import cKDTree
 from shapes import moebius_band
 
 import subbundle as sb
+from subbundle.graph.votes import merge_votes
 from subbundle.kernels import tail
 from subbundle.local.model import fit_local
 from subbundle.local.tuning import LEFT_OUT
 from subbundle.surface import voxels
 from subbundle.surface._grid_kernels import splat_divergence
 from subbundle.surface.local import WeightedCloud, excess
-from subbundle.surface.orient import merge_votes, orient
+from subbundle.surface.orient import orient
 from subbundle.surface.pilot import estimate_pilot
 from subbundle.surface.seeds import Seeds, find_seeds
 from subbundle.triangles import clip
@@ -205,7 +206,7 @@ def test_few_votes_join_large_sheets_only_if_they_agree():
         pairs = np.concatenate([np.column_stack([rows, rows + 1]), across])
         sign = np.where(np.arange(40) < 40.0 * share, 1.0, -1.0)
         votes = np.concatenate([np.ones(398), 0.01 * sign * rng.uniform(0.5, 1.5, 40)])
-        cluster = merge_votes(400, pairs, votes, areas=np.ones(400), least=1.0, agree=True)[1]
+        cluster = merge_votes(400, pairs, votes, areas=np.ones(400), large=100.0, least=1.0, agree=True)[1]
         assert (len(np.unique(cluster)) == 1) == joined
 
 

@@ -18,6 +18,7 @@ from subbundle._types import FloatArray, IntArray, evenly
 from subbundle.atlas._path_kernels import straighten
 from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.atlas.tuning import COMPARED_PAIRS
+from subbundle.geodesics.shortest import exchanged
 from subbundle.graph.neighbor_graph import shortest_paths
 
 # Trees of shortest paths kept at a time, and bytes of the products of pairs of charts.
@@ -85,7 +86,7 @@ class AtlasDistance:
 
     def _lengths(self, starts: FloatArray, ends: FloatArray, charts: IntArray, goals: IntArray) -> FloatArray:
         """Lengths; paths start at the chart of lower number, so that both directions give the same bits."""
-        swap = (goals < charts) | ((goals == charts) & _after(starts, ends))
+        swap = (goals < charts) | ((goals == charts) & exchanged(starts, ends))
         starts, ends = np.where(swap[:, None], ends, starts), np.where(swap[:, None], starts, ends)
         charts, goals = np.minimum(charts, goals), np.maximum(charts, goals)
         lengths = np.empty(len(starts))
@@ -147,11 +148,3 @@ def _some_pairs(count: int) -> tuple[IntArray, IntArray]:
     """Rows spread evenly over ``count`` rows, and a fixed permutation of them."""
     first = evenly(count, COMPARED_PAIRS)
     return first, first[np.argsort((np.arange(len(first)) * 0.6180339887498949) % 1.0, kind="stable")]
-
-
-def _after(first: FloatArray, second: FloatArray) -> Any:
-    """Whether each row of ``first`` comes after the same row of ``second`` in lexicographic order, [n]."""
-    differs = first != second
-    place = np.argmax(differs, axis=1)
-    rows = np.arange(len(first))
-    return first[rows, place] > second[rows, place]

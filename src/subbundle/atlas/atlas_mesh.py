@@ -23,6 +23,7 @@ from subbundle.atlas.base import normals_of
 from subbundle.atlas.blending import Blended
 from subbundle.atlas.tuning import GRID_FINER, OUTERMOST, VERTICES_APART
 from subbundle.charts.base import InvertibleChart
+from subbundle.geodesics.start import directions
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh
 from subbundle.triangles.poisson_disk import spread
@@ -70,8 +71,7 @@ def _grid(chart: InvertibleChart, side: float) -> FloatArray:
     line = np.arange(-np.ceil(chart.radius / side), np.ceil(chart.radius / side) + 1.0) * side
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     # Just inside: on the border the weight of a chart is zero.
-    angles = np.linspace(0.0, 2.0 * np.pi, int(np.ceil(2.0 * np.pi * chart.radius / side)), endpoint=False)
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    circle = directions(2, int(np.ceil(2.0 * np.pi * chart.radius / side)))
     edge = circle * (0.999 * chart.extent_along(circle))[:, None]
     points = chart.inverse_transform(np.concatenate([grid[chart.inside(grid)], edge]))
     return points[np.isfinite(points).all(axis=1)]

@@ -12,8 +12,8 @@ since the domain ends before the first fold. At a point x that charts i and j bo
 
 that is if their tangent spaces differ by less than 60° in one direction.
 
-Signs s_i are propagated along the tree of the pairs with most agreement; a pair that then contradicts over more
-than half of its overlap shows that the submanifold is not orientable.
+Signs s_i are those of `graph.votes`; a pair that then contradicts over more than half of its overlap shows that the
+submanifold is not orientable.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from subbundle._memory import blocks
 from subbundle._types import BoolArray, FloatArray, IntArray
@@ -36,7 +36,9 @@ from subbundle.atlas.tuning import PLACES_APART
 from subbundle.charts.base import ChartList
 from subbundle.charts.chart import Located
 from subbundle.graph.neighbor_graph import by_size
+from subbundle.graph.votes import merge_votes
 from subbundle.triangles.poisson_disk import spread
+from subbundle.triangles.topology import mean_frames
 from subbundle.triangles.tuning import SAME_PLANE
 
 
@@ -61,25 +63,8 @@ class Votes:
     @cached_property
     def signs(self) -> IntArray:
         """1 or −1 for every chart; the first of each connected component has 1."""
-        n = self.n_charts
-        margin = self.alike - self.opposed
-        strength = np.abs(margin) / (1.0 + np.abs(margin).max(initial=0))
-        kept = strength > 0.0
-        # A spanning tree of least weight; weights are positive, since a zero would be no edge.
-        graph = coo_array((2.0 - strength[kept], self.pairs[kept].T), shape=(n, n)).tocsr()
-        tree = minimum_spanning_tree(graph).tocoo()
-        relation = {
-            (pair[0], pair[1]): 1 if value > 0 else -1 for pair, value in zip(self.pairs.tolist(), margin, strict=True)
-        }
-        joined = coo_array((np.ones(tree.nnz), tree.coords), shape=(n, n)).tocsr()
-        signs = np.zeros(n, np.int64)
-        for root in np.unique(connected_components(joined, directed=False)[1], return_index=True)[1]:
-            order, before = breadth_first_order(joined, int(root), directed=False)
-            signs[root] = 1
-            for chart in order[1:].tolist():
-                parent = int(before[chart])
-                signs[chart] = signs[parent] * relation[min(parent, chart), max(parent, chart)]
-        return signs
+        margin = (self.alike - self.opposed).astype(np.float64)
+        return merge_votes(self.n_charts, self.pairs, margin)[0].astype(np.int64)
 
     @property
     def orientable(self) -> bool:
@@ -132,17 +117,9 @@ def blended_tangents(
     # The triangular factor may reverse the orientation of a frame, and so may the sign of the chart.
     turn = np.sign(np.linalg.det(frames.transpose(0, 2, 1) @ jacobians)) * signs
     frames[:, :, 0] *= turn[:, None]
-    dim, k = frames.shape[1:]
-    heaviest = np.lexsort((weights, rows))
-    lead = np.full((n_rows, dim, k), np.nan)
-    lead[rows[heaviest]] = frames[heaviest]
-    for _ in range(2):
-        inner = frames.transpose(0, 2, 1) @ lead[rows] * weights[:, None, None]
-        total = np.zeros((n_rows, dim, k))
-        np.add.at(total, rows, frames @ inner)
-        covered = np.bincount(rows, minlength=n_rows) > 0
-        lead[covered] = nearest_frame(total[covered])
-    return lead
+    mean = mean_frames(frames, weights, rows, n_rows, nearest_frame)
+    mean[np.bincount(rows, minlength=n_rows) == 0] = np.nan
+    return mean
 
 
 def nearest_frame(matrices: FloatArray) -> FloatArray:

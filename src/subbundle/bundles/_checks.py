@@ -94,7 +94,7 @@ def warn_wide(bandwidth: float, extent: str, which: str, size: float) -> None:
 
 def _wide_enough(cloud: Cloud, rank: int) -> float:
     """Median distance to the 4 (k + 1)-th distinct neighbour: enough neighbours, though not the best bandwidth."""
-    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    distinct = np.unique(cloud.ordered, axis=0)
     return float(np.median(neighbour_distances(distinct, cloud.at(cloud.sample(_SAMPLED)), rank)))
 
 

@@ -42,10 +42,10 @@ def mean_shifted(first: Shifted, mean_shift: Callable[[FloatArray], Shifted]) ->
     """
     mean, log_mass, effective = first
     for _ in range(SHIFTS):
-        alive = np.flatnonzero(np.isfinite(mean).all(axis=1))
+        finite = np.flatnonzero(np.isfinite(mean).all(axis=1))
         log_mass, effective = np.full(len(mean), -np.inf), np.zeros(len(mean))
-        if alive.size:
-            mean[alive], log_mass[alive], effective[alive] = mean_shift(mean[alive])
+        if finite.size:
+            mean[finite], log_mass[finite], effective[finite] = mean_shift(mean[finite])
     return mean, log_mass, effective
 
 

@@ -101,12 +101,12 @@ def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
     """The cloud in as few dimensions as represent it exactly (and at least three), and the maps between."""
     dim = cloud.dim
     if dim < _LEAST_DIM:
-        return _working(cloud, cloud.at(np.arange(cloud.n_points)), cloud.centre, None)
+        return _working(cloud, cloud.ordered, cloud.centre, None)
     found = _span(cloud) if dim > _LEAST_DIM else None
     if found is None:
         return cloud, Coordinates(cloud.centre, None)
     basis, anchor = found
-    return _working(cloud, cloud.at(np.arange(cloud.n_points)) @ basis, cloud.centre + anchor, basis)
+    return _working(cloud, cloud.ordered @ basis, cloud.centre + anchor, basis)
 
 
 def _working(

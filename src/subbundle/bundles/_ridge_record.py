@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subbundle._html import card, dots, endings
-from subbundle._types import FloatArray, IntArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
 from subbundle.local.frames import completed
 
 
@@ -75,6 +75,11 @@ class Ridge:
         facts: list[tuple[str, object]] = [("points", f"{len(points)} in R^{points.shape[1]}")]
         facts += [("noise, median", float(np.median(known)))] if known.size else []
         return card("Ridge", [*facts, *endings(self.status)], picture=dots(points))
+
+    @property
+    def arrived(self) -> BoolArray:
+        """Whether each row has a point of the ridge, [batch], be its last step longer than asked."""
+        return np.asarray((self.status == Status.OK) | (self.status == Status.NOT_CONVERGED))
 
     @property
     def normals(self) -> FloatArray:

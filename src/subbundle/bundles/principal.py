@@ -147,19 +147,19 @@ class PrincipalSubbundle(Remembers):
     def _calibrate(self) -> None:
         """Estimate the typical kernel mass; raise where bandwidth or rank do not suit the data."""
         shifted, log_mass, effective = self._shifted(self._working.at(self._working.sample(SAMPLE)))
-        alive = np.isfinite(shifted).all(axis=1)
+        finite = np.isfinite(shifted).all(axis=1)
         local = self.local_bandwidth
-        if local is not None and alive.any():
-            values = self._widths(shifted[alive])
+        if local is not None and finite.any():
+            values = self._widths(shifted[finite])
             self.bandwidth, self._length_scale = float(np.median(values)), float(values.min())
         check_bandwidth(self.bandwidth, self._rank, self.cloud, float(np.median(effective)))
-        check_directions(self._evaluator, self._settings, self.bandwidth, shifted[alive])
+        check_directions(self._evaluator, self._settings, self.bandwidth, shifted[finite])
         log_typical = float(np.median(log_mass[np.isfinite(log_mass)]))
         self.typical_mass = float(np.exp(log_typical))
         widths = constant_widths(self.bandwidth, log_typical, self._working.dim)
         if local is not None:
             marks = self._settings.widths[2]
-            widths = local.widths(marks, typical_around(marks, shifted[alive], log_mass[alive], local.smoothing))
+            widths = local.widths(marks, typical_around(marks, shifted[finite], log_mass[finite], local.smoothing))
         self._set_unit(widths)
 
     def _set_typical_mass(self, typical_mass: float) -> None:
@@ -174,7 +174,7 @@ class PrincipalSubbundle(Remembers):
         share = float(np.log(self.min_density)) if self.min_density > 0.0 else -np.inf
         self._settings = replace(self._settings, widths=widths, log_share=share)
 
-    def masses_in_the_middle(self, points: Any) -> FloatArray:
+    def masses_after_shifts(self, points: Any) -> FloatArray:
         """Σ φ [batch] at ``points`` [batch, d], observations of the cloud, after mean shifts.
 
         Their median is `typical_mass`. The mass of an observation that has no neighbours is 0.

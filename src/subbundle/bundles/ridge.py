@@ -47,7 +47,3 @@ def carry_to_ridge(bundle: Subbundle, points: Any, *, order: int = 2, tol: float
     whole = float(np.finfo(np.float64).max)
     ridge = ridge_project(bundle, points, order=order, tol=tol, max_steps=max_steps, reach=whole, continuation=None)
     return ridge.first() if np.ndim(points) == 1 else ridge
-
-
-# Former name of its record.
-Carried = Ridge

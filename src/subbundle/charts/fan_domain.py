@@ -20,7 +20,7 @@ from enum import IntEnum
 import numpy as np
 from scipy.spatial import cKDTree
 
-from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, StatusArray, count_statuses
 from subbundle.charts.fan import Fan, jacobi_fields
 from subbundle.charts.tuning import GEODESICS_APART, LEAST_LEAD, LEAST_SPREAD, RISE, SHEETS_APART
 
@@ -174,11 +174,9 @@ def domain_of(fan: Fan, scale: float, limit: float) -> Domain:
 
 def count_endings(endings: StatusArray) -> dict[str, int]:
     """Number of geodesics that ended for each reason, by message, the most frequent first."""
-    values, counts = np.unique(endings, return_counts=True)
-    messages = [
-        "reached the radius" if value == Status.OK
-        else (Ending(int(value)).message if value >= min(Ending) else Status(int(value)).message)
-        for value in values
-    ]  # fmt: skip
-    order = np.argsort(-counts, kind="stable")
-    return {messages[i]: int(counts[i]) for i in order}
+
+    def message(value: int) -> str:
+        reason = Ending(value) if value >= min(Ending) else Status(value)
+        return "reached the radius" if reason == Status.OK else reason.message
+
+    return count_statuses(endings, message)

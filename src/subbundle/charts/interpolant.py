@@ -23,6 +23,7 @@ from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
 from subbundle.charts.fan import Fan, angular
 from subbundle.charts.fan_domain import differ
+from subbundle.geodesics.start import directions
 
 Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
@@ -228,14 +229,7 @@ class Interpolant(ExpInterpolant):
         # The common start is one node, not one per geodesic.
         inside[1:, 0] = False
         ray, node = np.nonzero(inside)
-        return self.points[ray, node], distances[node, None] * self._directions[ray]
-
-    @property
-    def _directions(self) -> FloatArray:
-        if self.rank == 1:
-            return np.array([[1.0], [-1.0]])
-        angle = 2.0 * np.pi / len(self.points) * np.arange(len(self.points))
-        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return self.points[ray, node], distances[node, None] * directions(self.rank, len(self.points))[ray]
 
     @cached_property
     def _rim(self) -> tuple[cKDTree, IntArray, FloatArray]:

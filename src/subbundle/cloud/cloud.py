@@ -104,10 +104,15 @@ class Cloud:
         return np.ascontiguousarray(self.blocks[places // LEAF, :, places % LEAF])
 
     @property
+    def ordered(self) -> FloatArray:
+        """Centred coordinates [N, d] of all observations in leaf order."""
+        return self.at(np.arange(self.n_points))
+
+    @property
     def points(self) -> FloatArray:
         """The observations in the order they were given, [N, d], to the rounding of the centring."""
         result = np.empty((self.n_points, self.dim))
-        result[self.order] = self.at(np.arange(self.n_points)) + self.centre
+        result[self.order] = self.ordered + self.centre
         return result
 
     @property

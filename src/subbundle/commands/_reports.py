@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from subbundle import plot
+from subbundle._atomic import check_target, write_text
 from subbundle._types import BoolArray, FloatArray, Status, count_statuses
 from subbundle.commands._figures import mesh_figures, ridge_figures
 from subbundle.commands._scans import Given, describe_outliers
 from subbundle.estimators.atlas_messages import fit_message
-from subbundle.io import atomic_path
 from subbundle.viewer.front import view
 from subbundle.viewer.page import library
 from subbundle.viewer.report import Account, Choice, report
@@ -31,19 +31,14 @@ def check_report(path: Path | None) -> None:
     """Raise, before any work is done, when the page cannot be written."""
     if path is None:
         return
-    if path.suffix.lower() != ".html":
-        raise ValueError(f"--report must end in .html; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    check_target(path, (".html",), "--report")
     library()
 
 
 def write_report(options: argparse.Namespace, account: Account, obj: Any, rows: Any = None, **shown: Any) -> None:
     """Write the page with a scene of ``obj`` (``rows`` and ``shown`` are passed to `view`), and print its name."""
     page = report(account, view(obj, rows, title=account.title, **shown), command=shlex.join(options.typed))
-    with atomic_path(options.report) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    print(f"wrote {options.report}")
+    print(f"wrote {write_text(options.report, page)}")
 
 
 def account_of_embedding(path: Path, model: Any, values: FloatArray, found: Mapping[str, Any]) -> Account:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from subbundle._atomic import check_target
+from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
@@ -22,8 +22,7 @@ from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
 from subbundle.io import read_points, write_ply
 from subbundle.scans import Scan, join_scans, read_scan
-from subbundle.surface.orient import orient
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.orient import follow, oriented_points
 from subbundle.surface.voxels import voxel_keys
 
 _COLOURS = ("red", "green", "blue")
@@ -133,12 +132,9 @@ def check_cloud_output(path: Path | None) -> None:
     """Raise, before any work is done, when a cloud cannot be written to ``path``."""
     if path is None:
         return
-    if path.suffix.lower() not in (".ply", *OUTPUTS):
-        raise ValueError(f"a cloud must end in one of {', '.join(OUTPUTS)}, .ply; got {path.name!r}.")
+    check_target(path, (*OUTPUTS, ".ply"), "a cloud")
     if path.suffix.lower() != ".ply":
         check_output(path)
-    elif not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
 
 
 def write_cloud(
@@ -176,22 +172,16 @@ def oriented(
     With normals ``given`` by the scanner each takes the sign of that of its point, or of the nearest that has one.
     Without, `surface.orient` orients one point per voxel, and the others take the sign of the nearest of these.
     """
-    consistent = True
     if given is not None:
-        known = np.flatnonzero(given.any(axis=1))
-        reference = given[known[cKDTree(points[known]).query(points)[1]]]
-    else:
-        good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
-        if len(good) == 0:
-            return normals, False
-        side = SIGN_VOXEL * bandwidth
-        some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
-        ones = np.ones(len(some))
-        found = orient(Seeds(points[some], normals[some], ones, ones), side)
-        consistent = found.orientable
-        reference = (normals[some] * found.signs[:, None])[cKDTree(points[some]).query(points)[1]]
-    flip = np.sum(normals * reference, axis=1, keepdims=True) < 0.0
-    return np.where(flip, -normals, normals), consistent
+        known = given.any(axis=1)
+        return follow(points, normals, (points[known], given[known])), True
+    good = np.flatnonzero(np.isfinite(normals).all(axis=1) & normals.any(axis=1))
+    if len(good) == 0:
+        return normals, False
+    side = SIGN_VOXEL * bandwidth
+    some = good[np.unique(voxel_keys(points[good], None, side), return_index=True)[1]]
+    turned, consistent = oriented_points(points[some], normals[some], side)
+    return follow(points, normals, (points[some], turned)), consistent
 
 
 def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:
@@ -205,8 +195,7 @@ def clusters(points: FloatArray, reach: float) -> str:
     """How ``points`` [n, d] are grouped, by single linkage up to ``reach``, and where the largest group lies."""
     n = len(points)
     pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs), dtype=np.int8), pairs.T), shape=(n, n))
-    count, group = connected_components(graph, directed=False)
+    count, group = components_of(pairs, n)
     sizes = np.bincount(group, minlength=count)
     single = int(np.sum(sizes == 1))
     if single == n:

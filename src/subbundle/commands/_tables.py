@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
-from subbundle._validation import as_points
+from subbundle._validation import as_points, needed
+from subbundle.formats.tables import is_number
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
 from subbundle.scans import read_scan
 
@@ -114,8 +116,7 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Every column of a ``.csv`` or ``.parquet`` file by its name, strings included."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    check_source(path)
     return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
 
 
@@ -135,19 +136,16 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
                 # repr keeps every bit of a float and is the shortest that does.
                 writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
         else:
-            arrow = _arrow()
+            arrow = needed("pyarrow", "parquet", ".parquet")
             import_module("pyarrow.parquet").write_table(arrow.table(dict(columns)), temporary)
     return path
 
 
 def check_output(path: Path) -> None:
     """Raise, before any work is done, when ``path`` cannot be written to."""
-    if path.suffix.lower() not in OUTPUTS:
-        raise ValueError(f"the output must end in one of {', '.join(OUTPUTS)}; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    check_target(path, OUTPUTS, "the output")
     if path.suffix.lower() == ".parquet":
-        _arrow()
+        needed("pyarrow", "parquet", ".parquet")
 
 
 def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
@@ -164,7 +162,7 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(
             f"{path} must have equally many entries in all rows; row {odd + 1} has {len(rows[odd])}, not {width}."
         )
-    headed = not any(_is_number(entry) for entry in rows[0])
+    headed = not any(is_number(entry) for entry in rows[0])
     names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]
     body = rows[1:] if headed else rows
     if len(set(names)) < width:
@@ -175,32 +173,15 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
 def _column(entries: list[str]) -> NDArray[Any]:
     """Numbers if all entries are some; an empty entry is a missing number, unless all are empty."""
     filled = [entry.strip() for entry in entries]
-    if any(filled) and all(_is_number(entry) for entry in filled if entry):
+    if any(filled) and all(is_number(entry) for entry in filled if entry):
         return np.array([float(entry) if entry else np.nan for entry in filled])
     return np.array(filled, dtype=str)
 
 
-def _is_number(entry: str) -> bool:
-    try:
-        float(entry)
-    except ValueError:
-        return False
-    return True
-
-
 def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
-    arrow = _arrow()
+    arrow = needed("pyarrow", "parquet", ".parquet")
     try:
         table = import_module("pyarrow.parquet").read_table(path)
     except arrow.ArrowException as error:
         raise ValueError(f"{path} could not be read as .parquet: {str(error).splitlines()[0]}") from error
     return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def _arrow() -> Any:
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        raise ImportError(
-            '.parquet files need pyarrow, which is not installed. Write: pip install "subbundle[parquet]"'
-        ) from error

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle.commands._learned import read_rows
 from subbundle.diagnostics import diagnose
@@ -14,9 +14,7 @@ from subbundle.plot import require_matplotlib
 def run(options: argparse.Namespace) -> None:
     """Read, diagnose, print, write."""
     require_matplotlib()
-    output = options.output or Path(f"{options.data.stem}-diagnosis.html")
-    if output.suffix.lower() != ".html":
-        raise ValueError(f"--output must end in .html; got {output.name!r}.")
+    output = check_target(options.output or f"{options.data.stem}-diagnosis.html", (".html",), "--output")
     progress = Progress()
     rows = read_rows(options, progress)
     progress.stage("diagnosing the cloud")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from subbundle import saving
+from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.commands._learned import check_rows, collected, read_rows
@@ -89,8 +90,7 @@ def _check(options: argparse.Namespace, kind: type[Any]) -> None:
         return
     if options.figure is not None:
         require_matplotlib()
-        if options.figure.suffix.lower() != ".png":
-            raise ValueError(f"--figure must end in .png; got {options.figure.name!r}.")
+        check_target(options.figure, (".png",), "--figure")
     for given, name in ((options.radius != "auto", "--radius"), (options.raw, "--raw")):
         if given:
             raise ValueError(

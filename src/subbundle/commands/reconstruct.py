@@ -13,7 +13,7 @@ from subbundle.commands._scans import Given, check_cloud_output, clusters, read_
 from subbundle.io import write_mesh
 from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh, check_output
-from subbundle.triangles.simplify import check_simplifier, simplify_mesh
+from subbundle.triangles.simplify import simplifier, simplify_mesh
 
 # Arguments of `subbundle.reconstruct`, as warnings name them, and the options of the command.
 _OPTIONS = {
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     check_output(options.output)  # before the scan is read, which may take a while
     check_cloud_output(options.save_outliers)
     if options.faces is not None:
-        check_simplifier()
+        simplifier()
     offer_pieces(options.scans, "reconstruct", table=False)
     progress = Progress()
     given = read_given(options, progress, options.dim)

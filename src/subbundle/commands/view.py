@@ -13,6 +13,7 @@ import numpy as np
 import trimesh
 
 from subbundle import saving
+from subbundle._atomic import check_source, check_target
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -52,8 +53,8 @@ class Objects:
 def run(options: argparse.Namespace) -> None:
     """Read, run the job if one is requested, and show or write."""
     library()  # raises before any work is done
-    if options.html is not None and options.html.suffix.lower() != ".html":
-        raise ValueError(f"--html must end in .html; got {options.html.name!r}.")
+    if options.html is not None:
+        check_target(options.html, (".html",), "--html")
     progress = Progress()
     progress.stage(f"reading {', '.join(path.name for path in options.files)}")
     objects = objects_in(options.files)
@@ -83,8 +84,7 @@ def objects_in(files: Sequence[Path]) -> Objects:
     columns: dict[str, Mapping[str, Any]] = {}
     scans: dict[str, Scan] = {}
     for path in files:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+        check_source(path)
         name = path.name if path.name not in named else str(path)
         held = _read(path)
         if isinstance(held, Scan):

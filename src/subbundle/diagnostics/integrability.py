@@ -84,7 +84,7 @@ def cloud_twist(cloud: Cloud, rank: int, grid: FloatArray, gaps: FloatArray, n_j
 
     It is estimated in the components above the noise; where some are left out, gaps are computed again there.
     """
-    observations = cloud.at(np.arange(cloud.n_points))
+    observations = cloud.ordered
     components = components_above_noise(observations, at_least=rank + 1)
     if components.axes.shape[1] < cloud.dim:
         cloud = Cloud(components.enter(observations))
@@ -108,8 +108,7 @@ def _at_scale(cloud: Cloud, rank: int, bandwidth: float, n_jobs: int | None) -> 
     except ValueError:
         return _UNKNOWN
     ridge = ridge_project(bundle, cloud.at(cloud.sample(SAMPLE)) + cloud.centre)
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return twist(bundle, ridge.points[arrived])
+    return twist(bundle, ridge.points[ridge.arrived])
 
 
 def twist(bundle: PrincipalSubbundle, points: FloatArray) -> Twist:

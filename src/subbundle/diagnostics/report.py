@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
+from subbundle._atomic import check_target, write_text
 from subbundle._html import card
 from subbundle._parallel import one_blas_thread
-from subbundle._types import FloatArray, Status
+from subbundle._types import FloatArray
 from subbundle._validation import as_choice, as_integer, as_positive
 from subbundle.atlas.atlas_distance import AtlasDistance
 from subbundle.bundles.principal import PrincipalSubbundle
@@ -118,11 +119,6 @@ class Report:
     noise_scores: FloatArray
     warnings: tuple[str, ...] = ()
 
-    @property
-    def n_parts(self) -> int:
-        """Former name of ``n_connected_components``."""
-        return self.n_connected_components
-
     def __str__(self) -> str:
         return "\n".join([f"{name:<22}{value}" for name, value in summary(self)] + [f"! {w}" for w in self.warnings])
 
@@ -143,15 +139,7 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write `html` to ``path``, which must end in .html."""
-        from subbundle.io import atomic_path
-
-        path = Path(path)
-        if path.suffix.lower() != ".html":
-            raise ValueError(f"path must end in .html; got {path.name!r}.")
-        text = self.html()
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return path
+        return write_text(check_target(path, (".html",)), self.html())
 
 
 @one_blas_thread()
@@ -215,7 +203,7 @@ def _in_components(cloud: Cloud, rank: int) -> tuple[Cloud, float, float]:
     if cloud.dim <= BLOCK_DIM:
         return cloud, 1.0, flat
     components = resolved_components(cloud, rank, most=BLOCK_DIM)
-    return Cloud(components.enter(cloud.at(np.arange(cloud.n_points)))), components.kept, flat
+    return Cloud(components.enter(cloud.ordered)), components.kept, flat
 
 
 def _report(
@@ -243,7 +231,7 @@ def _report(
         shapeless = bool(no_shape(bundle))
         seen["n_connected_components"] = max(int(np.count_nonzero(sizes >= WORTH_NOTING)), 1)
         seen["non_integrability"] = cloud_twist(cloud, rank, grid, gaps, n_jobs).angle
-    distinct = len(np.unique(cloud.at(np.arange(cloud.n_points)), axis=0))
+    distinct = len(np.unique(cloud.ordered, axis=0))
     found = Report(
         n_points=cloud.n_points, rank=rank, rank_choice=rank_choice, bandwidth=bandwidth, bandwidth_choice=choice,
         gap_ladder=grid, gaps=gaps, duplicates=1.0 - distinct / cloud.n_points,
@@ -254,7 +242,7 @@ def _report(
 
 
 def _on_the_ridge(bundle: PrincipalSubbundle, queries: FloatArray, ridge: Ridge) -> dict[str, Any]:
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+    arrived = ridge.arrived
     if not arrived.any():
         return {**_UNKNOWN, "outliers": 1.0}
     normals = max(bundle.ambient_dim - bundle.rank, 1)

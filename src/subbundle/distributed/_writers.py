@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from subbundle._atomic import atomic_path
 from subbundle._sampling import in_fraction
 from subbundle._types import FloatArray, Status
-from subbundle.distributed.denoising import follow
+from subbundle._validation import needed
 from subbundle.distributed.readers import coordinate_columns, parquet_rows, ply_layout, ply_rows, suffix_of
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import PIECE, Piece
-from subbundle.distributed.workers import needed
+from subbundle.io import ply_header
+from subbundle.surface.orient import follow
 
 # Bytes of the rows' file that are in memory at a time.
 _WINDOW = 1 << 26
@@ -157,10 +158,9 @@ def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
                 fields = [(axis, np.dtype("<f8")) for axis in "xyz"] + own
                 fields += [(name, np.dtype("<f8")) for name in columns]
                 kind = np.dtype(fields)
-                head = ["ply", "format binary_little_endian 1.0", *(f"comment {text}" for text in layout.comments)]
-                head.append(f"element vertex {n_kept}")
-                head += [f"property {kinds.get(one.str[1:], 'double')} {name}" for name, one in fields]
-                stream.write(("\n".join([*head, "end_header"]) + "\n").encode("ascii"))
+                named = [(name, kinds.get(one.str[1:], "double")) for name, one in fields]
+                comments = [f"comment {text}" for text in layout.comments]
+                stream.write(ply_header(n_kept, named, comments=comments))
             rows = np.empty(int(kept.sum()), kind)
             for name in kind.names:
                 rows[name] = (replaced[name] if name in replaced else given[name])[kept]

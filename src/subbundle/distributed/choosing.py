@@ -65,7 +65,7 @@ def choose(plan: TilePlan, rank: int | str = 2, bandwidth: float | str = "auto",
     PrincipalSubbundle(near, rank, width)
     bundle = PrincipalSubbundle(near, rank, width, min_density=0.0)
     notes += [remark for remark in [no_shape(bundle)] if remark]
-    masses = bundle.masses_in_the_middle(places)
+    masses = bundle.masses_after_shifts(places)
     return Chosen(rank, width, float(np.median(masses[masses > 0.0])) / fraction, tuple(notes))
 
 

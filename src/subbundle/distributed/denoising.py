@@ -23,20 +23,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
+from subbundle._groups import best_of
 from subbundle._sampling import row_hash, smallest
 from subbundle._types import FloatArray, IntArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
-from subbundle.distributed.mesh_places import best_of, names_of
+from subbundle.distributed.mesh_places import names_of
 from subbundle.distributed.sample import around, read_sample
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.kernels import reach_of
 from subbundle.local.frames import completed
-from subbundle.surface.orient import orient
-from subbundle.surface.seeds import Seeds
+from subbundle.surface.orient import oriented_points
 
 # Rows at a time, a kilobyte of intermediate results each.
 _BATCH = 50_000
@@ -147,18 +146,7 @@ def oriented_seeds(parts: Sequence[Arrays], cell: float) -> tuple[FloatArray, Fl
     points, normals = whole["seed_points"][chosen], whole["seed_normals"][chosen]
     if len(points) < 2:
         return points, normals, True
-    ones = np.ones(len(points))
-    found = orient(Seeds(points, normals, ones, ones), cell)
-    return points, normals * found.signs[:, None], found.orientable
-
-
-def follow(points: FloatArray, normals: FloatArray, seeds: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """``normals`` [n, 3] with the sign of that of the seed nearest to each of the ``points`` [n, 3]."""
-    if len(seeds[0]) == 0:
-        return normals
-    nearest = cKDTree(seeds[0]).query(points)[1]
-    flip = np.einsum("ni,ni->n", normals, seeds[1][nearest]) < 0.0
-    return np.where(flip[:, None], -normals, normals)
+    return points, *oriented_points(points, normals, cell)
 
 
 def _keys(points: FloatArray, origin: FloatArray, side: float) -> IntArray:

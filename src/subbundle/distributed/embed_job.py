@@ -20,16 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle import __version__, saving
-from subbundle._atomic import atomic_path
+from subbundle._atomic import atomic_path, write_text
 from subbundle._progress import Progress
 from subbundle._sampling import FITTED, fraction_for, smallest
 from subbundle._types import FloatArray, Status, SubbundleWarning
-from subbundle._validation import as_choice, as_integer
+from subbundle._validation import as_choice, as_integer, needed
 from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
 from subbundle.distributed.sources import Piece, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
-from subbundle.distributed.workers import needed
 from subbundle.estimators import AtlasEmbedding
 from subbundle.estimators.coordinates import GivesCoordinates, columns_of, not_located
 
@@ -114,7 +113,7 @@ def embed(
     paths = tuple(folder / f"part-{number:06d}{ending}" for number in range(len(pieces)))
     calls = [
         Call(
-            f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}",
+            piece.name,
             (piece, layout, str(workplace / "model.npz"), missing, str(path), str(workplace / f"{path.stem}.json")),
             piece.stop - piece.start,
         )
@@ -170,8 +169,7 @@ def _check_job(work: Path, made_of: list[Any]) -> None:
             f"{work} holds the work of another job: the table, the options or the version have changed since. Remove "
             "the folder to start again."
         )
-    with atomic_path(kept) as temporary:
-        temporary.write_text(mark)
+    write_text(kept, mark)
 
 
 @cache
@@ -198,8 +196,7 @@ def _locate_piece(piece: Piece, layout: TableLayout, model: str, missing: str, p
         "incomplete": int(np.sum(~complete)), "squares": float(np.sum(residual**2)), "counted": len(residual),
         "statuses": np.bincount(whole["status"].astype(np.int64), minlength=len(Status)).tolist(),
     }  # fmt: skip
-    with atomic_path(note) as temporary:
-        temporary.write_text(json.dumps(summary))
+    write_text(note, json.dumps(summary))
 
 
 def _columns(model: Any, values: FloatArray) -> dict[str, NDArray[Any]]:

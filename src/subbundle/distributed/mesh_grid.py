@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._compiled import kernel
+from subbundle._groups import changes, summed
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_places import averaged, changes, names_of, summed
+from subbundle.distributed.mesh_places import averaged, names_of
 from subbundle.distributed.mesh_scale import BLOCK, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes, Winding

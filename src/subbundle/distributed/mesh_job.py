@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._atomic import atomic_path
+from subbundle._atomic import atomic_path, write_text
 from subbundle._progress import Progress
 from subbundle._validation import as_positive
+from subbundle.distributed.mesh_level_set import Piece
 from subbundle.distributed.mesh_scale import Scale, plan_scale
 from subbundle.distributed.mesh_signs import Clusters, orient_clusters
-from subbundle.distributed.mesh_skin import Piece
 from subbundle.distributed.mesh_tiles import arrays_of, tile_clusters, tile_piece, tile_seeds
 from subbundle.distributed.mesh_weld import Pieces, Weld, weld, write_welded
 from subbundle.distributed.plan import chosen_once, most_points, planned, prepared
@@ -182,8 +182,7 @@ def _written(folder: Path, pieces: Pieces, plan: TilePlan) -> tuple[Path, ...]:
             {"file": name, "box": plan.boxes[tile].tolist(), "vertices": len(piece.names), "faces": len(piece.faces),
              "on_seams": int(piece.seam.sum())}
         )  # fmt: skip
-    with atomic_path(folder / "tiles.json") as temporary:
-        temporary.write_text(json.dumps({"tiles": listed}, indent=1))
+    write_text(folder / "tiles.json", json.dumps({"tiles": listed}, indent=1))
     return tuple(paths)
 
 

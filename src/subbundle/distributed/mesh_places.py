@@ -1,4 +1,4 @@
-"""Names of cells, owners of points, sums and local means, the same for every division of a scene into tiles."""
+"""Names of cells, owners of points and local means, the same for every division of a scene into tiles."""
 
 from __future__ import annotations
 
@@ -80,25 +80,6 @@ def cells_of(names: IntArray) -> IntArray:
     cell = names >> OF_CELL
     mask = (1 << NAME_BITS) - 1
     return np.column_stack([cell >> (2 * NAME_BITS), (cell >> NAME_BITS) & mask, cell & mask]) - (1 << (NAME_BITS - 1))
-
-
-def changes(rows: IntArray) -> IntArray:
-    """Indices where ``rows`` [n] or [n, m] differ from the previous ones, with 0, and n."""
-    rows = np.atleast_2d(rows.T).T
-    new = np.any(rows[1:] != rows[:-1], axis=1)
-    return np.concatenate([np.arange(min(len(rows), 1)), np.flatnonzero(new) + 1, [len(rows)]]).astype(np.int64)
-
-
-def best_of(groups: IntArray, *ranks: NDArray[np.generic]) -> IntArray:
-    """The row of each of the ``groups`` [n] that is lowest in the first of ``ranks`` [n], among equals in the next."""
-    order = np.lexsort((*ranks[::-1], groups))
-    best: IntArray = order[changes(groups[order])[:-1]]
-    return best
-
-
-def summed(group: IntArray, columns: FloatArray, n: int) -> FloatArray:
-    """Sums [n, m] of the rows of ``columns`` [r, m] in each ``group`` [r], in the order of the rows."""
-    return np.column_stack([np.bincount(group, column, minlength=n).astype(np.float64) for column in columns.T])
 
 
 def averaged(

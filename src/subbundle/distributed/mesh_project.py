@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subbundle._groups import best_of
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_places import Territory, averaged, best_of, names_of
+from subbundle.distributed.mesh_level_set import Piece
+from subbundle.distributed.mesh_places import Territory, averaged, names_of
 from subbundle.distributed.mesh_scale import AVERAGED, BEND, DIAGONAL, READ, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
-from subbundle.distributed.mesh_skin import Piece
 from subbundle.surface import blend, project
 from subbundle.surface import widths as choosing
 from subbundle.surface.pyramid import Pyramid
@@ -32,8 +33,8 @@ def project_margin(scale: Scale) -> float:
     return AVERAGED + READ + scale.centres + scale.widest
 
 
-def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale) -> Piece:
-    """The mesh of a tile with the vertices of ``skin`` on the surface, their normals and standard errors."""
+def projected(found: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, scale: Scale) -> Piece:
+    """The mesh of a tile with the vertices of ``found`` on the surface, their normals and standard errors."""
     # Whole voxels of centres, of which only those near vertices are then fitted.
     here = seeds.take(np.flatnonzero(tile.near(seeds.points, (scale.centres + scale.widest) * scale.cell)))
     widths = _widths(seeds, here.points, scale)
@@ -51,16 +52,16 @@ def projected(skin: Piece, seeds: TileSeeds, levels: Pyramid, tile: Territory, s
 
     bend = averaged(fit.points, fit.points, BEND * scale.cell, fit.curvature[:, None], alike=alike)
     values = np.column_stack([project.height_variance(fit.mass, fit.gain, fit.residual), bend])
-    out = blend.blend_at(skin.vertices, skin.normals, fit, values, radii)
+    out = blend.blend_at(found.vertices, found.normals, fit, values, radii)
     # Slivers at a border have unreliable normals; the nearest seed's are used. Between sparse centres radii are wider.
     lost = np.flatnonzero(out[:, 0] == 0.0)
-    normals = skin.normals.copy()
+    normals = found.normals.copy()
     if lost.size and len(here.names):
-        normals[lost] = here.normals[cKDTree(here.points).query(skin.vertices[lost])[1]]
+        normals[lost] = here.normals[cKDTree(here.points).query(found.vertices[lost])[1]]
         widest = np.full(len(radii), scale.widest * scale.cell)
-        out[lost] = blend.blend_at(skin.vertices[lost], normals[lost], fit, values, widest)
-    vertices, normals, error = _placed(skin.vertices, normals, out, scale)
-    return replace(skin, vertices=vertices, normals=normals, error=error)
+        out[lost] = blend.blend_at(found.vertices[lost], normals[lost], fit, values, widest)
+    vertices, normals, error = _placed(found.vertices, normals, out, scale)
+    return replace(found, vertices=vertices, normals=normals, error=error)
 
 
 def _widths(seeds: TileSeeds, places: FloatArray, scale: Scale) -> FloatArray:

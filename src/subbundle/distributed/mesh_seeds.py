@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from subbundle._groups import best_of
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_places import Territory, best_of, names_of
+from subbundle.distributed.mesh_places import Territory, names_of
 from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.tuning import PROBES
 from subbundle.surface import seeds as seeding

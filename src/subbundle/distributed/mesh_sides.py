@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from subbundle._compiled import kernel
+from subbundle._groups import changes, summed
 from subbundle._types import FloatArray, IntArray
 from subbundle.cloud.lattice import z_curve
-from subbundle.distributed.mesh_places import NAME_BITS, OF_CELL, cells_of, changes, names_of, summed
+from subbundle.distributed.mesh_places import NAME_BITS, OF_CELL, cells_of, names_of
 from subbundle.distributed.mesh_scale import BLOCK
 from subbundle.distributed.tuning import FINE
 from subbundle.surface.tuning import SMOOTH_CELLS

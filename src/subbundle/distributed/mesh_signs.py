@@ -16,17 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from subbundle._groups import changes, components_of, members_of, summed
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_places import Territory, changes, names_of, summed
+from subbundle.distributed.mesh_places import Territory, names_of
 from subbundle.distributed.mesh_scale import BLOCK, Scale, mass_fraction
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
+from subbundle.graph.votes import majority_signs, merge_votes
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
-from subbundle.surface.orient import majority_signs, merge_votes, neighbour_votes, outward_or_upward, towards_cavity
+from subbundle.surface.orient import neighbour_votes, outward_or_upward, towards_cavity
 from subbundle.surface.tuning import VOTE_THRESHOLD
 from subbundle.triangles.tuning import SMALLEST_PART
 
@@ -127,8 +127,7 @@ def orient_clusters(parts: list[Clusters]) -> OrientedClusters:
     pairs, votes = np.searchsorted(names, columns["pairs"][ranked]), columns["votes"][ranked]
     signs = majority_signs(merge_votes(n, pairs, votes)[0], pairs, votes)
     joined = np.abs(votes) > 0.0
-    graph = coo_array((np.ones(joined.sum()), pairs[joined].T), shape=(n, n))
-    count, part = connected_components(graph, directed=False)
+    count, part = components_of(pairs[joined], n)
     area, upward = np.bincount(part, sums[:, 0]), np.bincount(part, sums[:, 6] * signs)
     outward = np.zeros(count)
     furthest, facing = columns["furthest"][order], columns["facing"][order] * signs[:, None]
@@ -140,8 +139,7 @@ def orient_clusters(parts: list[Clusters]) -> OrientedClusters:
     flips, upright = outward_or_upward(outward / furthest.shape[1], upward / area)
     places, moments = sums[:, 1:4] / sums[:, :1], sums[:, 4:] * (signs * flips[part])[:, None]
     bodies = np.flatnonzero((area >= SMALLEST_PART * sums[:, 0].sum()) & ~upright).tolist()
-    members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
-    flips *= towards_cavity([places[hull] for hull in hulls], places, moments, members, bodies)
+    flips *= towards_cavity([places[hull] for hull in hulls], places, moments, members_of(part), bodies)
     signs = signs * flips[part]
     sums[:, 4:] *= signs[:, None]
     return OrientedClusters(names, signs, Nodes.of(blocks, sums))

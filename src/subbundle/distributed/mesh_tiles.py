@@ -2,7 +2,7 @@
 
     seeds      per tile, from its observations and their halo                         `mesh_seeds`
     clusters   per tile, from the seeds of it and its neighbours; then the scene      `mesh_signs`
-    pieces     per tile, from observations, oriented seeds around it                  `mesh_skin`, `mesh_project`
+    pieces     per tile, from observations, oriented seeds around it                  `mesh_level_set`, `mesh_project`
 
 A tile reads the results of its neighbours in the passes before, and of the scene only the signs of the clusters.
 """
@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
+from subbundle.distributed.mesh_level_set import Piece, level_set_of
 from subbundle.distributed.mesh_places import Territory, inside
 from subbundle.distributed.mesh_project import project_margin, projected
 from subbundle.distributed.mesh_scale import BLOCK, Scale
 from subbundle.distributed.mesh_seeds import TileSeeds, observed, seeds_of
 from subbundle.distributed.mesh_sides import Nodes
 from subbundle.distributed.mesh_signs import SIGN_MARGIN, Members, OrientedClusters, cluster_tile, oriented
-from subbundle.distributed.mesh_skin import Piece, skin_of
 from subbundle.distributed.runner import Results
 from subbundle.distributed.tiles import TilePlan
 
@@ -54,7 +54,7 @@ def piece_of(
     if scan is None or len(found.names) == 0:
         names, three = np.empty((0, 2), np.int64), np.empty((0, 3))
         return Piece(names, three, three, three[:, 0], three.astype(np.int64), three[:, 0] > 0.0, names[:, 0])
-    return projected(skin_of(found, areas, signs.nodes, scan.cloud, tile, scale), found, scan.levels, tile, scale)
+    return projected(level_set_of(found, areas, signs.nodes, scan.cloud, tile, scale), found, scan.levels, tile, scale)
 
 
 def tile_seeds(plan: TilePlan, tile: int, settings: dict[str, Any]) -> Arrays:

@@ -14,17 +14,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from subbundle._atomic import atomic_path
+from subbundle._groups import components_of
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.mesh_skin import Piece
-from subbundle.surface.repair import are_large, compact
-from subbundle.triangles.topology import component_labels, face_areas
+from subbundle.distributed.mesh_level_set import Piece
+from subbundle.io import ply_faces, ply_header
+from subbundle.triangles.topology import are_large, compact, component_labels, face_areas
 
 _VERTEX = ("x", "y", "z", "nx", "ny", "nz", "standard_error")
-_FACE = np.dtype([("count", "u1"), ("corners", "<i4", (3,))])
 # Corners of a PLY file are 32-bit numbers.
 _MOST = 2**31 - 1
 
@@ -75,7 +73,7 @@ class Weld:
 def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, Weld]:
     """The ``count`` pieces without small connected components, and the numbering of their vertices.
 
-    Components are small relative to the largest, as in `surface.repair.are_large`, or to the area ``widest``, if
+    Components are small relative to the largest, as in `triangles.topology.are_large`, or to the area ``widest``, if
     that is smaller: in a scene of a thousand houses one house is not small.
     """
     names, parts, areas, inner, faces, border, n_parts = [], [], [], [], 0, 0, 0
@@ -91,8 +89,7 @@ def weld(pieces: Pieces, count: int, widest: float = np.inf) -> tuple[Pieces, We
     _, first, group = np.unique(np.concatenate(names), axis=0, return_index=True, return_inverse=True)
     group = group.ravel()
     # Components of two pieces with a vertex in common are one.
-    graph = coo_array((np.ones(len(part), np.int8), (part, part[first][group])), shape=(n_parts, n_parts))
-    component = connected_components(graph, directed=False)[1] if n_parts else np.empty(0, np.int64)
+    component = components_of(np.column_stack([part, part[first][group]]), n_parts)[1]
     known = np.bincount(component, np.concatenate(areas)).astype(np.float64)
     kept = are_large(np.minimum(known, widest)) if n_parts else np.ones(0, np.bool_)
     if not kept.all():
@@ -133,11 +130,8 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
             f"a .ply file holds at most {_MOST} vertices; the mesh has {seams.n_vertices}. Write the tiles to a folder "
             "instead: give a name that does not end in .ply, or a larger bandwidth."
         )
-    header = ["ply", "format binary_little_endian 1.0"]
-    header += [f"element vertex {seams.n_vertices}", *(f"property double {name}" for name in _VERTEX)]
-    header += [f"element face {seams.n_faces}", "property list uchar int vertex_indices", "end_header", ""]
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        stream.write("\n".join(header).encode("ascii"))
+        stream.write(ply_header(seams.n_vertices, [(name, "double") for name in _VERTEX], seams.n_faces))
         for number in range(count):
             piece = pieces(number)
             numbers, gives = seams.of(number, piece)
@@ -146,7 +140,5 @@ def write_welded(path: Path, pieces: Pieces, seams: Weld) -> Path:
             stream.write(columns.astype("<f8").tobytes())
         for number in range(count):
             piece = pieces(number)
-            triangles = np.empty(len(piece.faces), _FACE)
-            triangles["count"], triangles["corners"] = 3, seams.of(number, piece)[0][piece.faces]
-            stream.write(triangles.tobytes())
+            stream.write(ply_faces(seams.of(number, piece)[0][piece.faces]))
     return path

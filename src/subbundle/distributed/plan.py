@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from subbundle._atomic import atomic_path
+from subbundle._atomic import write_text
 from subbundle._progress import Progress
 from subbundle._sampling import fraction_for
 from subbundle._types import FloatArray
@@ -99,7 +99,7 @@ def _measured(
 ) -> tuple[Halves, int]:
     """A box over all points, and how many there are; the sample is written to ``folder``."""
     fraction = fraction_for(SAMPLE, source.n_rows)
-    calls = [Call(_name(piece), (piece, fraction, box), piece.stop - piece.start) for piece in source.pieces()]
+    calls = [Call(piece.name, (piece, fraction, box), piece.stop - piece.start) for piece in source.pieces()]
     found = run_all(client, survey_piece, calls, f"measuring {source.n_rows} points", progress)
     n_points = sum(one.count for one in found)
     if n_points == 0:
@@ -123,7 +123,7 @@ def _divided(
     calls = []
     for number, piece in enumerate(source.pieces()):
         path = str(folder / "sorted" / f"{number:08d}.npy")
-        calls.append(Call(_name(piece), (piece, halves, first, box, path), piece.stop - piece.start))
+        calls.append(Call(piece.name, (piece, halves, first, box, path), piece.stop - piece.start))
     ends = np.array(run_all(client, sort_piece, calls, f"sorting {n_points} points into tiles", progress))
     ends = np.column_stack([np.zeros(len(ends), np.int64), ends])
     counts = np.diff(ends, axis=1)
@@ -135,10 +135,6 @@ def _divided(
     checksums = run_all(client, gather_tile, tiles, "writing tiles", progress)
     boxes = np.array([halves.box(*leaves[leaf]) for leaf in kept])
     return boxes, tuple(call.rows for call in tiles), tuple(checksums)
-
-
-def _name(piece: Any) -> str:
-    return f"{Path(piece.path).name}, rows {piece.start}..{piece.stop - 1}"
 
 
 def prepared(out: Path, work: str | Path | None, resume: bool) -> Path:
@@ -172,6 +168,5 @@ def chosen_once(
     if progress is not None:
         progress.stage(f"{what} of {plan.n_points} points")
     text = json.dumps({"asked": options, "chosen": make()})
-    with atomic_path(kept) as temporary:
-        temporary.write_text(text)
+    write_text(kept, text)
     return json.loads(text)["chosen"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subbundle._types import FloatArray
-from subbundle.distributed.workers import needed
+from subbundle._validation import needed
 from subbundle.formats.columns import LONGEST_HEADER
 from subbundle.formats.las import check_las, las_columns
 from subbundle.formats.tables import check_npy

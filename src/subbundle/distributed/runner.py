@@ -22,8 +22,8 @@ from subbundle import __version__
 from subbundle._atomic import atomic_path
 from subbundle._progress import Progress
 from subbundle._types import SubbundleError
+from subbundle._validation import needed
 from subbundle.distributed.tiles import TilePlan
-from subbundle.distributed.workers import needed
 
 Arrays = Mapping[str, NDArray[Any]]
 Task = Callable[[TilePlan, int, dict[str, Any]], Arrays]

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from subbundle._sampling import in_fraction
 from subbundle._types import FloatArray, IntArray
-from subbundle._validation import as_real
+from subbundle._validation import as_real, needed
 from subbundle.distributed.readers import READERS, naming, parquet_rows, points_of, shape_of, suffix_of
-from subbundle.distributed.workers import needed
 
 # Rows of a piece: 24 MB of points in space, little compared to a tile.
 PIECE = 1_000_000
@@ -35,6 +34,11 @@ class Piece:
     start: int
     stop: int
     first: int
+
+    @property
+    def name(self) -> str:
+        """The file and the rows, for messages."""
+        return f"{Path(self.path).name}, rows {self.start}..{self.stop - 1}"
 
     def read(self) -> FloatArray:
         """The points [stop − start, d] as they are in the file; they need not be finite."""

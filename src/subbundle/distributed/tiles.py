@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._atomic import atomic_path
+from subbundle._atomic import write_text
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_integer, as_nonnegative
 
@@ -156,8 +156,7 @@ class TilePlan:
             "version": _VERSION, "made_of": self.made_of, "n_rows": self.n_rows, "n_left_out": self.n_left_out,
             "boxes": self.boxes.tolist(), "counts": self.counts, "checksums": self.checksums,
         }  # fmt: skip
-        with atomic_path(Path(self.folder) / _FILE) as temporary:
-            temporary.write_text(json.dumps(content))
+        write_text(Path(self.folder) / _FILE, json.dumps(content))
 
     @staticmethod
     def open(folder: str | Path) -> TilePlan:

@@ -26,10 +26,10 @@ FINE = 4
 # Fraction of a full sheet that seeds must cover for their tangent planes to determine the side away from it.
 SHEET_COVERED = 0.5
 
-# `mesh_skin` ------------------------------------------------------------------------------------------------------
+# `mesh_level_set` -------------------------------------------------------------------------------------------------
 
 # Connected components up to this width are clusters of outliers, or remnants beyond a border.
-CRUMB = 8.0
+LEAST_WIDTH = 8.0
 
 # `choosing`, `denoising` --------------------------------------------------------------------------------------------
 

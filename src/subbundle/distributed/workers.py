@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 from subbundle._memory import free_memory
 from subbundle._parallel import resolve_jobs
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, needed
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 # Bytes of the scheduling process, with the interpreter and the sample that bandwidths are chosen from.
@@ -20,15 +19,6 @@ _PART = 0.6
 
 # No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time.
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
-
-
-def needed(module: str, extra: str = "dask") -> Any:
-    """The ``module``, or an error that names the extra of this package that has it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        name = module.partition(".")[0]
-        raise ImportError(f'{name} is needed and not installed. Write: pip install "subbundle[{extra}]"') from error
 
 
 def as_bytes(memory: float | str | None) -> float:

@@ -103,7 +103,7 @@ def onto_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray
     if bundle.rank == surrounding_dim(bundle):
         return points, bundle.frame(points).status
     projected = carry_to_ridge(bundle, points, tol=TOL, max_steps=_STEPS)
-    arrived = (projected.status == Status.OK) | (projected.status == Status.NOT_CONVERGED)
+    arrived = projected.arrived
     # Points belong to a shape within three standard deviations of the data; longer shifts end on another sheet.
     with np.errstate(invalid="ignore"):
         near = projected.shifts <= RESIDUAL_DEVIATIONS * (

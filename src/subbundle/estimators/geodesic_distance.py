@@ -174,13 +174,6 @@ class GeodesicDistance(ShownWhenFitted, BaseEstimator):
         labels = connected_components(self.bundle_).label(inside)
         return Located(np.empty((len(rows), 0)), points, residuals, status, labels=labels)
 
-    @property
-    def atlas_(self) -> AtlasEmbedding:
-        """The former name of ``estimator_``."""
-        message = "atlas_ is the atlas of charts itself in AtlasEmbedding; use estimator_ of GeodesicDistance."
-        warnings.warn(message, FutureWarning, stacklevel=2)
-        return self.estimator_
-
     def _set(self, learned: Prepared, points: FloatArray) -> None:
         self._learned, self._components, self.points_ = learned, learned.components, points
         self.mean_, self.axes_ = learned.components.mean, learned.components.axes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Self
@@ -102,13 +101,6 @@ class SurfaceReconstructor(ShownWhenFitted, OneToOneFeatureMixin, TransformerMix
         labels = by_size(component_labels(self.mesh_.faces, len(vertices)))[cKDTree(vertices).query(points)[1]]
         status = np.where(seen, Status.OK, Status.LEFT_SUPPORT).astype(np.int8)
         return Located(np.empty((len(X), 0)), points, residuals, status, labels=np.where(seen, labels, -1))
-
-    @property
-    def noise_(self) -> float:
-        """The former name of ``mesh_.summary.noise``."""
-        message = "noise_ is the noise left out by principal components in other estimators; use mesh_.summary.noise."
-        warnings.warn(message, FutureWarning, stacklevel=2)
-        return self._summary.noise
 
     def _set(self, points: FloatArray, mesh: Mesh) -> None:
         assert mesh.summary is not None  # a reconstruction has one

@@ -21,6 +21,7 @@ from subbundle.bundles import PrincipalSubbundle
 from subbundle.bundles.base import Subbundle
 from subbundle.experiments._running import begin
 from subbundle.geodesics import Geodesics, geodesic
+from subbundle.geodesics.start import directions
 
 BASE_POINT = np.array([0.0, -1.0, 0.0])
 LENGTH = np.pi
@@ -83,7 +84,7 @@ def measure(
     cloud = datasets.sphere(n, noise=noise, seed=seed).points
     bundle = PrincipalSubbundle(cloud, rank=2, bandwidth=bandwidth, kernel="gaussian")
     times = np.linspace(0.0, LENGTH, n_points)
-    fan = geodesic(bundle, BASE_POINT, unit_circle(n_geodesics), times=times)
+    fan = geodesic(bundle, BASE_POINT, directions(2, n_geodesics), times=times)
     norms = np.linalg.norm(fan.points, axis=2)
     norms = norms[np.isfinite(norms)]
     reached = np.asarray(fan.status) == Status.OK
@@ -106,7 +107,7 @@ def compare_methods(bundle: Subbundle, *, n_steps: int = 100, n_geodesics: int =
     results = []
     for method in (*METHODS, "dopri5"):
         settings: dict[str, Any] = {} if method == "dopri5" else {"step": LENGTH / n_steps}
-        fan = geodesic(bundle, BASE_POINT, unit_circle(n_geodesics), times=times, method=method, **settings)
+        fan = geodesic(bundle, BASE_POINT, directions(2, n_geodesics), times=times, method=method, **settings)
         drift = hamiltonian_drift(bundle, fan)
         evaluations = float(np.mean(fan.n_evaluations))
         results.append(MethodResult(method, evaluations, float(np.median(drift)), float(drift.max())))
@@ -121,12 +122,6 @@ def hamiltonian_drift(bundle: Subbundle, fan: Geodesics) -> FloatArray:
     energy[finite] = 0.5 * np.sum(velocity**2, axis=1)
     drift: FloatArray = np.nanmax(np.abs(energy / energy[:, :1] - 1.0), axis=1)
     return drift
-
-
-def unit_circle(n: int) -> FloatArray:
-    """``n`` evenly spread unit vectors of the plane, [n, 2]."""
-    angle = 2.0 * np.pi * np.arange(n) / n
-    return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def draw(results: list[SphereResult]) -> Any:

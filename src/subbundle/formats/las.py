@@ -7,13 +7,13 @@ the checks are decoded in a separate process (`decoder`).
 from __future__ import annotations
 
 import struct
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._validation import needed
 from subbundle.formats.columns import Content, named
 from subbundle.formats.decoder import decoded, send
 
@@ -24,13 +24,9 @@ _POINT, _VARIABLE, _EXTENDED = 20, 54, 60
 
 def read_las(path: Path) -> Content:
     """Points, colours, intensity, classification, and all other attributes in the file."""
-    missing = '.las and .laz files need laspy with lazrs, which is not installed. Write: pip install "subbundle[las]"'
-    try:
-        laspy = import_module("laspy")
-    except ImportError as error:
-        raise ImportError(missing) from error
+    laspy = needed("laspy", "las", ".las")
     if path.suffix.lower() == ".laz" and not laspy.LazBackend.detect_available():
-        raise ImportError(missing)
+        needed("lazrs", "las", ".laz")
     columns = las_columns(path)
     return named(np.column_stack([columns.pop(axis) for axis in "xyz"]), columns)
 

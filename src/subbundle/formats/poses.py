@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from subbundle._atomic import check_source
 from subbundle._types import FloatArray
 
 LIST_SUFFIX = ".aln"
@@ -95,8 +96,7 @@ def _listed(lines: list[str]) -> list[tuple[str, FloatArray]]:
 
 
 def _text(path: Path) -> str:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+    check_source(path)
     if path.stat().st_size > _LONGEST:
         raise ValueError(f"{path} must be a short text with matrices; it has {path.stat().st_size} bytes.")
     try:

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components as components_of_graph
 from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
+from subbundle._groups import components_of
 from subbundle._types import FloatArray, IntArray, all_finite
 from subbundle._validation import as_points
 from subbundle.bundles.base import LearnedSubbundle, completed
@@ -58,11 +57,6 @@ class Components:
     representative_labels: IntArray
     reach: float | FloatArray
     around: Surroundings
-
-    @property
-    def n_parts(self) -> int:
-        """The former name of ``n_components``."""
-        return self.n_components
 
     def label(self, points: Any) -> IntArray:
         """Component of each point [n, dim]; −1 for points further from the data than the reach."""
@@ -145,20 +139,14 @@ def _linked(tree: cKDTree, radius: float, joined: Callable[[IntArray], IntArray]
     n = tree.n
     near = np.reshape(tree.query(tree.data, k=min(_NEAREST + 1, n))[1], (n, -1))
     pairs = joined(np.column_stack([np.repeat(np.arange(n), near.shape[1]), near.ravel()]))
-    count, labels = _labels(pairs, n)
+    count, labels = components_of(pairs, n)
     if count == 1:
         return count, labels
     others = np.flatnonzero(labels != np.argmax(np.bincount(labels)))
     within = tree.query_ball_point(tree.data[others], radius)
     across = np.column_stack([np.repeat(others, [len(row) for row in within]), np.concatenate(within).astype(np.int64)])
     across = across[labels[across[:, 0]] != labels[across[:, 1]]]
-    return _labels(np.concatenate([pairs, joined(across)]), n)
-
-
-def _labels(pairs: IntArray, n: int) -> tuple[int, IntArray]:
-    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    count, labels = components_of_graph(graph, directed=False)
-    return int(count), labels
+    return components_of(np.concatenate([pairs, joined(across)]), n)
 
 
 def _nearest(local_map: LocalMap, tree: cKDTree, points: FloatArray) -> IntArray:
@@ -174,7 +162,3 @@ def _box_means(points: FloatArray, side: float) -> FloatArray:
     _, which, counts = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
     columns = [np.bincount(which.ravel(), weights=column) / counts for column in points.T]
     return np.column_stack(columns)
-
-
-# Former names.
-Parts, connected_parts = Components, connected_components

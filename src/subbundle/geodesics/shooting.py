@@ -20,6 +20,7 @@ from subbundle._types import FloatArray, IntArray, Status, StatusArray, all_fini
 from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, Surroundings, surroundings_of
 from subbundle.flow import integrate
+from subbundle.spaces.linalg import complement
 
 # Angle of the neighbours. Truncation 1e-6, and noise of the steps below that at the default tolerance.
 _TURN = 1e-3
@@ -134,12 +135,5 @@ def _difference(middle: FloatArray, plus: FloatArray, minus: FloatArray, width: 
 
 
 def _basis_with(units: FloatArray) -> FloatArray:
-    """Orthonormal bases [n, m, m] of R^m, as rows, whose first vectors are ``units``: a Householder reflection."""
-    m = units.shape[1]
-    mirror = units.copy()
-    sign = np.where(units[:, 0] >= 0, 1.0, -1.0)
-    mirror[:, 0] += sign
-    mirror /= np.sqrt(np.einsum("nm,nm->n", mirror, mirror))[:, None]
-    basis = np.eye(m) - 2.0 * mirror[:, :, None] * mirror[:, None, :]
-    basis[:, 0] = units
-    return basis
+    """Orthonormal bases [n, m, m] of R^m, as rows, whose first vectors are ``units``."""
+    return np.concatenate([units[:, None], complement(units)], axis=1)

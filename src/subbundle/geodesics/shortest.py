@@ -104,7 +104,7 @@ def on_ridge(bundle: LearnedSubbundle, points: FloatArray) -> tuple[FloatArray, 
     placed = known.copy()
     if bundle.rank < surrounding_dim(bundle):
         ridge = ridge_project(bundle, points)
-        placed &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        placed &= ridge.arrived
         projections[placed] = ridge.points[placed]
     placed &= bundle.frame(projections).status == Status.OK
     rest = np.flatnonzero(known & ~placed)

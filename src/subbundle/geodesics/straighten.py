@@ -140,7 +140,7 @@ def _step(bundle: Subbundle, nodes: FloatArray, vectors: FloatArray, duals: Floa
     kept = all_finite(tried)
     if bundle.rank < surrounding_dim(bundle):
         ridge = ridge_project(bundle, np.where(kept[:, None], tried, inner), max_steps=RIDGE_STEPS, continuation=None)
-        kept &= (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        kept &= ridge.arrived
         tried = ridge.points
     result = nodes.copy()
     result[:, 1:-1] = np.where(kept[:, None], tried, inner).reshape(len(nodes), -1, dim)

@@ -24,7 +24,7 @@ from subbundle._validation import as_integer, as_points
 from subbundle.cloud import Cloud
 from subbundle.graph.bridges import shortest_bridges
 from subbundle.graph.neighborhoods import Neighborhoods, frame_size, nearest_rows, neighborhoods
-from subbundle.graph.tuning import STANDS_OUT, SURPRISE
+from subbundle.graph.tuning import LOG_SIGNIFICANCE, STANDS_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def graph_of(points: FloatArray, edges: Neighborhoods) -> NeighborGraph:
 
 def _gaps(pairs: IntArray, lengths: FloatArray, spacing: FloatArray, n_neighbors: int, rank: int) -> BoolArray:
     """Which bridges [B] are gaps; ``spacing`` [n] is each row's distance to half of its ``n_neighbors``."""
-    expected = 2.0 * (np.log(len(spacing)) + SURPRISE) / n_neighbors
+    expected = 2.0 * (np.log(len(spacing)) + LOG_SIGNIFICANCE) / n_neighbors
     ratio = max(STANDS_OUT, 2.0 * expected ** (1.0 / rank))
     return np.asarray(lengths > ratio * spacing[pairs].max(axis=1)) if len(pairs) else np.zeros(0, bool)
 

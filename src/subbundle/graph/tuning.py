@@ -16,4 +16,4 @@ FRAME_EXTRA = 6
 # uneven density.
 STANDS_OUT = 4.0
 # Rows beyond log n expected in an empty ball: it occurs by chance in less than one of e⁵ tables.
-SURPRISE = 5.0
+LOG_SIGNIFICANCE = 5.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from subbundle._atomic import check_target
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_points
 from subbundle.io import atomic_path
@@ -58,9 +59,7 @@ def new_axes(ax: Any = None) -> Any:
 
 def save_png(figure: Any, path: str | os.PathLike[str], *, dpi: int = 160) -> Path:
     """Write ``figure`` as a PNG of 256 colours, dithered: a third the size of a full-colour one. Return its path."""
-    path = Path(path)
-    if path.suffix.lower() != ".png":
-        raise ValueError(f"path must end in .png; got {path.name!r}.")
+    path = check_target(path, (".png",))
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 

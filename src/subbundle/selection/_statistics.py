@@ -26,7 +26,7 @@ def ridge_position(rank: int, n_jobs: int | None) -> Statistic:
         if bundle is None:
             return None
         ridge = ridge_project(bundle, queries)
-        lost = (ridge.status != Status.OK) & (ridge.status != Status.NOT_CONVERGED)
+        lost = ~ridge.arrived
         ridge.points[lost] = np.nan
         if lost.all():
             return None
@@ -58,11 +58,10 @@ def tangent_projector(rank: int, n_jobs: int | None) -> Statistic:
 def on_the_ridge(cloud: Cloud, rank: int, width: Width, queries: FloatArray, n_jobs: int | None) -> FloatArray:
     """``queries`` [q, d], relative to the cloud's centre, projected onto the ridge of all observations; those without
     one are left out."""
-    centred = Cloud(cloud.at(np.arange(cloud.n_points)))
+    centred = Cloud(cloud.ordered)
     bundle = PrincipalSubbundle(centred, rank, width, min_density=0.0, n_jobs=n_jobs)
     ridge = ridge_project(bundle, queries)
-    arrived = (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
-    return np.ascontiguousarray(ridge.points[arrived])
+    return np.ascontiguousarray(ridge.points[ridge.arrived])
 
 
 def projectors_product(a: Estimate, a_before: Estimate, b: Estimate, b_before: Estimate) -> FloatArray:

@@ -171,7 +171,7 @@ def of_least_risk(grid: FloatArray, risks: FloatArray) -> BandwidthChoice:
 def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
     """The median distance to the 4 (k + 1)-th neighbour."""
     count = enough_neighbours(rank, cloud.n_points)
-    apart = neighbour_distances(cloud.at(np.arange(cloud.n_points)), cloud.at(cloud.sample(PLACES)), rank)
+    apart = neighbour_distances(cloud.ordered, cloud.at(cloud.sample(PLACES)), rank)
     # Duplicates can leave no distance at all.
     width = float(np.median(apart)) or float(apart.max()) or 0.1 * cloud.size
     remark = (
@@ -186,7 +186,7 @@ def by_neighbours(cloud: Cloud, rank: int) -> BandwidthChoice:
 
 def _distinct(cloud: Cloud, rank: int) -> Cloud:
     """The cloud without copies of observations: halves that share copies share their noise."""
-    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    distinct = np.unique(cloud.ordered, axis=0)
     if len(distinct) < rank + 2:
         raise ValueError(
             f"points must hold at least rank + 2 = {rank + 2} distinct observations to choose a bandwidth from; got "
@@ -203,7 +203,7 @@ def _resolved(cloud: Cloud, rank: int) -> Cloud:
     count = max(found.resolved(rank), rank + 1)
     if count >= cloud.dim:
         return cloud
-    return Cloud(found.first(count).enter(cloud.at(np.arange(cloud.n_points))))
+    return Cloud(found.first(count).enter(cloud.ordered))
 
 
 def _of_risk(cloud: Cloud, rank: int, purpose: str, n_jobs: int | None) -> BandwidthChoice:

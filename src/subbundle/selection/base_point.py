@@ -130,7 +130,7 @@ def central_landmarks(bundle: LearnedSubbundle, count: int = 1) -> tuple[FloatAr
 
 
 def _central(cloud: Cloud, count: int) -> tuple[FloatArray, FloatArray]:
-    candidates = cloud.at(np.arange(cloud.n_points))
+    candidates = cloud.ordered
     sample = cloud.at(cloud.sample(SAMPLE))
     mean = np.concatenate(
         [cdist(candidates[rows], sample).mean(axis=1) for rows in blocks(len(candidates), len(sample))]

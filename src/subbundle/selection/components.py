@@ -112,7 +112,7 @@ def principal_components(points: FloatArray | Cloud) -> Spectrum:
     """All principal components of ``points`` [N, d] or of a cloud (relative to its centre)."""
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     # The same rows in the same memory layout, whatever the order and layout of the input.
-    rows = np.ascontiguousarray(cloud.at(np.arange(cloud.n_points)))
+    rows = np.ascontiguousarray(cloud.ordered)
     mean = rows.mean(axis=0)
     offsets = rows - mean
     n, dim = rows.shape

@@ -53,7 +53,7 @@ def split(cloud: Cloud, queries: int) -> tuple[FloatArray, FloatArray, FloatArra
     The permutation is fixed and applied to the order of the tree, so that the order of the rows does not matter. Any
     leading rows of a half are a random sample of it.
     """
-    observations = cloud.at(np.arange(cloud.n_points))
+    observations = cloud.ordered
     order = np.random.default_rng(0).permutation(cloud.n_points)
     count = min(queries, max(cloud.n_points // 5, 1))
     middle = count + (cloud.n_points - count) // 2
@@ -69,7 +69,7 @@ def subsamples(cloud: Cloud, rank: int) -> tuple[FloatArray, list[FloatArray]]:
     if cloud.n_points >= SAMPLE:
         first, *halves = split(cloud, n_queries(cloud, rank))
         return first, halves
-    observations = cloud.at(np.arange(cloud.n_points))
+    observations = cloud.ordered
     fold = np.random.default_rng(0).permutation(cloud.n_points) % FOLDS
     queries = cloud.at(cloud.sample(n_queries(cloud, rank, folds=FOLDS)))
     return queries, [observations[fold != f] for f in range(FOLDS)]

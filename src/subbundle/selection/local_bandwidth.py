@@ -97,7 +97,7 @@ def choose_local_bandwidth(
     cloud = points if isinstance(points, Cloud) else Cloud(points)
     rank = as_integer(rank, "rank", low=1, high=cloud.dim - 1, why=f"a proper subspace of R^{cloud.dim}")
     as_choice(purpose, "purpose", PURPOSES)
-    distinct = np.unique(cloud.at(np.arange(cloud.n_points)), axis=0)
+    distinct = np.unique(cloud.ordered, axis=0)
     if len(distinct) < SAMPLE:
         return _one(cloud, rank, purpose, n_jobs)
     # Halves that share copies of an observation share its noise.

@@ -168,7 +168,7 @@ def _above_noise(cloud: Cloud) -> tuple[FloatArray, float]:
 
     Where there is no flat floor of noise, components that do not distinguish neighbours are left out.
     """
-    observations = cloud.at(np.arange(cloud.n_points))
+    observations = cloud.ordered
     found = principal_components(cloud)
     above = max(found.above_noise(), 1)
     floor = found.first(above)

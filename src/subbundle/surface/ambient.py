@@ -6,11 +6,8 @@
     triangles   the tangential Delaunay complex, stitched to a manifold (`subbundle.triangles`)
 
 A surface of codimension two or more is no level set of one function, so the mesh is made of points of the ridge and
-their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than
-
-    |P (m − p)| = √(2/π) a² / √(a² + σ²),
-
-its value on a straight one (`local.excess`); points of the ridge with more lie outside and are left out.
+their tangent planes alone, and as accurate as they are. Beyond a border the local mean drifts inward by more than at a
+straight one (`local.excess`); points of the ridge with more lie outside and are left out.
 
 Principal components below the noise floor (`selection.components`) are left out if they are unrelated to the others:
 were they functions on the surface, then neighbours in the components kept would be near each other in those left out
@@ -38,6 +35,7 @@ from subbundle.selection.components import Components, all_components, component
 from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface import tuning
 from subbundle.surface.local import SAMPLE, WeightedCloud, excess
+from subbundle.surface.voxels import subset
 from subbundle.triangles.finish import finish
 from subbundle.triangles.mesh import Mesh, Summary
 from subbundle.triangles.poisson_disk import hashes, spread
@@ -125,19 +123,23 @@ def _width(points: FloatArray, bandwidth: float | str, n_jobs: int) -> tuple[flo
         width, remark = choice.bandwidth, choice.remark
     else:
         width = as_positive(bandwidth, "bandwidth")
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    if not remark and width > COARSE * size:
-        remark = (
-            f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
-            f"{size:.3g}. Features narrower than two bandwidths are lost."
-        )
-    return width, remark
+    return width, remark or remark_on(width, float(np.linalg.norm(np.ptp(points, axis=0))))
+
+
+def remark_on(width: float, size: float) -> str:
+    """What a bandwidth that is wide for a cloud of this ``size`` loses; empty where it is not."""
+    if width <= COARSE * size:
+        return ""
+    return (
+        f"the points are too few or too noisy for fine shapes: the bandwidth is {width:.3g}, the size of the cloud "
+        f"{size:.3g}. Features narrower than two bandwidths are lost."
+    )
 
 
 def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     """Points of the ridge of ``bundle``, learned from ``points`` [N, r], inside the borders of the cloud."""
     width = bundle.bandwidth
-    ridge = ridge_project(bundle, _subsample(points, tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
+    ridge = ridge_project(bundle, subset(points, hashes(points), tuning.PATCH_OBSERVATIONS / bundle.typical_mass))
     good = (ridge.status == Status.OK) & (ridge.density > tuning.SUPPORT)
     if good.sum() < 20:
         raise ValueError(
@@ -153,11 +155,6 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     blur = (1.0 + (noise / width) ** 2) ** (0.5 * (points.shape[1] - 2))
     density = bundle.typical_mass * blur / (2.0 * np.pi * width**2)
     return Sheet(points[inside], tangents[inside], drift[inside], noise, float(density**-0.5))
-
-
-def _subsample(points: FloatArray, fraction: float) -> FloatArray:
-    """About this ``fraction`` of ``points`` [N, r], chosen by hashes of their coordinates."""
-    return points if fraction >= 1.0 else points[hashes(points) < np.uint64(2**64 * fraction)]
 
 
 def _check_flatness(eigenvalues: FloatArray, width: float) -> None:
@@ -216,5 +213,5 @@ def project_to_surface(
         moved, seen = project_to_surface(known, here, bandwidth, n_jobs)
     else:
         ridge = ridge_project(PrincipalSubbundle(known, 2, bandwidth, n_jobs=n_jobs), here)
-        moved, seen = ridge.points, (ridge.status == Status.OK) | (ridge.status == Status.NOT_CONVERGED)
+        moved, seen = ridge.points, ridge.arrived
     return np.where(seen[:, None], subspace.leave(moved), points), np.asarray(seen)

@@ -5,10 +5,8 @@ Neighbours i, j of the 10-nearest-neighbour graph of the seeds, u the unit vecto
     s = n_i'·n_j,   n_i' = n_i − 2 (n_i·u) u          (the normal of j, if both lie on a circle)
     vote = sign(s) max(|s| − 0.3, 0)² exp(−((n_i·u)² + (n_j·u)²)/0.25) r_i r_j.
 
-Clusters start as single seeds. In every round each cluster merges with the cluster with which the sum of all its votes
-is largest in absolute value, flipped where the sum is negative (Borůvka's algorithm with signs). Sums over whole
-borders are robust: one wrong normal is outvoted. At the end every seed takes the sign that the sum of its neighbours'
-votes indicates. Strong votes that still contradict are counted: on a Möbius band a whole seam.
+`graph.votes` finds the signs that fulfil them best. Strong votes that still contradict are counted: on a Möbius band a
+whole seam.
 
 Where two bodies touch, or nearly so, a few votes pass between walls that face each other, and their sign is arbitrary.
 A line of length l on a sheet is crossed by votes of (2/π) l Σ |vote| distance/area in the mean (Cauchy and Crofton).
@@ -34,13 +32,13 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from subbundle import _elementwise
+from subbundle._groups import components_of, members_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
+from subbundle.graph.votes import majority_signs, merge_votes
 from subbundle.surface import tuning
 from subbundle.surface.facing import cube_directions
 from subbundle.surface.implicit import areas_of
@@ -50,8 +48,6 @@ from subbundle.triangles.tuning import SAME_PLANE, SMALLEST_PART
 
 # Width of the narrowest resolved neck, in cells.
 _NECK = tuning.RESOLVED / tuning.CELL_WINDOWS
-# Rounds of majority votes at the end; two or three are enough.
-_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +70,20 @@ def orient(seeds: Seeds, cell: float) -> Orientation:
     seam = against[_strength(seeds, against) > tuning.SEAM_AGREEMENT]
     turned = signs * _outward(seeds, seeds.normals * signs[:, None], components, cell)
     return Orientation(turned, components, not _is_seam(seeds.points, seam, cell))
+
+
+def oriented_points(points: FloatArray, normals: FloatArray, cell: float) -> tuple[FloatArray, bool]:
+    """``normals`` [n, 3] of ``points`` [n, 3], one per ``cell``, that agree; and whether an orientation exists."""
+    found = orient(Seeds(points, normals, *np.ones((2, len(points)))), cell)
+    return normals * found.signs[:, None], found.orientable
+
+
+def follow(points: FloatArray, normals: FloatArray, known: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """``normals`` [n, 3] of ``points`` [n, 3] with the sign of that of the nearest of the ``known`` points."""
+    if len(known[0]) == 0:
+        return normals
+    flip = dots(normals, known[1][cKDTree(known[0]).query(points)[1]]) < 0.0
+    return np.where(flip[:, None], -normals, normals)
 
 
 def neighbour_votes(seeds: Seeds, cell: float) -> tuple[IntArray, FloatArray]:
@@ -101,9 +111,9 @@ def _join_sheets(seeds: Seeds, pairs: IntArray, votes: FloatArray, cell: float) 
     areas = areas_of(points, cell, eighth_neighbour(points, cell))
     reach = np.abs(votes) @ np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1) / cell
     across = float(2.0 / np.pi * reach / areas.sum())
-    merge = partial(merge_votes, n, pairs, votes, areas=areas, least=_NECK * across)
+    merge = partial(merge_votes, n, pairs, votes, areas=areas, large=np.pi * _NECK**2, least=_NECK * across)
     signs, body = merge()
-    normals, members = seeds.normals * signs[:, None], _members(body)
+    normals, members = seeds.normals * signs[:, None], members_of(body)
     closed = np.array([_closes(_facing(seeds, normals, rows), normals[rows]) for rows in members])
     plain = merge(agree=True)
     # Where votes join no two closed bodies, and all else, begins again: a narrow place of a sheet joins as any other.
@@ -119,85 +129,6 @@ def _closes(facing: FloatArray, normals: FloatArray) -> bool:
     # Directions are ordered so that the last is opposite to the first.
     missing, both_ends = np.linalg.norm(normals.mean(axis=0)), np.maximum(facing, facing[::-1])
     return bool(min(facing.mean() - missing, both_ends.min()) > SAME_PLANE)
-
-
-def merge_votes(
-    n: int, pairs: IntArray, votes: FloatArray, *, areas: FloatArray | None = None, least: float = 0.0,
-    agree: bool = False, start: tuple[FloatArray, IntArray] | None = None, fixed: NDArray[np.bool_] | None = None,
-) -> tuple[FloatArray, IntArray]:  # fmt: skip
-    """Signs [n] by Borůvka's algorithm on the votes summed between clusters, and the first row [n] of every cluster.
-
-    With the ``areas`` [n] of the rows, in cells, two clusters larger than the smallest resolved ball are joined by no
-    less than the ``least`` votes, or, if it is enough that votes ``agree``, by fewer of which three quarters do.
-    Clusters that hold ``fixed`` [n] rows are not joined to each other. ``start`` are signs and clusters to begin with.
-    """
-    signs, cluster = (np.ones(n), np.arange(n)) if start is None else start
-    while True:
-        ends = cluster[pairs]
-        apart = ends[:, 0] != ends[:, 1]
-        if not apart.any():
-            return signs, cluster
-        signed = votes[apart] * signs[pairs[apart, 0]] * signs[pairs[apart, 1]]
-        keys, group = np.unique(np.sort(ends[apart], axis=1) @ np.array([n, 1]), return_inverse=True)
-        total, two = np.bincount(group, signed), np.column_stack([keys // n, keys % n])
-        if areas is not None:
-            large = np.bincount(cluster, areas, n) >= np.pi * _NECK**2
-            weight = np.bincount(group, np.abs(signed))
-            few = (weight < least) & (np.abs(total) < 0.5 * weight) if agree else np.abs(total) < least
-            total[large[two].all(axis=1) & few] = 0.0
-        free = np.ones(n, np.bool_) if fixed is None else np.bincount(cluster, fixed, n) == 0.0
-        total[~free[two].any(axis=1)] = 0.0
-        best = _strongest(n, two[:, 0], two[:, 1], np.abs(total), free)
-        best = best[np.abs(total[best]) > 0.0]
-        if best.size == 0:
-            return signs, cluster
-        cluster, flips = _join(cluster, two[best, 0], two[best, 1], np.sign(total[best]))
-        signs = signs * flips
-
-
-def _strongest(n: int, first: IntArray, second: IntArray, strength: FloatArray, free: NDArray[np.bool_]) -> IntArray:
-    """Rows that are the strongest of a ``free`` [n] cluster; ties go to the lower row, the same for both ends."""
-    order = np.lexsort((-np.arange(len(strength)), strength))  # later is stronger
-    best = np.full(n, -1, dtype=np.int64)
-    best[first[order]] = order
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    other = np.full(n, -1, dtype=np.int64)
-    other[second[order]] = order
-    both = np.where((best >= 0) & ((other < 0) | (rank[best] > rank[other])), best, other)
-    return np.unique(both[(both >= 0) & free])
-
-
-def _join(cluster: IntArray, first: IntArray, second: IntArray, relation: FloatArray) -> tuple[IntArray, FloatArray]:
-    """New clusters [n] after joining the given ones, and the flip [n] of every seed.
-
-    The joins form a forest, since all follow the order of one list of strengths. Signs are those of its double cover,
-    with cluster c and its mirror image c + n: 1 where c is connected to the root, −1 where its image is.
-    """
-    n = len(cluster)
-    even = relation > 0.0
-    low = np.concatenate([first, first + n])
-    high = np.concatenate([np.where(even, second, second + n), np.where(even, second + n, second)])
-    graph = coo_array((np.ones(len(low), dtype=np.int8), (low, high)), shape=(2 * n, 2 * n))
-    sheet = connected_components(graph, directed=False)[1]
-    tree = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), directed=False)[1]
-    root = np.full(tree.max() + 1, n, dtype=np.int64)
-    np.minimum.at(root, tree, np.arange(n))
-    upright = sheet[np.arange(n)] == sheet[root[tree]]
-    return root[tree][cluster], np.where(upright, 1.0, -1.0)[cluster]
-
-
-def majority_signs(signs: FloatArray, pairs: IntArray, votes: FloatArray) -> FloatArray:
-    """``signs`` [n], flipped where the sum of the neighbours' votes contradicts them, until none does."""
-    n = len(signs)
-    for _ in range(_MOST_ROUNDS):
-        total = np.bincount(pairs[:, 0], votes * signs[pairs[:, 1]], minlength=n)
-        total += np.bincount(pairs[:, 1], votes * signs[pairs[:, 0]], minlength=n)
-        wrong = total * signs < 0.0
-        if not wrong.any():
-            break
-        signs = np.where(wrong, -signs, signs)
-    return signs
 
 
 def _strength(seeds: Seeds, pairs: IntArray) -> FloatArray:
@@ -221,15 +152,14 @@ def _is_seam(points: FloatArray, seam: IntArray, cell: float) -> bool:
         return False
     middle = points[seam].mean(axis=1)
     links = cKDTree(middle).query_pairs(tuning.SEAM_LINK * cell, output_type="ndarray")
-    graph = coo_array((np.ones(len(links)), links.T), shape=(len(middle),) * 2)
-    label = connected_components(graph, directed=False)[1]
-    longest = max(float(np.ptp(middle[label == c], axis=0).max()) for c in range(label.max() + 1))
+    count, label = components_of(links, len(middle))
+    longest = max(float(np.ptp(middle[label == c], axis=0).max()) for c in range(count))
     return longest > tuning.SEAM_LENGTH * cell
 
 
 def _outward(seeds: Seeds, normals: FloatArray, components: IntArray, cell: float) -> FloatArray:
     """The sign [n] that orients each component outward or upward; inward if it is inside of an odd number of others."""
-    points, members = seeds.points, _members(components)
+    points, members = seeds.points, members_of(components)
     facing = np.array([_facing(seeds, normals, rows).mean() for rows in members])
     sign, upright = outward_or_upward(facing, np.array([normals[rows, 2].mean() for rows in members]))
     large = [i for i, rows in enumerate(members) if len(rows) >= SMALLEST_PART * len(points) and not upright[i]]
@@ -246,12 +176,6 @@ def outward_or_upward(facing: FloatArray, height: FloatArray) -> tuple[FloatArra
     """
     upright = np.abs(height) > np.abs(facing)
     return np.where(np.where(upright, height, facing) < 0.0, -1.0, 1.0), upright
-
-
-def _members(components: IntArray) -> list[IntArray]:
-    """The rows of every component, given the ``components`` [n] of the rows."""
-    order = np.argsort(components, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
 
 
 def _facing(seeds: Seeds, normals: FloatArray, rows: IntArray) -> FloatArray:

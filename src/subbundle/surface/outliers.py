@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from subbundle._groups import changes, components_of
 from subbundle._numbers import MEDIAN_SQUARE
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
@@ -68,9 +67,8 @@ def left_out(points: FloatArray, seeds: FloatArray, vertices: FloatArray, reach:
         return ()
     tree = cKDTree(lone)
     links = tree.query_pairs(reach, output_type="ndarray")
-    graph = coo_array((np.ones(len(links)), links.T), shape=(len(lone),) * 2)
-    label, (far, near) = connected_components(graph, directed=False)[1], tree.query(points)
-    count = np.bincount(label[near[far < reach]], minlength=int(label.max()) + 1)
+    (n, label), (far, near) = components_of(links, len(lone)), tree.query(points)
+    count = np.bincount(label[near[far < reach]], minlength=n)
     # Fewer seeds are a clump of outliers.
     return tuple(sorted(count[np.bincount(label) >= tuning.NEIGHBOURS].tolist()))
 
@@ -79,7 +77,7 @@ def _local_median(points: FloatArray, values: FloatArray, counted: NDArray[np.bo
     """The median [n] of the ``values`` [n] that are ``counted`` [n] in the voxel of every point; 0 where none is."""
     keys = voxel_keys(points, None, side)
     order = np.lexsort((np.where(counted, values, np.inf), keys))
-    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    first = changes(keys[order])[:-1]
     inside = np.add.reduceat(counted[order].astype(np.int64), first)
     middle = np.where(inside > 0, values[order[first + inside // 2]], 0.0)
     medians: FloatArray = np.empty(len(values))

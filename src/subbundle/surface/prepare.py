@@ -56,7 +56,7 @@ def prepare(
         normals = None if normals is None else normals[kept]
     if len(rows) < LEAST_POINTS:
         raise ValueError(f"points must hold at least {LEAST_POINTS} different rows; got {len(rows)}.")
-    some = voxels.subset(rows, hashes, _PILOT_POINTS)
+    some = voxels.subset(rows, hashes, _PILOT_POINTS / len(rows))
     few = WeightedCloud(some, n_jobs=jobs)
     if isinstance(bandwidth, str):
         if bandwidth != "auto":
@@ -71,11 +71,8 @@ def prepare(
         seen = pilot.at_window(few, bandwidth, tuning.WINDOW_BANDWIDTHS)
     first = seen.of_more_points(len(rows) / (share * len(some)), rescale=bandwidth == "auto")
     window = tuning.WINDOW_BANDWIDTHS * first.bandwidth
-    if window > ambient.COARSE * few.size:
-        warn(
-            f"the points are too few or too noisy for fine shapes: the bandwidth is {window:.3g}, the size of the "
-            f"cloud {few.size:.3g}. Features narrower than two bandwidths are lost."
-        )
+    if remark := ambient.remark_on(window, few.size):
+        warn(remark)
     points, weights, side = rows, None, 0.0
     if len(rows) > (tuning.DENSE_POINTS if dense is None else dense):
         means, counts = voxels.voxel_means(rows, None, tuning.VOXEL_SIDE * window)

@@ -4,9 +4,9 @@
     seeds      points on the second-order ridge, one per cell, with unsigned normals  `seeds`, `facing`
     orient     signs by summed votes between clusters; layers dropped                 `orient`, `layers`
     implicit   spectral Poisson, screened by the seeds                                `implicit`, `screening`
-    skin       dual marching cubes; openings, handles and tunnels; curved edges split `skin`, `openings`, `tunnels`
+    level set  dual marching cubes; openings, handles and tunnels; curved edges split `level_set`, `openings`, `tunnels`
     project    vertices onto robust quadrics of local bandwidths, blended             `project`, `widths`, `blend`
-               longer along crests; each side of thin walls onto its own              `sides`
+               longer along crests; each side of thin walls onto its own              `thin_walls`
     trim       cut where the cloud ends; outliers listed                              `trim`, `outliers`
 
 Normals and topology come from windows wide enough to be safe, positions from windows chosen for accuracy: the mesh is
@@ -26,7 +26,7 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle._validation import as_flag, as_points, as_positive
 from subbundle.atlas.atlas import Atlas
-from subbundle.surface import ambient, concerns, implicit, outliers, project, repair, skin, tuning
+from subbundle.surface import ambient, implicit, level_set, mesh_warnings, outliers, project, repair, tuning
 from subbundle.surface import attributes as vertex_attributes
 from subbundle.surface.facing import FacingPyramid
 from subbundle.surface.local import WeightedCloud
@@ -34,7 +34,7 @@ from subbundle.surface.orient import orient
 from subbundle.surface.prepare import LEAST_POINTS, Prepared, check_normals, prepare
 from subbundle.surface.pyramid import Levels, Pyramid
 from subbundle.surface.seeds import Seeds, find_seeds, find_seeds_facing, find_two_sided_seeds
-from subbundle.surface.sides import SidedPyramid
+from subbundle.surface.thin_walls import SidedPyramid
 from subbundle.surface.trim import trim
 from subbundle.surface.widths import bandwidths
 from subbundle.triangles.mesh import Mesh, Summary
@@ -137,29 +137,29 @@ def reconstruct(
     seeds, orientable = _oriented(seeds, scan, cell)
     grid = implicit.grid_around(seeds.points, scan.cell)
     if grid.cell > _WIDENED * scan.cell:
-        concerns.warn_of_wider_cells(scan.cell, grid.cell)
+        mesh_warnings.warn_of_wider_cells(scan.cell, grid.cell)
     clock.stage(f"implicit function on {' × '.join(map(str, grid.shape))} cells")
     half_width, closed = opening * scan.window, closed and orientable
     if orientable:
         widest = np.inf if closed else half_width
-        found = skin.orientable_skin(seeds, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
+        found = level_set.orientable_level_set(seeds, grid, scan, widest, n_jobs=jobs, stage=clock.stage)
     else:
-        found = skin.non_orientable_skin(seeds, grid, half_width, clock.stage)
+        found = level_set.non_orientable_level_set(seeds, grid, half_width, clock.stage)
     clock.stage(f"projecting {len(found.vertices)} vertices")
     across = repair.vertex_normals(found.vertices, found.faces)
     levels = _levels(cloud, scan, found, across if orientable else None, grid.cell)
     projected = project.refine(levels, found.vertices, across, found.faces, found.unseen, scan.pilot, grid.cell)
     clock.stage("borders and small components")
     if closed:
-        concerns.warn_of_extrapolation(projected, found.faces, found.unseen)
+        mesh_warnings.warn_of_extrapolation(projected, found.faces, found.unseen)
     vertices, faces, error = trim(projected, found.faces, cloud, scan, tuning.SEEN_CELLS * grid.cell, closed=closed)
     side = repair.vertex_normals(vertices, faces, orientable)
     values = vertex_attributes.interpolate(rows, given, vertices, grid.cell)
     values.setdefault("standard_error", error)
     away = outliers.flagged(rows, vertices, side, grid.cell, scan.window)
     mesh = Mesh(vertices, faces, side, values)
-    concerns.warn_of_fragments(mesh, scan.window, closed=closed)
-    concerns.warn_of_points_beside(rows[away], mesh, scan.window, len(rows))
+    mesh_warnings.warn_of_fragments(mesh, scan.window, closed=closed)
+    mesh_warnings.warn_of_points_beside(rows[away], mesh, scan.window, len(rows))
     summary = Summary(
         n_points=len(rows), n_used=len(scan.points), n_seeds=len(seeds.points), noise=scan.pilot.noise,
         spacing=scan.pilot.spacing, bandwidth=scan.window, cell=grid.cell, orientable=orientable,
@@ -180,7 +180,7 @@ def _seeds(cloud: WeightedCloud, scan: Prepared) -> tuple[Seeds, float]:
         seeds = find_two_sided_seeds(cloud, scan.points, scan.weights, scan.pilot, cell)
     else:
         seeds = find_seeds(cloud, scan.points, scan.weights, scan.window, cell)
-    concerns.require_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
+    mesh_warnings.require_seeds(len(seeds.points), float(seeds.reliability.mean()) if len(seeds.points) else 0.0)
     return seeds, cell
 
 
@@ -197,7 +197,9 @@ def _oriented(seeds: Seeds, scan: Prepared, cell: float) -> tuple[Seeds, bool]:
     return replace(seeds, normals=seeds.normals * signs[:, None]).take(big), orientable
 
 
-def _levels(cloud: WeightedCloud, scan: Prepared, found: skin.Skin, normals: FloatArray | None, cell: float) -> Levels:
+def _levels(
+    cloud: WeightedCloud, scan: Prepared, found: level_set.LevelSet, normals: FloatArray | None, cell: float
+) -> Levels:
     """The observations that vertices are projected onto; ``normals`` [n, 3] outward, None if not orientable."""
     widest = float(bandwidths(scan.pilot)[-1])
     sizes: dict[str, Any] = {"side": scan.side, "spacing": scan.pilot.spacing, "widest": widest}

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles.topology import (
+    are_large,
     border_edges,
     component_labels,
     edges_of,
@@ -15,7 +16,6 @@ from subbundle.triangles.topology import (
     normal_sums,
     split_umbrellas,
 )
-from subbundle.triangles.tuning import SMALLEST_PART
 
 _ROUNDS = 3
 
@@ -94,16 +94,3 @@ def keep_large_components(vertices: FloatArray, faces: IntArray, supported: NDAr
     areas = 0.5 * np.sqrt(dots(across, across))
     area = np.bincount(label, areas * seen).astype(np.float64)
     return np.asarray(faces[are_large(area)[label]])
-
-
-def are_large(area: FloatArray) -> NDArray[np.bool_]:
-    """Which connected components are kept, by the supported ``area`` [p] of their faces."""
-    return np.asarray(area >= SMALLEST_PART * area.max())
-
-
-def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Faces renumbered without unused vertices, and the old row of every vertex that is kept."""
-    used = np.zeros(n, dtype=bool)
-    used[faces.ravel()] = True
-    place = np.cumsum(used) - 1
-    return place[faces], np.flatnonzero(used)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from subbundle._groups import best_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.bins import Bins
 from subbundle.surface import tuning
@@ -182,6 +183,4 @@ def _best_per_voxel(points: FloatArray, values: FloatArray, side: float, origin:
     """Rows of the ``points`` [n, 3] with the largest of the ``values`` [n] in their voxels; the first among equals."""
     if len(points) == 0:
         return np.empty(0, np.int64)
-    keys = voxel_keys(points, origin, side)
-    order = np.lexsort((-values, keys))
-    return np.asarray(order[np.flatnonzero(np.diff(keys[order], prepend=-1))])
+    return best_of(voxel_keys(points, origin, side), -values)

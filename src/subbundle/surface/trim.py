@@ -18,7 +18,7 @@ from subbundle.surface.prepare import Prepared
 from subbundle.surface.project import Projected
 from subbundle.surface.widths import neighbour_average
 from subbundle.triangles import clip
-from subbundle.triangles.topology import border_edges
+from subbundle.triangles.topology import border_edges, compact
 
 
 def trim(
@@ -45,7 +45,7 @@ def trim(
     error = np.concatenate([error[rows], np.full(new, np.inf)])
     faces = repair.keep_large_components(vertices, faces, supported)
     faces = outliers.without_bodies(scan.points, vertices, faces, scan.window)
-    faces, old = repair.compact(faces, len(vertices))
+    faces, old = compact(faces, len(vertices))
     # Fits at a border are one-sided, and their noise makes it jagged: it is smoothed over a window.
     return clip.without_hairpins(vertices[old], faces, 1.0 / tuning.CELL_WINDOWS), faces, error[old]
 

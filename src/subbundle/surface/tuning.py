@@ -97,7 +97,7 @@ SMOOTH_CELLS, SMOOTH_CELLS_NORMALS = 1.5, 1.0
 # cell; results are flat from 2 to 8.
 SCREENING = 4.0
 
-# The zero set: skin.py, openings.py, tunnels.py ------------------------------------------------------------------
+# The zero set: level_set.py, openings.py, tunnels.py ------------------------------------------------------------------
 
 # Least width of resolved features, in windows. Narrower tubes and tunnels are cut, narrower holes filled (trimming
 # leaves them where the density falls); a closed component as full of observations as a ball of that radius is a solid

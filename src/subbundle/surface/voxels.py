@@ -65,8 +65,6 @@ def distinct(points: FloatArray, hashes: NDArray[np.uint64]) -> IntArray | None:
     return np.sort(np.unique(points, axis=0, return_index=True)[1])
 
 
-def subset(points: FloatArray, hashes: NDArray[np.uint64], count: int) -> FloatArray:
-    """About ``count`` of the ``points`` [n, 3], the same ones in any order of the rows."""
-    if len(points) <= count:
-        return points
-    return points[hashes < np.uint64(2**64 * (count / len(points)))]
+def subset(points: FloatArray, hashes: NDArray[np.uint64], fraction: float) -> FloatArray:
+    """About this ``fraction`` of ``points`` [n, d], the same ones in any order of the rows."""
+    return points if fraction >= 1.0 else points[hashes < np.uint64(2**64 * fraction)]

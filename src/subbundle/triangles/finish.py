@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
+from subbundle._groups import double_cover
 from subbundle._types import FloatArray, IntArray
-from subbundle.triangles.topology import component_labels, face_areas, split_umbrellas
-from subbundle.triangles.tuning import SMALLEST_PART
+from subbundle.triangles.topology import are_large, compact, component_labels, face_areas, split_umbrellas
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ def finish(points: FloatArray, faces: IntArray) -> Finished:
     """A mesh of ``faces`` [m, 3] with corners among ``points`` [n, d]; in R³ it is oriented outward."""
     vertices, faces, rows = split_umbrellas(points, faces)
     label = component_labels(faces, len(vertices))[faces[:, 0]]
-    area = np.bincount(label, face_areas(vertices, faces))
-    faces = faces[area[label] >= SMALLEST_PART * area.max()]
+    area = np.bincount(label, face_areas(vertices, faces)).astype(np.float64)
+    faces = faces[are_large(area)[label]]
     faces, orientable = orient_consistently(faces)
-    used, place = np.unique(faces, return_inverse=True)
-    vertices, faces = np.ascontiguousarray(vertices[used]), place.reshape(-1, 3).astype(np.int64)
+    faces, used = compact(faces, len(vertices))
+    vertices = np.ascontiguousarray(vertices[used])
     if orientable and points.shape[1] == 3:
         faces = orient_outward(vertices, faces)
     return Finished(vertices, faces, rows[used], orientable)
@@ -58,17 +58,13 @@ def orient_consistently(faces: IntArray) -> tuple[IntArray, bool]:
     """
     m = len(faces)
     pairs, opposed = _neighbours(faces)
-    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(m, m))
-    count, label = connected_components(graph, directed=False)
-    cover = _double_cover(pairs, opposed, m)
-    first = np.full(count, m)
-    np.minimum.at(first, label, np.arange(m))
-    one_sided = np.zeros(count, np.bool_)
+    label, first, cover = double_cover(pairs, opposed, m)
+    one_sided = np.zeros(len(first), np.bool_)
     one_sided[label] = cover[:m] == cover[m:]
     upright = cover[:m] == cover[first[label]]
     if one_sided.any():
-        tree = _trees(graph.tocsr(), first[one_sided], pairs, m)
-        cover = _double_cover(pairs[tree], opposed[tree], m)
+        tree = _trees(first[one_sided], pairs, m)
+        cover = double_cover(pairs[tree], opposed[tree], m)[2]
         upright = np.where(one_sided[label], cover[:m] == cover[first[label]], upright)
     return np.where(upright[:, None], faces, faces[:, ::-1]), not one_sided.any()
 
@@ -84,19 +80,9 @@ def _neighbours(faces: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     return np.column_stack([one // 3, other // 3]), forward[one] != forward[other]
 
 
-def _double_cover(pairs: IntArray, opposed: NDArray[np.bool_], m: int) -> IntArray:
-    """Connected component of every face [m] and of its mirror image [m] in the double cover."""
-    one, other = pairs.T
-    rows = np.concatenate([one, one + m])
-    columns = np.concatenate([np.where(opposed, other, other + m), np.where(opposed, other + m, other)])
-    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(2 * m, 2 * m))
-    labels: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
-    return labels
-
-
-def _trees(graph: object, roots: IntArray, pairs: IntArray, m: int) -> NDArray[np.bool_]:
+def _trees(roots: IntArray, pairs: IntArray, m: int) -> NDArray[np.bool_]:
     """Which ``pairs`` belong to breadth-first trees from ``roots``."""
-    steps = []
+    graph, steps = coo_array((np.ones(len(pairs)), pairs.T), shape=(m, m)).tocsr(), []
     for root in roots:
         order, before = breadth_first_order(graph, int(root), directed=False)
         steps.append(np.column_stack([order[1:], before[order[1:]]]))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subbundle._atomic import check_target
 from subbundle._html import card, dots
 from subbundle._types import FloatArray, IntArray
 from subbundle.io import WRITTEN_SUFFIXES, check_mesh_suffix, write_mesh
@@ -259,11 +260,7 @@ class Mesh:
 
 def check_output(path: Path, dim: int = 3) -> None:
     """Raise, before any work is done, when a mesh in R^``dim`` cannot be written to ``path``."""
-    if path.suffix.lower() not in WRITTEN_SUFFIXES:
-        raise ValueError(f"the output must end in one of {', '.join(WRITTEN_SUFFIXES)}; got {path.name!r}.")
-    check_mesh_suffix(path, dim)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+    check_mesh_suffix(check_target(path, WRITTEN_SUFFIXES, "the output"), dim)
 
 
 def _count(number: int, word: str, plural: str = "s") -> str:

@@ -9,25 +9,21 @@ compared with those before.
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._types import FloatArray, IntArray
-from subbundle._validation import as_integer
+from subbundle._validation import as_integer, needed
 from subbundle.triangles.mesh import Mesh
-from subbundle.triangles.topology import component_labels, split_umbrellas
-from subbundle.triangles.tuning import HASTE, MORE_FACES
+from subbundle.triangles.topology import compact, component_labels, normal_sums, split_umbrellas
+from subbundle.triangles.tuning import AGGRESSIVENESS, MORE_FACES
 
 
-def check_simplifier() -> None:
-    """Raise when the package fast-simplification is not installed."""
-    if find_spec("fast_simplification") is None:
-        raise ImportError(
-            'fewer faces need fast-simplification, which is not installed. Write: pip install "subbundle[simplify]"'
-        )
+def simplifier() -> Any:
+    """The package fast-simplification, or an error where it is not installed."""
+    return needed("fast_simplification", "simplify", "a smaller number of faces")
 
 
 def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
@@ -38,10 +34,10 @@ def simplify_mesh(mesh: Mesh, n_faces: int) -> Mesh:
     target = as_integer(n_faces, "n_faces", low=4)
     if mesh.ambient_dim != 3:
         raise ValueError(f"meshes are simplified in R³ only; this one lies in R^{mesh.ambient_dim}.")
-    check_simplifier()
+    simplifier()
     topology = _topology(mesh)
     while target < len(mesh.faces):
-        for aggressiveness in HASTE:
+        for aggressiveness in AGGRESSIVENESS:
             vertices, faces = _collapsed(mesh, target, aggressiveness)
             if len(faces) > target or _topology(Mesh(vertices, faces)) != topology:
                 continue
@@ -57,7 +53,7 @@ def _collapsed(mesh: Mesh, n_faces: int, aggressiveness: float) -> tuple[FloatAr
     """Vertices and faces after collapsing edges, without the small components that this leaves."""
     # The thresholds are relative to a mesh of size 1.
     middle, size = mesh.vertices.mean(axis=0), float(np.ptp(mesh.vertices, axis=0).max())
-    found = import_module("fast_simplification").simplify(
+    found = simplifier().simplify(
         np.ascontiguousarray((mesh.vertices - middle) / size), np.ascontiguousarray(mesh.faces, dtype=np.int32),
         target_count=n_faces, agg=aggressiveness,
     )  # fmt: skip
@@ -66,8 +62,8 @@ def _collapsed(mesh: Mesh, n_faces: int, aggressiveness: float) -> tuple[FloatAr
     vertices, faces, _ = split_umbrellas(size * np.asarray(found[0], dtype=np.float64) + middle, faces)
     label = component_labels(faces, len(vertices))[faces[:, 0]]
     largest = np.argsort(-np.bincount(label), kind="stable")[: mesh.n_components]
-    used, faces = np.unique(faces[np.isin(label, largest)], return_inverse=True)
-    return vertices[used], faces.reshape(-1, 3).astype(np.int64)
+    faces, used = compact(faces[np.isin(label, largest)], len(vertices))
+    return vertices[used], faces
 
 
 def _topology(mesh: Mesh) -> tuple[int, int, int, int, bool]:
@@ -79,10 +75,7 @@ def _topology(mesh: Mesh) -> tuple[int, int, int, int, bool]:
 
 def _normals(vertices: FloatArray, faces: IntArray, former: FloatArray) -> FloatArray:
     """Means of the normals of the faces by area; the ``former`` ones where these cancel."""
-    corners = vertices[faces]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    each, spread = faces.ravel(), np.repeat(across, 3, axis=0)
-    total = np.column_stack([np.bincount(each, spread[:, i], len(vertices)) for i in range(3)])
+    total = normal_sums(vertices, faces)
     length = np.linalg.norm(total, axis=1, keepdims=True)
     normals: FloatArray = np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), former)
     return normals

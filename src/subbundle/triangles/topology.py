@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import NDArray
 
+from subbundle._groups import components_of, members_of
 from subbundle._types import FloatArray, IntArray
 from subbundle.triangles._edge_kernels import join_faces, number_edges, split_fans, sum_normals
+from subbundle.triangles.tuning import SMALLEST_PART
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,26 @@ def component_labels(faces: IntArray, n: int) -> IntArray:
     return labels
 
 
+def are_large(area: FloatArray) -> NDArray[np.bool_]:
+    """Which connected components are kept, by the supported ``area`` [p] of their faces."""
+    return np.asarray(area >= SMALLEST_PART * area.max())
+
+
+def compact(faces: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Faces renumbered without unused vertices, and the old row of every vertex that is kept."""
+    used = np.zeros(n, dtype=bool)
+    used[faces.ravel()] = True
+    place = np.cumsum(used) - 1
+    return place[faces], np.flatnonzero(used)
+
+
 def loops_of(border: IntArray) -> list[IntArray]:
     """Rows of the connected components of ``border`` [b, 2], one array per loop."""
     if len(border) == 0:
         return []
     names, place = np.unique(border, return_inverse=True)
     place = place.reshape(-1, 2)
-    graph = coo_array((np.ones(len(place)), place.T), shape=(len(names),) * 2)
-    label = connected_components(graph, directed=False)[1][place[:, 0]]
-    order = np.argsort(label, kind="stable")
-    return list(np.split(order, np.flatnonzero(np.diff(label[order])) + 1))
+    return members_of(components_of(place, len(names))[1][place[:, 0]])
 
 
 def split_umbrellas(
@@ -106,29 +118,33 @@ def normal_sums(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 def face_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Orthonormal bases [m, d, 2] of the planes of ``faces``, oriented by the order of their corners."""
-    p, q = _sides(vertices, faces)
-    first = p / np.maximum(np.linalg.norm(p, axis=1, keepdims=True), 1e-300)
-    second = q - np.sum(first * q, axis=1, keepdims=True) * first
-    second /= np.maximum(np.linalg.norm(second, axis=1, keepdims=True), 1e-300)
-    return np.stack([first, second], axis=2)
+    return _orthonormal(np.stack(_sides(vertices, faces), axis=2))
 
 
 def vertex_frames(vertices: FloatArray, faces: IntArray) -> FloatArray:
     """Orthonormal bases [n, d, 2] of the tangent planes at the vertices, oriented as the faces around them.
 
-    The projectors of the faces around, weighted by area, are averaged; the plane of the two leading eigenvectors is
-    found by two rounds of subspace iteration from the plane of one of the faces, whose orientation it keeps.
+    The projectors of the faces around, weighted by area, are averaged (`mean_frames`).
     """
-    frames, areas = face_frames(vertices, faces), face_areas(vertices, faces)
-    corners, owner = faces.ravel(), np.repeat(np.arange(len(faces)), 3)
-    order = np.lexsort((areas[owner], corners))
-    result = np.zeros((len(vertices), vertices.shape[1], 2))
-    result[corners[order]] = frames[owner[order]]  # the largest face is written last
+    owner = np.repeat(np.arange(len(faces)), 3)
+    frames, areas = face_frames(vertices, faces)[owner], face_areas(vertices, faces)[owner]
+    return mean_frames(frames, areas, faces.ravel(), len(vertices), _orthonormal)
+
+
+def mean_frames(
+    frames: FloatArray, weights: FloatArray, rows: IntArray, n: int, orthonormal: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Orthonormal bases [n, d, k] of the leading eigenvectors of Σ w P over the ``frames`` [m, d, k] of each of n rows.
+
+    Two rounds of subspace iteration from the frame of greatest weight w, which gives the orientation.
+    """
+    order = np.lexsort((weights, rows))
+    result = np.zeros((n, *frames.shape[1:]))
+    result[rows[order]] = frames[order]  # the one of greatest weight is written last
     for _ in range(2):
-        inner = np.einsum("mdi,mdj->mij", frames[owner], result[corners]) * areas[owner][:, None, None]
         total = np.zeros_like(result)
-        np.add.at(total, corners, frames[owner] @ inner)
-        result = _orthonormal(total)
+        np.add.at(total, rows, frames @ (frames.transpose(0, 2, 1) @ result[rows] * weights[:, None, None]))
+        result = orthonormal(total)
     return result
 
 

@@ -16,4 +16,4 @@ EQUAL_BEND = 0.05
 SNAP = 0.25
 # Powers with which the threshold of cost is raised, tried in turn where the topology would change; then so many times
 # more triangles are tried.
-HASTE, MORE_FACES = (5.0, 3.0, 7.0), 1.3
+AGGRESSIVENESS, MORE_FACES = (5.0, 3.0, 7.0), 1.3

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subbundle.io import atomic_path
+from subbundle._atomic import check_target, write_text
 from subbundle.viewer.gathering import Extras, Gathered, gather
 from subbundle.viewer.measuring import answer
 from subbundle.viewer.packing import pack
@@ -102,15 +102,7 @@ class View:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one file, which must end in .html, that shows everything offline; return its path."""
-        path = Path(path)
-        if path.suffix.lower() != ".html":
-            raise ValueError(f"path must end in .html; got {path.name!r}.")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
-        text = self.html()
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return path
+        return write_text(check_target(path, (".html",)), self.html())
 
     def serve(self, port: int = 0) -> Server:
         """Serve the page on the loopback address, with exact geodesics; ``port`` 0 takes any free one."""

@@ -18,13 +18,14 @@ from subbundle.surface.seeds import Seeds, eighth_neighbour
 from subbundle.surface.tunnels import Filled
 from subbundle.triangles.clip import split_curved, split_quads
 from subbundle.triangles.handles import cut_short_loops
+from subbundle.triangles.topology import compact
 
 # Half the width of the band around the seeds, in cells, below which it has holes.
 _LEAST_BAND = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Skin:
+class LevelSet:
     """A mesh around the seeds: vertices [n, 3] and faces [m, 3]; which vertices [n] are unseen, those of membranes
     without nearby seeds; and lengths [c] and centroids [c, 3], ``places``, of the loops that were cut."""
 
@@ -36,10 +37,10 @@ class Skin:
     places: FloatArray
 
 
-def orientable_skin(
+def orientable_level_set(
     seeds: Seeds, grid: implicit.Grid, scan: Prepared, half_width: float, *,
     n_jobs: int, stage: Callable[[str], None],
-) -> Skin:  # fmt: skip
+) -> LevelSet:  # fmt: skip
     """The surface of oriented ``seeds``; unseen patches up to ``half_width`` (inf: all) are bridged."""
     window = scan.window
     kept = without_layers(seeds.points, seeds.normals, seeds.mass, window)
@@ -57,7 +58,7 @@ def orientable_skin(
     faces = repair.keep_large_components(vertices, faces[keep], seen)
     whole, faces, rows = repair.make_manifold(vertices, faces, tuning.SEEN_CELLS * grid.cell)
     seen, scale = _with_new(coverage, whole, faces, seen[rows], scale[rows])
-    faces, old = repair.compact(faces, len(whole))
+    faces, old = compact(faces, len(whole))
     vertices, seen = whole[old], seen[old]
     # A loop in a membrane has no observations, so it takes the least scale.
     scale = np.where(seen, scale[old], scale.min())
@@ -68,7 +69,7 @@ def orientable_skin(
     vertices, normals = openings.membrane(cut.vertices, cut.faces, seen), repair.vertex_normals(cut.vertices, cut.faces)
     faces, ends = split_curved(vertices, cut.faces, normals, seen, tuning.SPLIT_TURN)
     vertices, seen = np.concatenate([vertices, vertices[ends].mean(axis=1)]), np.append(seen, seen[ends].all(axis=1))
-    return Skin(vertices, faces, ~seen, found, cut.lengths, cut.middles)
+    return LevelSet(vertices, faces, ~seen, found, cut.lengths, cut.middles)
 
 
 def _with_new(
@@ -80,13 +81,15 @@ def _with_new(
     return np.concatenate([seen, too]), np.concatenate([scale, at])
 
 
-def non_orientable_skin(seeds: Seeds, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]) -> Skin:
+def non_orientable_level_set(
+    seeds: Seeds, grid: implicit.Grid, half_width: float, stage: Callable[[str], None]
+) -> LevelSet:
     """The surface of ``seeds`` that cannot be oriented, in a band of ``half_width`` around them."""
     band = max(half_width / grid.cell, _LEAST_BAND)
     field, gauge = implicit.solve_locally(seeds, grid, band)
     stage("extracting triangles")
     vertices, faces = _triangles(field, gauge, grid, 2.0 * band * grid.cell)
-    return Skin(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0), np.empty((0, 3)))
+    return LevelSet(vertices, faces, np.zeros(len(vertices), np.bool_), Openings((), ()), np.empty(0), np.empty((0, 3)))
 
 
 def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tuple[FloatArray, IntArray]:
@@ -96,5 +99,5 @@ def _triangles(field: Any, gauge: Any, grid: implicit.Grid, width: float) -> tup
         raise ValueError("points must lie around a surface; no surface was found between the seeds.")
     vertices = grid.origin + grid.cell * places
     vertices, faces, _ = repair.make_manifold(vertices, split_quads(vertices, quads), width)
-    faces, old = repair.compact(faces, len(vertices))
+    faces, old = compact(faces, len(vertices))
     return vertices[old], faces

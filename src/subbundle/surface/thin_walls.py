@@ -1,7 +1,7 @@
 """Observations of thin walls, assigned to a side.
 
 A robust window has no weight beyond its cut, but the far side of a wall thinner than the cut and its noise has weight
-and biases the fit. Given a skin, every observation has the normal of its nearest sheet; around walls the observations
+and biases the fit. Given a mesh, every observation has the normal of its nearest sheet; around walls the observations
 are grouped by these (`facing`), and each side is projected onto its own. Assignment at the middle of the wall has
 little bias: of two sheets 4 noise levels apart 2.3 % of the observations are assigned to the wrong one, where they
 replace those that it lost, and shift it by 0.02 noise levels.
@@ -27,7 +27,7 @@ from subbundle.surface.widths import bandwidths, cut
 class SidedPyramid:
     """`Pyramid` of a scan, restricted to one side of walls too thin for its windows.
 
-    ``vertices``, ``normals`` [n, 3] are those of the skin, without membranes.
+    ``vertices``, ``normals`` [n, 3] are those of the mesh, without membranes.
     """
 
     def __init__(self, levels: Pyramid, scan: Prepared, vertices: FloatArray, normals: FloatArray, cell: float) -> None:

@@ -19,7 +19,7 @@ from subbundle.distributed.mesh_places import Territory, cells_of
 from subbundle.distributed.mesh_scale import Scale
 from subbundle.distributed.mesh_seeds import TileSeeds
 from subbundle.distributed.mesh_sides import Nodes
-from subbundle.distributed.tuning import CRUMB
+from subbundle.distributed.tuning import LEAST_WIDTH
 from subbundle.surface import openings, repair
 from subbundle.surface.layers import without_layers
 from subbundle.surface.local import WeightedCloud
@@ -27,7 +27,7 @@ from subbundle.surface.trim import RINGS, excess_near_border
 from subbundle.surface.tuning import CELL_WINDOWS, RESOLVED, SEEN_CELLS
 from subbundle.triangles import clip
 from subbundle.triangles.clip import split_quads
-from subbundle.triangles.topology import border_edges, component_labels, edges_of, split_umbrellas
+from subbundle.triangles.topology import border_edges, compact, component_labels, edges_of, split_umbrellas
 
 # Bits of a name that number the loops of a cell; those above number the fans of faces around one vertex.
 _LOOPS = 2
@@ -63,7 +63,7 @@ class Piece:
     border: IntArray
 
 
-def skin_of(
+def level_set_of(
     seeds: TileSeeds, areas: FloatArray, scene: Nodes, cloud: WeightedCloud, tile: Territory, scale: Scale
 ) -> Piece:
     """The faces of a ``tile`` before they are projected.
@@ -85,7 +85,7 @@ def skin_of(
     ends = faces[alone, 0]
     others = np.zeros(len(pairs), np.bool_)
     others[faces[~own].ravel()] = True
-    faces, old = repair.compact(faces[own], len(pairs))
+    faces, old = compact(faces[own], len(pairs))
     unknown = np.full(len(old), np.inf)
     return Piece(pairs[old], points[old], normals[old], unknown, faces, others[old], np.searchsorted(old, ends))
 
@@ -160,5 +160,5 @@ def _without_small_components(points: FloatArray, faces: IntArray, scale: Scale)
     label, ends = component_labels(faces, len(points)), np.full((2, len(points), 3), -np.inf)
     for way, end in zip((1.0, -1.0), ends, strict=True):
         np.maximum.at(end, label[faces].ravel(), way * points[faces.ravel()])
-    left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > CRUMB * scale.cell]
+    left: IntArray = faces[ends.sum(axis=0).max(axis=1)[label[faces[:, 0]]] > LEAST_WIDTH * scale.cell]
     return left
