@@ -1,8 +1,7 @@
 """Normal coordinates of small charts to third order, inside kernels.
 
 A chart is the graph x(τ) = μ + F τ + ½ II(τ, τ) over its tangent space. The geodesic that leaves μ with velocity v has
-the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time, A the shape operator,
-⟨A_ξ u, w⟩ = ⟨II(u, w), ξ⟩; so
+the tangent coordinates τ = v − A_{II(v,v)} v / 6 + O(|v|⁴) after unit time, ⟨A_ξ u, w⟩ = ⟨II(u, w), ξ⟩; so
 
     log:  v = τ + A_{II(τ,τ)} τ / 6,        exp:  the τ that has this v, by fixed-point iteration, then x(τ).
 
@@ -21,7 +20,7 @@ from subbundle._numbers import MOST_ROUNDS
 from subbundle.local.moments import FAST
 from subbundle.local.settings import COMMON
 
-# Most steps of Newton's method for the projection of a point, and of the fixed point for exp; both end when converged.
+# Most steps of Newton's method for a projection, and of the fixed point for exp; both end when converged.
 _PROJECTION_ROUNDS = 12
 
 
