@@ -55,8 +55,7 @@ class Denoising:
     Attributes
     ----------
     order, n_neighbors : int
-        Of the fits; ``n_neighbors`` is 0 where rows are not replaced. Of order 0 is one linear fit to all rows, with
-        equal weights: their leading principal components.
+        Of the fits; ``n_neighbors`` is 0 where rows are not replaced. Order 0: one linear fit to all rows, equally.
     noise : float
         Root mean square of the noise over all normal directions; 0 where there is no evidence of any.
     error : float
