@@ -192,7 +192,7 @@ def test_bad_points(sphere_atlas):
 def test_on_a_known_manifold_the_blend_stays_there():
     # A band about the equator of S³, of rank 2: the great sphere in the middle of it.
     rng = np.random.default_rng(5)
-    data = np.column_stack([rng.normal(size=(2500, 3)), 0.05 * rng.normal(size=2500)])
+    data = np.column_stack([rng.normal(size=(1200, 3)), 0.05 * rng.normal(size=1200)])
     data[:, :3] /= np.linalg.norm(data[:, :3], axis=1, keepdims=True)
     data /= np.linalg.norm(data, axis=1, keepdims=True)
     bundle = sb.RiemannianSubbundle(data, 2, 0.3, space=sb.spaces.Sphere(3))

@@ -57,7 +57,7 @@ def test_the_degrees_of_freedom_are_those_of_the_quartiles(freedom):
 def test_images_of_a_turning_and_tilting_ball_have_no_outliers():
     """A smooth surface in R^256 with no noise: where it bends most the ridge is farther from it."""
     rng = np.random.default_rng(0)
-    turn, tilt = rng.uniform(0.0, 2.0 * np.pi, (500, 1)), rng.uniform(-0.6, 0.6, (500, 1))
+    turn, tilt = rng.uniform(0.0, 2.0 * np.pi, (300, 1)), rng.uniform(-0.6, 0.6, (300, 1))
     x, y = (side.ravel() for side in np.meshgrid(*[np.linspace(-1.2, 1.2, 16)] * 2))
     radius = np.hypot(x, y)
     z = np.sqrt(np.clip(1.0 - radius**2, 0.0, None))
@@ -68,7 +68,7 @@ def test_images_of_a_turning_and_tilting_ball_have_no_outliers():
     report = sb.diagnose(images, 2)
     assert report.outliers < 0.01
     assert not any("far from the ridge" in text for text in report.warnings)
-    strange = rng.permuted(images[:25], axis=1)
+    strange = rng.permuted(images[:15], axis=1)
     mixed = sb.diagnose(np.concatenate([images, strange]), 2)
     assert any("far from the ridge" in text for text in mixed.warnings)
 
@@ -76,6 +76,6 @@ def test_images_of_a_turning_and_tilting_ball_have_no_outliers():
 def test_corners_of_a_noisy_shape_have_no_outliers():
     """A cube of three dimensions, bent in R^50: from its corners projections move inward along it."""
     rng = np.random.default_rng(0)
-    inside = rng.uniform(-1.0, 1.0, (700, 3))
+    inside = rng.uniform(-1.0, 1.0, (400, 3))
     bent = np.sin(inside @ rng.normal(size=(3, 50)) + rng.uniform(0.0, 6.0, 50))
     assert sb.diagnose(bent + 0.1 * rng.normal(size=bent.shape), 3).outliers < 0.01
