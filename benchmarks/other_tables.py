@@ -68,6 +68,8 @@ def run() -> Result:
             inverses.append(errors)
             rows.append([f"{name}, {len(points)} × {points.shape[1]}", *ours, *theirs, *plain, *errors, seconds])
             print(*rows[-1], flush=True)
+    if not rows:
+        raise SystemExit(f"SUBBUNDLE_BENCH_TABLES must be part of the name of a table; no name has {only!r} in it")
     trust, continuity = np.transpose(behind)
     own, linear = np.transpose(inverses)
     bars = [
