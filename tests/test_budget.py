@@ -36,7 +36,7 @@ BUDGET = {
     "commands": (2060, 1, 11),
     "diagnostics": (880, 7, 4),
     "distributed": (4060, 9, 46),
-    "embedding": (2260, 24, 9),
+    "embedding": (2280, 24, 11),
     "estimators": (2160, 8, 7),
     "experiments": (1600, 0, 39),
     "flow": (900, 4, 11),

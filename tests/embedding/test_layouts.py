@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from subbundle import datasets
 from subbundle.atlas.tuning import EVEN_CONTRADICTION
-from subbundle.embedding.node_layout import alternating_layout, chart_members, lay_out_nodes
+from subbundle.embedding.node_layout import alternating_layout, chart_members, lay_out_nodes, stretched_maps
 from subbundle.embedding.quality import prediction_error
 from subbundle.embedding.rigid_layout import (
     ChartMembers,
@@ -151,3 +151,16 @@ def test_rotations_and_positions_in_turn_recover_the_plane(plane):
     energies = [charts.at(start)[0], charts.at(alternating_layout(start, charts, stress))[0]]
     # E vanishes on the truth; the rounds are slow in two dimensions.
     assert energies[1] < 1e-2 * energies[0]
+
+
+def test_rounding_does_not_reflect_charts_whose_members_lie_on_a_line():
+    """Such charts determine their orientation up to a reflection; linked charts with the same layout decide it."""
+    for seed in range(3):
+        points = np.random.default_rng(seed).standard_normal((90, 5))
+        rounded = points + 1e-14 * np.random.default_rng(7).standard_normal(points.shape)
+        found = [
+            stretched_maps(lay_out_nodes(rows, np.ones(90), 2, averaged=False, metric="stress", n_neighbors=6))[0]
+            for rows in (points, rounded)
+        ]
+        # Layouts differ by rounding times the condition of the solutions, some 1e-10; a reflection by the order of 1.
+        assert np.allclose(*found, rtol=0.0, atol=1e-6)

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from subbundle._memory import blocks
 from subbundle._types import FloatArray
+from subbundle.atlas.base import nearest_frame
 from subbundle.atlas.tuning import EVEN_CONTRADICTION
 from subbundle.charts.quadratic_chart import normal_coordinates
 from subbundle.embedding import tuning
@@ -128,6 +130,9 @@ def _weight_of_distances(disagreement: float) -> float:
 # Charts that agree are laid out with the weight that distances have at the threshold of disagreement: it determines
 # what no chart does, and the weight is continuous.
 _LEAST_WEIGHT = _weight_of_distances(EVEN_CONTRADICTION)
+# Weight of the moments of linked charts relative to the own ones, far above rounding after the rounds and far below
+# what determines an orientation.
+_OF_LINKED, _LINKED_ROUNDS = 1e-3, 3
 
 
 def _rigid_layout(
@@ -250,12 +255,9 @@ def _ring(tour: Tour, closed: bool) -> csr_array:
 def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     """Linear maps A_c [n, k, k] with z_j − z_c ≈ v_cj A_c over the members of chart c, and the relative error of that.
 
-    They are regularised towards the rotation of the chart, with the weight of one member: members may not span all
-    directions.
+    They are regularised towards an orthogonal map, with the weight of one member: members may not span all directions.
     """
     members, rank = layout.members, layout.positions.shape[1]
-    charts = RigidCharts(members, len(layout.positions))
-    charts.at(layout.positions)
     of = members.charts
     moved = layout.positions[members.rows] - layout.positions[of]
     own, cross = (np.zeros((len(layout.positions), rank, rank)) for _ in range(2))
@@ -264,7 +266,27 @@ def stretched_maps(layout: NodeLayout) -> tuple[FloatArray, float]:
     np.add.at(cross, of, np.einsum("mi,mj->mij", weighted, moved))
     one = np.trace(own, axis1=1, axis2=2) / (rank * np.diff(members.starts))
     held = (one + 1e-300)[:, None, None] * np.eye(rank)
-    maps = np.asarray(np.linalg.solve(own + held, cross + held @ charts.turns))
+    maps = np.asarray(np.linalg.solve(own + held, cross + held @ _orientations(layout, cross)))
     off = moved - np.einsum("mi,mij->mj", members.coordinates, maps[of])
     lost, total = (float(np.sum(members.weights[:, None] * x**2)) for x in (off, moved))
     return maps, float(np.sqrt(lost / max(total, 1e-300)))
+
+
+def _orientations(layout: NodeLayout, moments: FloatArray) -> FloatArray:
+    """The orthogonal maps [n, k, k] nearest to ``moments`` Σ w v ⊗ z [n, k, k] of the charts.
+
+    Members on a line leave the side of a reflection undetermined, and rounding would choose it: there, the moments of
+    linked charts do, carried over by the frames. A few rounds reach past neighbours that lie on the same line.
+    """
+    frames, links = layout.fits.frames, layout.joined.tocoo()
+    here, there = links.coords
+    turns = np.empty((len(here), *moments.shape[1:]))
+    for some in blocks(len(here), frames.shape[1] * frames.shape[2]):
+        turns[some] = frames[here[some]] @ frames[there[some]].transpose(0, 2, 1)
+    shares = _OF_LINKED / np.maximum(np.bincount(here, minlength=len(frames)), 1)[:, None, None]
+    total = moments
+    for _ in range(_LINKED_ROUNDS):
+        linked = np.zeros_like(moments)
+        np.add.at(linked, here, turns @ total[there])
+        total = moments + shares * linked
+    return nearest_frame(total)
