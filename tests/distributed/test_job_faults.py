@@ -185,3 +185,14 @@ def test_points_outside_of_the_bounds_that_a_file_declares(client, tmp_path):
     found = np.array(laspy.read(tmp_path / "out" / "points.las").xyz)
     # Rounded to 1e-4, half of which is the error.
     assert np.abs(found - ridge_of(points)).max() < 0.51e-4
+
+
+def test_a_job_whose_workers_all_ended_ends(client, source, tmp_path, monkeypatch):
+    plan, scheduler = plan_tiles(source, tmp_path / "work", points_per_tile=300), client.cluster.scheduler
+    assert scheduler.no_workers_timeout > 60.0
+    monkeypatch.setattr(scheduler, "no_workers_timeout", 0.5)
+    client.cluster.scale(0)
+    while scheduler.workers:
+        time.sleep(0.05)
+    with pytest.raises(JobError, match=r"failed for (\d) of \1: .*all workers ended and none came in their place"):
+        run(plan, wait_for, {"go": str(tmp_path / "never")}, client=client)

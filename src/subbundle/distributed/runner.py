@@ -135,6 +135,8 @@ def _reason(error: BaseException) -> str:
     """One line."""
     if type(error).__name__ == "KilledWorker":
         return "its worker was killed every time, probably for lack of memory; give more memory, or smaller tiles"
+    if type(error).__name__ == "NoWorkerError":
+        return "all workers ended and none came in their place; give more memory, or fewer workers"
     if type(error).__name__ == "FutureCancelledError":
         return "the scheduler was lost"
     if isinstance(error, OSError) and error.errno is None and "requested and" in str(error):

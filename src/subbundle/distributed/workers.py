@@ -17,8 +17,13 @@ _OWN = 500e6
 # Fraction of the free memory that a job uses where none is given.
 _PART = 0.6
 
-# No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time.
-_QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+# No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time. Tasks fail when there has
+# been no worker for minutes, more than a new one needs on a busy machine; by default they wait for ever.
+_CONFIG = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.no-workers-timeout": "3 minutes",
+}
 
 
 def as_bytes(memory: float | str | None) -> float:
@@ -69,7 +74,7 @@ def cluster(
         return
     count = resolve_jobs(None) if workers is None else as_integer(workers, "workers", low=1)
     with (
-        needed("dask").config.set(_QUIET),
+        needed("dask").config.set(_CONFIG),
         distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, memory_limit=per_worker(memory, count),
             dashboard_address=":0", silence_logs=50,
