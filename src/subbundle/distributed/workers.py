@@ -17,8 +17,8 @@ _OWN = 500e6
 # Fraction of the free memory that a job uses where none is given.
 _PART = 0.6
 
-# No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time. Tasks fail when there has
-# been no worker for minutes, more than a new one needs on a busy machine; by default they wait for ever.
+# No profiling of tasks, by default a hundred times a second: it saves a twentieth of the time. Tasks fail when there
+# has been no worker for minutes, more than a new one needs on a busy machine; by default they wait for ever.
 _CONFIG = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
