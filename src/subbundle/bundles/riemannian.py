@@ -21,7 +21,10 @@ from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.frames import sign_of_largest
-from subbundle.local.settings import CENTERINGS, Settings, constant_widths
+from subbundle.local.logs import Observations
+from subbundle.local.manifold import iterate_on
+from subbundle.local.model import LocalModel
+from subbundle.local.settings import CENTERINGS, LOCAL, Plan, Settings, constant_widths
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import as_observations, flattened, retract, shaped, tangent_part
 
@@ -217,6 +220,12 @@ class RiemannianSubbundle(Remembers):
             tangent[rows] = tangent_part(self.space, landed[rows], covectors[rows])
         return landed, tangent
 
+    def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
+        """See `LearnedSubbundle.rest`."""
+        plan = replace(plan, log_share=float(np.log(self.min_density)), min_gap=self.min_gap)
+        near, start = Observations(self.space, self._rows, self._rank), retract(self.space, points)
+        return iterate_on(near, start, self.bandwidth, self._log_typical, plan, resolve_jobs(self.n_jobs))
+
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments of the constructor other than the observations."""
@@ -257,9 +266,13 @@ class RiemannianSubbundle(Remembers):
 
     def _shifted(self, points: FloatArray) -> Shifted:
         """Observations after mean shifts, with log masses and effective neighbours."""
-        mass, settings = self._evaluator.mass, self._settings
-        *first, status = mass(settings, points, _SAME)
-        cut = np.flatnonzero(status)
-        if cut.size:
-            check_cut_locus(self.space, self.bandwidth, self._rows, points[cut[0]])
-        return mean_shifted((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])
+        settings = replace(self._settings, centering=LOCAL)
+
+        def shifted(rows: FloatArray, apart: float) -> Shifted:
+            found = self._evaluator.frame(settings, rows, apart)
+            cut = np.flatnonzero(found.status == Status.NOT_FINITE)
+            if cut.size and apart >= 0.0:
+                check_cut_locus(self.space, self.bandwidth, self._rows, rows[cut[0]])
+            return found.mean, found.log_mass, found.effective
+
+        return mean_shifted(shifted(points, _SAME), lambda rows: shifted(rows, -1.0))

@@ -49,6 +49,26 @@ def flattened(space: Space, points: FloatArray) -> FloatArray:
     return points.reshape(*points.shape[: points.ndim - len(space.shape)], space.ambient_dim)
 
 
+def log_rows(space: Space, points: FloatArray, others: FloatArray) -> FloatArray:
+    """log_p(x) [..., D] of ``others`` at ``points``, rows [..., D] that broadcast; NaN on the cut locus."""
+    return flattened(space, space.log(shaped(space, others), shaped(space, points)))
+
+
+def exp_rows(space: Space, points: FloatArray, vectors: FloatArray) -> FloatArray:
+    """exp_p(v) [..., D]."""
+    return flattened(space, space.exp(shaped(space, vectors), shaped(space, points)))
+
+
+def transport_rows(space: Space, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
+    """``vectors`` at ``points`` transported in parallel to ``ends``, [..., D]."""
+    return flattened(space, space.parallel_transport(*(shaped(space, rows) for rows in (vectors, points, ends))))
+
+
+def dist_rows(space: Space, points: FloatArray, others: FloatArray) -> FloatArray:
+    """Distances [...] of rows [..., D]."""
+    return np.asarray(space.dist(shaped(space, others), shaped(space, points)))
+
+
 def check_space(space: Any) -> None:
     """Raise when ``space`` is not a manifold that observations can lie on."""
     if not isinstance(space, Space):
@@ -133,9 +153,8 @@ def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
     basis = np.concatenate([tangent_rows(space, near), vertical_rows(space, near)], axis=1)
     step = np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, offset))
     size = np.abs(step).max(axis=1)
-    moved = flattened(space, space.exp(shaped(space, step), shaped(space, near)))
     rounding = size <= ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
-    return np.where(rounding[:, None], near, moved)
+    return np.where(rounding[:, None], near, exp_rows(space, near, step))
 
 
 def tangent_part(space: Space, points: FloatArray, covectors: FloatArray) -> FloatArray:
