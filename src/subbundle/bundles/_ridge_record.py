@@ -25,9 +25,9 @@ class Ridge:
     ----------
     points : [batch, d]
     tangents : [batch, d, k]
-        Orthonormal basis of the tangent space of the ridge.
+        Orthonormal basis of the tangent space of the ridge, on a known manifold in its metric.
     second_form : [batch, k, k, d]
-        II(t_a, t_b), vectors of the normal space (1/length).
+        II(t_a, t_b), vectors of the normal space (1/length), on a known manifold of that within it.
     density : [batch]
         Kernel mass relative to its typical value on the data: 1/2 on a straight border.
     curvature : [batch]
