@@ -119,7 +119,7 @@ def run() -> Result:
     rows = [[repr(space), space.dim, *field_times(space)] for space in spaces]
     length = float(np.abs(np.linalg.norm(long[10_000].points, axis=1) - 1.0).max())
     return Result(
-        title="data on manifolds: cost of geodesics and fields",
+        title="data on manifolds: cost of geodesics and fields, and the ridge",
         method=(
             "One geodesic of length 1, 10 bandwidths, on S² (`recentred`, default tolerance), on clouds of growing "
             "size; every evaluation looks at all observations twice. Then the field on spheres by dimension and number "

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import subbundle as sb
+from subbundle.local.logs import Observations
 from subbundle.spaces import SO, SPD, Euclidean, Hyperbolic, Kendall, Product, Sphere
 from subbundle.spaces.rows import dist_rows, exp_rows, flattened, log_rows, orthonormal_bases
 
@@ -227,7 +228,7 @@ def test_a_point_with_an_observation_in_reach_on_its_cut_locus_has_no_model():
     arc = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(60)])
     both = np.vstack([arc, [[-1.0, 0.0, 0.0]]])
     bundle = sb.RiemannianSubbundle(arc, 1, 0.9, space=space, min_density=1e-6)
-    bundle._rows = both  # the constructor refuses such clouds
+    bundle._near = Observations(space, both, np.ones(61), 1)  # the constructor refuses such clouds
     ridge = sb.ridge_project(bundle, [[1.0, 0.0, 0.0], [np.cos(0.5), np.sin(0.5), 0.0]], reach=4.0)
     assert ridge.status.tolist() == [sb.Status.NOT_FINITE, sb.Status.OK]
     assert np.isnan(ridge.noise[0])
@@ -260,3 +261,28 @@ def test_full_rank_is_the_space_itself():
     np.testing.assert_allclose(ridge.points, data[:5], atol=1e-12)
     np.testing.assert_allclose(np.einsum("nda,nd->na", ridge.tangents, data[:5]), 0.0, atol=1e-12)
     np.testing.assert_allclose(ridge.curvature, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("centering", ["local", "recentred"])
+@pytest.mark.parametrize("space", [Sphere(2), SPD(2), Sphere(20)], ids=repr)
+def test_weights_count_like_repeated_observations(space, centering):
+    base, rng = middle(space), np.random.default_rng(3)
+    basis = orthonormal_bases(space, base[None]).vectors[0]
+    data = exp_rows(space, base, 0.6 * bent(70, space.dim) @ basis)
+    times = rng.integers(1, 4, 70)
+    bundles = [
+        sb.RiemannianSubbundle(points, 1, 0.2, space=space, centering=centering)
+        for points in (sb.Cloud(data, weights=times), np.repeat(data, times, axis=0))
+    ]
+    here, there = (bundle.frame(data[:6]) for bundle in bundles)
+    np.testing.assert_allclose(here.eigenvalues, there.eigenvalues, atol=1e-9)
+    np.testing.assert_allclose(here.mean, there.mean, atol=1e-9)
+    one, other = (bundle.field(data[:6], here.duals[:, :, 0]) for bundle in bundles)
+    # Forces by differences are accurate to 1e-9 of their size, that of curvatures.
+    np.testing.assert_allclose(one.force, other.force, rtol=1e-5, atol=1e-6)
+    first, second = (sb.ridge_project(bundle, data[:6], errors=True, tol=1e-8, max_steps=60) for bundle in bundles)
+    np.testing.assert_array_equal(first.status, second.status)
+    for name in ("points", "noise", "neighbours", "curvature"):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), rtol=1e-5, atol=1e-7, err_msg=name)
+    # Standard errors have Σ w²/v over Σ w² as one factor for all observations.
+    np.testing.assert_allclose(first.position_error, second.position_error, rtol=0.2)

@@ -65,14 +65,14 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class _InReach:
-    """Observations [n, D] that may have a weight at some points, and at the means of these points."""
+    """Observations [n, D + 1] that may have a weight at some points, and at the means of these points."""
 
     here: FloatArray
     at_mean: FloatArray
 
 
 class Differences:
-    """Frames and fields of observations [N, D] on a space known only through its protocol."""
+    """Frames and fields of observations [N, D + 1], weights last, on a space known only through its protocol."""
 
     def __init__(self, space: Space, observations: FloatArray, n_jobs: int) -> None:
         self._space = space
@@ -128,7 +128,7 @@ class Differences:
         If the mean is ρ away and the nearest observation d, an observation in reach of the mean is by the triangle
         inequality at most √((d + ρ)² + reach a²) + ρ away.
         """
-        distance = dist_rows(self._space, points[:, None], self._observations[None])
+        distance = dist_rows(self._space, points[:, None], self._observations[None, :, :-1])
         nearest = distance.min(axis=1)
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
         margin = 10.0 * DIFFERENCE * settings.bandwidth
@@ -136,7 +136,7 @@ class Differences:
         if settings.centering != RECENTRED:
             return _InReach(here, here)
         covectors = orthonormal_bases(self._space, points).covectors
-        mean = _moments(settings, self._logs(points, here), covectors)[0]
+        mean = _moments(settings, self._logs(points, here), here, covectors)[0]
         rho = np.sqrt(np.einsum("ba,ba->b", mean, mean)) + margin
         limit = np.hypot(nearest + rho, reach) + rho
         return _InReach(here, self._observations[(distance <= limit[:, None]).any(axis=0)])
@@ -152,13 +152,13 @@ class Differences:
         space, centre = self._space, points
         bases = orthonormal_bases(space, points)
         logs = self._logs(points, near.here)
-        first, second, log_mass, effective = _moments(settings, logs, bases.covectors, apart)
+        first, second, log_mass, effective = _moments(settings, logs, near.here, bases.covectors, apart)
         cut = self._cut(settings, points, near.here, logs)
         mean = exp_rows(space, points, np.einsum("ba,bad->bd", first, bases.vectors))
         if settings.centering == RECENTRED:
             centre, bases = mean, orthonormal_bases(space, mean)
             logs = self._logs(centre, near.at_mean)
-            _, second, _, _ = _moments(settings, logs, bases.covectors)
+            _, second, _, _ = _moments(settings, logs, near.at_mean, bases.covectors)
             cut |= self._cut(settings, centre, near.at_mean, logs)
         values, eigenvectors = eigh(second)
         values, eigenvectors = np.maximum(values[:, ::-1], 0.0), eigenvectors[:, :, ::-1]
@@ -198,28 +198,29 @@ class Differences:
 
     def _logs(self, points: FloatArray, observations: FloatArray) -> FloatArray:
         """log_p(x_n) as [batch, n, D]."""
-        return log_rows(self._space, points[:, None], observations[None])
+        return log_rows(self._space, points[:, None], observations[None, :, :-1])
 
     def _cut(self, settings: Settings, points: FloatArray, observations: FloatArray, logs: FloatArray) -> BoolArray:
         """Whether an observation in reach of each point has no log there."""
         undefined = np.isnan(logs).any(axis=2)
         if not undefined.any():
             return np.zeros(len(points), bool)
-        distance = dist_rows(self._space, points[:, None], observations[None])
+        distance = dist_rows(self._space, points[:, None], observations[None, :, :-1])
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
         limit = np.hypot(distance.min(axis=1), reach)
         return np.asarray((undefined & (distance < limit[:, None])).any(axis=1))
 
 
 def _moments(
-    settings: Settings, logs: FloatArray, covectors: FloatArray, apart: float = -1.0
+    settings: Settings, logs: FloatArray, observations: FloatArray, covectors: FloatArray, apart: float = -1.0
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Mean log, second moment, log mass and effective neighbours; see `tangent_moments`."""
     rows, dim = covectors.shape[:2]
     mean, second = np.empty((rows, dim)), np.empty((rows, dim, dim))
     log_mass, effective = np.empty((2, rows))
     centred = settings.centering == LOCAL
-    tangent_moments(logs, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
+    own = np.ascontiguousarray(observations[:, -1])
+    tangent_moments(logs, own, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
     return mean, second, log_mass, effective
 
 

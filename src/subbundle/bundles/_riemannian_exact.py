@@ -41,7 +41,7 @@ def curvature_of(space: Space) -> int | None:
 
 
 class Exact:
-    """Frames and fields of observations [N, D] on a space of constant curvature; methods as in
+    """Frames and fields of observations [N, D + 1] on a space of constant curvature; methods as in
     `Differences`."""
 
     def __init__(self, space: Space, curvature: int, observations: FloatArray, n_jobs: int) -> None:
@@ -102,7 +102,8 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
 
     Parameters
     ----------
-    observations : [D, N]
+    observations : [D + 1, N]
+        Their weights in the last row.
     settings : (bandwidth, centering, rank, log_floor, min_gap)
     points, covectors : [batch, D]
     bases : [batch, dim, D]

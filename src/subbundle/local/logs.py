@@ -42,16 +42,16 @@ class Logs:
 
 
 class Observations:
-    """Observations ``rows`` [N, D] on ``space``.
+    """Observations ``rows`` [N, D] on ``space`` with ``weights`` [N].
 
     ``dim`` is that of the clouds of logs: dim N, and one more for fits of that ``rank``, which have a normal direction.
     """
 
-    def __init__(self, space: Space, rows: FloatArray, rank: int) -> None:
+    def __init__(self, space: Space, rows: FloatArray, weights: FloatArray, rank: int) -> None:
         self.space, self.rows, self.dim = space, rows, max(space.dim, rank + 1, _LEAST_DIM)
         leaves = -(-len(rows) // LEAF)
         self._weights = np.zeros((leaves, LEAF))
-        self._weights.ravel()[: len(rows)] = 1.0
+        self._weights.ravel()[: len(rows)] = weights
         ends = np.broadcast_to([[-FAR], [FAR]], (2, self.dim))
         self._boxes = np.tile(ends, (2 * leaves - 1, 1, 1))
         self._corners = corners_of(*(np.tile(end, (leaves, 1)) for end in ends))
