@@ -1,7 +1,7 @@
 """The ridge {p : (I − P(p)) (m(p) − p) = 0} of a bundle known by its frames alone, as those in closed form are.
 
-In closed form m(p) is the point itself and every point is on it. The second fundamental form is that of the bundle,
-II(u, v) = (I − P) DP[u] v, with DP by central differences.
+In closed form m(p) is the point itself, in full rank P is the identity: then every point is on it. The second
+fundamental form is that of the bundle, II(u, v) = (I − P) DP[u] v, with DP by central differences.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Ridge:
         Standard deviation of the observations about the ridge, along one normal direction.
     position_error : [batch]
         Standard error of the point across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. This and the next: NaN where they were not computed, and for bundles known only by
-        their frames.
+        long at 95 % of the points. This and the next: NaN where they were not computed, in full rank, and for bundles
+        known only by their frames.
     tangent_error : [batch]
         Standard error of the tangent space from noise: root mean square of the angle's sine, of all angles together.
     outlier_scores : [batch]

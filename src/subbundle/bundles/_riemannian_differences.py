@@ -8,7 +8,7 @@ over a Euclidean-orthonormal basis W of the tangent space and, for a quotient, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,6 +18,7 @@ from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
+from subbundle.local.logs import GROUP_SIZE
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
 from subbundle.spaces.base import Space
 from subbundle.spaces.linalg import eigh
@@ -32,9 +33,6 @@ from subbundle.spaces.rows import (
     transport_rows,
     vertical_rows,
 )
-
-# Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
-_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +80,10 @@ class Differences:
     def frame(self, settings: Settings, points: FloatArray, apart: float = -1.0) -> Local:
         """Subspaces at points of N [batch, D]; observations with distance²/a² up to ``apart`` have no weight there."""
         found: dict[int, Local] = {}
+        whole = _InReach(self._observations, self._observations)
 
         def work(start: int, stop: int) -> None:
-            groups = [points[rows] for rows in self._groups(start, stop, 1)]
-            # Without some of them the nearest may be far, and all may be in reach.
-            whole = _InReach(self._observations, self._observations) if apart >= 0.0 else None
-            found[start] = _concatenate(
-                [self._local(settings, x, whole or self._in_reach(settings, x), apart) for x in groups]
-            )
+            found[start] = self._local(settings, points[start:stop], whole, apart)
 
         run_rows(work, len(points), self._n_jobs)
         return _concatenate([found[start] for start in sorted(found)])
@@ -100,9 +94,11 @@ class Differences:
         """Velocity [batch, D], force [batch, D] and status [batch] at points of N and ``covectors`` [batch, D]."""
         velocity, force = np.full((2, *points.shape), np.nan)
         status = np.empty(len(points), np.int8)
+        size = max(1, GROUP_SIZE // ((1 + 2 * self._space.dim) * self._observations.size))
 
         def work(start: int, stop: int) -> None:
-            for rows in self._groups(start, stop, 1 + 2 * self._space.dim):
+            for first in range(start, stop, size):
+                rows = slice(first, min(first + size, stop))
                 x, near = points[rows], self._in_reach(settings, points[rows])
                 here = self._local(settings, x, near)
                 status[rows] = here.status
@@ -116,11 +112,6 @@ class Differences:
         run_rows(work, len(points), self._n_jobs)
         status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
         return velocity, force, status
-
-    def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:
-        """Rows per chunk: as many as fill it with their logs."""
-        size = max(1, _CHUNK // (neighbours * self._observations.size))
-        return (slice(first, min(first + size, stop)) for first in range(start, stop, size))
 
     def _in_reach(self, settings: Settings, points: FloatArray) -> _InReach:
         """Observations in reach of at least one of ``points``; others, without weight, would change no bit.
@@ -144,7 +135,7 @@ class Differences:
     def _local(self, settings: Settings, points: FloatArray, near: _InReach, apart: float = -1.0) -> Local:
         """Subspaces at points of N, in chunks that bound the memory for the logs."""
         widest = max(len(near.here), len(near.at_mean), 1) * self._space.ambient_dim
-        size = max(1, _CHUNK // widest)
+        size = max(1, GROUP_SIZE // widest)
         chunks = (points[first : first + size] for first in range(0, len(points), size))
         return _concatenate([self._chunk(settings, chunk, near, apart) for chunk in chunks])
 

@@ -108,7 +108,10 @@ def ridge_project(
         errors=errors,
     )
     learned = completed(bundle).learned
-    found = learned.rest(start, plan) if learned is not None else ridge_by_frames(bundle, start, plan)
+    if learned is None or bundle.rank == surrounding_dim(bundle):
+        found = ridge_by_frames(bundle, start, plan)
+    else:
+        found = learned.rest(start, plan)
     return _ridge(bundle, start, found)
 
 

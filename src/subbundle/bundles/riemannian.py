@@ -129,7 +129,7 @@ class RiemannianSubbundle(Remembers):
         weights = np.ones(len(rows))
         if given is not None:
             weights[given.order] = given.weights.ravel()[: len(rows)]
-        self._near = Observations(space, self._rows, weights[order], self._rank)
+        self._near = Observations(space, self._rows, weights[order])
         self._settings = Settings(
             self._rank,
             constant_widths(self.bandwidth, 0.0, 0),

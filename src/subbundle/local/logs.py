@@ -19,8 +19,10 @@ from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import Bases, dist_rows, log_rows, orthonormal_bases
 
-# The kernels start at three dimensions, as for clouds of R^d.
-_LEAST_DIM = 3
+# The kernels start at three dimensions; a plane is a space whose third coordinate is zero.
+LEAST_DIM = 3
+# Numbers in the largest temporary array, so that the logs at a group of points stay in the cache.
+GROUP_SIZE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,10 @@ class Logs:
 
 
 class Observations:
-    """Observations ``rows`` [N, D] on ``space`` with ``weights`` [N].
+    """Observations ``rows`` [N, D] on ``space`` with ``weights`` [N]; ``dim`` is that of the clouds of logs."""
 
-    ``dim`` is that of the clouds of logs: dim N, and one more for fits of that ``rank``, which have a normal direction.
-    """
-
-    def __init__(self, space: Space, rows: FloatArray, weights: FloatArray, rank: int) -> None:
-        self.space, self.rows, self.dim = space, rows, max(space.dim, rank + 1, _LEAST_DIM)
+    def __init__(self, space: Space, rows: FloatArray, weights: FloatArray) -> None:
+        self.space, self.rows, self.dim = space, rows, max(space.dim, LEAST_DIM)
         leaves = -(-len(rows) // LEAF)
         self._weights = np.zeros((leaves, LEAF))
         self._weights.ravel()[: len(rows)] = weights
@@ -73,7 +72,7 @@ class Observations:
     def _clouds(self, logs: FloatArray) -> list[Logs]:
         count, n, m = logs.shape
         if self.dim > BLOCK_DIM:
-            rows = list(np.pad(logs, ((0, 0), (0, 0), (0, self.dim - m))))
+            rows = list(logs)
             blocks = [np.empty((0, self.dim, LEAF))] * count
         else:
             full = np.full((count, self._weights.size, self.dim), FAR)

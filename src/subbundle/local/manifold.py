@@ -15,13 +15,11 @@ from subbundle._parallel import run_rows
 from subbundle._types import FloatArray, IntArray, Status
 from subbundle.cloud.tuning import BLOCK_DIM
 from subbundle.local import deviations as of
-from subbundle.local.logs import Observations
+from subbundle.local.logs import GROUP_SIZE, Observations
 from subbundle.local.model import LocalModel, as_model, back_end
 from subbundle.local.settings import Plan, constant_widths
+from subbundle.local.standard_errors import errors_of
 from subbundle.spaces.rows import dist_rows, exp_rows, log_rows, transport_rows
-
-# Numbers in the largest temporary array, so that the logs of a group of points stay in the cache.
-_GROUP = 1 << 18
 
 
 def iterate_on(
@@ -35,7 +33,7 @@ def iterate_on(
     few = observations.dim <= BLOCK_DIM
     out = of.Output(np.zeros((len(points), observations.dim)), plan.rank, observations.dim if few else plan.rank)
     walk = _Walk(observations, points, width, typical, plan, out)
-    size = max(1, _GROUP // observations.rows.size)
+    size = max(1, GROUP_SIZE // observations.rows.size)
 
     def work(i: int, j: int) -> None:
         for first in range(i, j, size):
@@ -45,9 +43,10 @@ def iterate_on(
     eigenvalues, dim = np.zeros(points.shape), observations.space.dim
     eigenvalues[:, :dim] = out.values[:, :dim]
     out.numbers[:, of.SUPPORT] = walk.support
+    tangents = np.ascontiguousarray(walk.tangents.transpose(0, 2, 1))
     return replace(
-        as_model(out, plan), points=walk.points, mean=walk.means, eigenvalues=eigenvalues, forms=walk.forms,
-        tangents=np.ascontiguousarray(walk.tangents.transpose(0, 2, 1)), basis=None,
+        as_model(out, plan, errors_of(out.numbers.T, plan)), points=walk.points, mean=walk.means,
+        eigenvalues=eigenvalues, tangents=tangents, forms=walk.forms, basis=None,
     )  # fmt: skip
 
 

@@ -225,11 +225,11 @@ def iterate(
     """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
     if plan.order == 0:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
-        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
+        return as_model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
     few = cloud.dim <= BLOCK_DIM
     out = of.Output(points, plan.rank, cloud.dim if few else plan.rank)
     run_rows(back_end(cloud, widths, own_widths, plan, out), len(points), n_jobs, calls_blas=not few)
-    return as_model(out, plan)
+    return as_model(out, plan, errors_of(out.numbers.T, plan))
 
 
 def back_end(
@@ -269,15 +269,11 @@ def _iterate_robust(
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)
-    return _model(out, plan, {})
+    return as_model(out, plan, {})
 
 
-def as_model(out: of.Output, plan: Plan) -> LocalModel:
-    """The record of an iteration over balls, with its standard errors."""
-    return _model(out, plan, errors_of(out.numbers.T, plan))
-
-
-def _model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+def as_model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+    """The record of an iteration, with the ``errors`` that are known."""
     columns, unknown = out.numbers.T, np.full(len(out.points), np.nan)
     known = dict.fromkeys(("noise", "position_error", "tangent_error"), unknown) | errors
     return LocalModel(

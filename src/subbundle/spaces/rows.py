@@ -25,15 +25,8 @@ _AMBIENT = (Euclidean, Kendall, Sphere)
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """Orthonormal bases of tangent spaces in the metric h.
-
-    Attributes
-    ----------
-    vectors : [batch, dim, D]
-        b_1..b_dim with h(b_i, b_j) = δ_ij.
-    covectors : [batch, dim, D]
-        h b_i, tangent arrays too: the coordinates of a tangent vector v are its products with these.
-    """
+    """Bases [batch, dim, D] of tangent spaces: ``vectors`` b_i, orthonormal in the metric h, and ``covectors`` h b_i,
+    tangent arrays too: the coordinates of a tangent vector are its products with these."""
 
     vectors: FloatArray
     covectors: FloatArray
@@ -137,14 +130,11 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
 def retract(space: Space, points: FloatArray) -> FloatArray:
     """Points of N [batch, D] near ``points`` [batch, D]; points of N stay where they are, up to rounding."""
     near = flattened(space, space.projection(shaped(space, points)))
-    if isinstance(space, _AMBIENT):
-        return near
-    offset = points - near
-    away = np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
-    # Rows with NaN compare false and stay NaN.
-    rows = np.flatnonzero(away)
-    if rows.size:
-        near[rows] = _correct(space, near[rows], offset[rows])
+    if not isinstance(space, _AMBIENT):
+        offset = points - near
+        # Rows with NaN compare false and stay NaN.
+        rows = np.flatnonzero(np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300))
+        near[rows] = _correct(space, near[rows], offset[rows]) if rows.size else near[rows]
     return near
 
 
