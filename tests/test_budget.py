@@ -30,7 +30,7 @@ MOST_TUNED = 226
 BUDGET = {
     "atlas": (1740, 15, 9),
     "bins": (180, 0, 4),
-    "bundles": (3440, 5, 8),
+    "bundles": (3360, 5, 6),
     "charts": (3100, 13, 11),
     "cloud": (540, 1, 6),
     "commands": (2060, 1, 11),
@@ -43,7 +43,7 @@ BUDGET = {
     "formats": (980, 2, 13),
     "geodesics": (2320, 11, 12),
     "graph": (460, 4, 3),
-    "local": (4140, 13, 13),
+    "local": (4340, 13, 15),
     "plot": (520, 0, 4),
     "selection": (1820, 20, 12),
     "spaces": (2400, 2, 2),

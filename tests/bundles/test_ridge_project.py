@@ -225,18 +225,30 @@ def test_data_in_a_plane_of_space_and_in_fewer_dimensions_than_its_coordinates()
     np.testing.assert_allclose(turned.curvature, inside.curvature, rtol=1e-4, atol=1e-6)
 
 
-def test_bundles_known_by_their_frames():
+def test_the_ridge_does_not_depend_on_the_centring_of_the_bundle():
     rng = np.random.default_rng(4)
     noisy = spiral_sphere(1500) * (1.0 + 0.02 * rng.normal(size=(1500, 1)))
-    ridges = [
+    first, *others = (
         ridge_project(PrincipalSubbundle(noisy, 2, 0.25, centering=centering), noisy[:12], tol=1e-5)
-        for centering in ("local", "recentred")
-    ]
-    for ridge in ridges:
-        np.testing.assert_array_equal(ridge.status, Status.OK)
-        # Two corrections of the same bias a²/2 ≈ 0.03, each right to the next order.
-        np.testing.assert_allclose(np.linalg.norm(ridge.points, axis=1), 1.0, atol=0.012)
-        np.testing.assert_allclose(ridge.curvature, np.sqrt(2.0), rtol=0.2)
+        for centering in ("local", "recentred", "none")
+    )
+    np.testing.assert_array_equal(first.status, Status.OK)
+    for ridge in others:
+        np.testing.assert_array_equal(ridge.points, first.points)
+        np.testing.assert_array_equal(ridge.second_form, first.second_form)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_bundles_in_closed_form_have_their_ridge_everywhere(order):
+    points = np.array([[0.0, 0.0, 2.0], [0.6, 0.0, 0.8]])
+    ridge = ridge_project(sb.bundles.SphereTangent(2), points, order=order)
+    np.testing.assert_array_equal(ridge.status, Status.OK)
+    np.testing.assert_array_equal(ridge.points, points)
+    # II(t_a, t_b) = −δ_ab p/|p|², by differences over 1e-2.
+    expected = -np.eye(2)[:, :, None] * (points / np.sum(points**2, axis=1)[:, None])[:, None, None]
+    np.testing.assert_allclose(ridge.second_form, expected, atol=1e-3)
+    np.testing.assert_array_equal(ridge.noise, 0.0)
+    assert np.abs(ridge_project(sb.bundles.Heisenberg(), points).points - points).max() == 0.0
 
 
 def test_a_bundle_on_a_known_manifold():

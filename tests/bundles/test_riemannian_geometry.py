@@ -113,7 +113,9 @@ def test_closed_form_and_differences_agree(space, centering, rank):
     # Two of the noisy directions are alike: a small gap between them is still open.
     bundle = RiemannianSubbundle(data, rank, BANDWIDTH, space=space, centering=centering, min_gap=1e-6)
     exact = bundle.field(points, covectors)
-    velocity, force, status = Differences(space, bundle._rows, 1).field(bundle._settings, points, covectors)
+    velocity, force, status = Differences(space, np.column_stack([bundle._rows, np.ones(len(bundle._rows))]), 1).field(
+        bundle._settings, points, covectors
+    )
     assert (exact.status == sb.Status.OK).all()
     assert (status == sb.Status.OK).all()
     gap = bundle.frame(points).gap.min()

@@ -7,6 +7,7 @@ import pytest
 from manifold_clouds import BANDWIDTH, EXACT, GENERAL, cloud, inside, steering
 
 import subbundle.testing as laws
+from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.riemannian import RiemannianSubbundle
 from subbundle.flow import ORDERS
 from subbundle.spaces import Euclidean, Sphere
@@ -83,12 +84,16 @@ def test_the_order_of_the_observations_does_not_matter():
 
 def test_large_and_small_chunks_give_the_same_bits(monkeypatch):
     from subbundle.bundles import _riemannian_differences as differences
+    from subbundle.local import manifold
 
     space = GENERAL[2]
     points = inside(space, 4)
     covectors = np.random.default_rng(0).standard_normal(points.shape)
     bundle = make(space, "recentred", n=24)
-    whole = bundle.field(points, covectors)
-    monkeypatch.setattr(differences, "_CHUNK", 500)
-    pieces = bundle.field(points, covectors)
+    whole, ridge = bundle.field(points, covectors), ridge_project(bundle, points, errors=True)
+    for module in (differences, manifold):
+        monkeypatch.setattr(module, "GROUP_SIZE", 500)
+    pieces, again = bundle.field(points, covectors), ridge_project(bundle, points, errors=True)
     assert whole.force.tobytes() == pieces.force.tobytes()
+    for name in ("points", "tangents", "second_form", "position_error"):
+        assert getattr(ridge, name).tobytes() == getattr(again, name).tobytes()

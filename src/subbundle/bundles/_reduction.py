@@ -21,15 +21,13 @@ from subbundle._parallel import resolve_jobs
 from subbundle._types import FloatArray
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
+from subbundle.local.logs import LEAST_DIM
 from subbundle.local.model import LocalModel, iterate
 from subbundle.local.rows import rows_times
 from subbundle.local.settings import Plan, Settings
 
 # Directions of its own that a query adds to the span of the data.
 _OWN = 2
-
-# The kernels start at three dimensions; a plane is a space whose third coordinate is zero.
-_LEAST_DIM = 3
 
 
 class Coordinates:
@@ -47,7 +45,7 @@ class Coordinates:
         self.centre, self.basis = centre, basis
         self._transposed = None if basis is None else np.ascontiguousarray(basis.T)
         used = centre.size if basis is None else basis.shape[1] + _OWN
-        self.padding = max(_LEAST_DIM - used, 0)
+        self.padding = max(LEAST_DIM - used, 0)
         self.span = centre.size if basis is None else basis.shape[1]
 
     @np.errstate(over="ignore", invalid="ignore")  # a point at 1e308 is just off the support
@@ -100,9 +98,9 @@ def _direction(vectors: FloatArray, scale: FloatArray) -> tuple[FloatArray, Floa
 def reduce_cloud(cloud: Cloud) -> tuple[Cloud, Coordinates]:
     """The cloud in as few dimensions as represent it exactly (and at least three), and the maps between."""
     dim = cloud.dim
-    if dim < _LEAST_DIM:
+    if dim < LEAST_DIM:
         return _working(cloud, cloud.ordered, cloud.centre, None)
-    found = _span(cloud) if dim > _LEAST_DIM else None
+    found = _span(cloud) if dim > LEAST_DIM else None
     if found is None:
         return cloud, Coordinates(cloud.centre, None)
     basis, anchor = found

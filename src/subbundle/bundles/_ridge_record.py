@@ -25,9 +25,9 @@ class Ridge:
     ----------
     points : [batch, d]
     tangents : [batch, d, k]
-        Orthonormal basis of the tangent space of the ridge.
+        Orthonormal basis of the tangent space of the ridge, on a known manifold in its metric.
     second_form : [batch, k, k, d]
-        II(t_a, t_b), vectors of the normal space (1/length).
+        II(t_a, t_b), vectors of the normal space (1/length), on a known manifold of that within it.
     density : [batch]
         Kernel mass relative to its typical value on the data: 1/2 on a straight border.
     curvature : [batch]
@@ -36,8 +36,8 @@ class Ridge:
         Standard deviation of the observations about the ridge, along one normal direction.
     position_error : [batch]
         Standard error of the point across the manifold, from noise and bias: the true offset is at most 1.96 of it
-        long at 95 % of the points. This and the next: NaN where they were not computed, and for bundles known only by
-        their frames.
+        long at 95 % of the points. This and the next: NaN where they were not computed, in full rank, and for bundles
+        known only by their frames.
     tangent_error : [batch]
         Standard error of the tangent space from noise: root mean square of the angle's sine, of all angles together.
     outlier_scores : [batch]

@@ -8,7 +8,7 @@ over a Euclidean-orthonormal basis W of the tangent space and, for a quotient, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,19 +18,21 @@ from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, Status, StatusArray
 from subbundle.bundles._riemannian_sums import tangent_moments
 from subbundle.kernels import gaussian_reach
+from subbundle.local.logs import GROUP_SIZE
 from subbundle.local.settings import LOCAL, RECENTRED, Settings
 from subbundle.spaces.base import Space
 from subbundle.spaces.linalg import eigh
 from subbundle.spaces.rows import (
+    dist_rows,
+    exp_rows,
     flattened,
+    log_rows,
     orthonormal_bases,
     shaped,
     tangent_rows,
+    transport_rows,
     vertical_rows,
 )
-
-# Numbers in the largest temporary array, so that a chunk of logs stays in the cache.
-_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Local:
         The frame f_i, orthonormal for h, and h f_i.
     mean : [batch, D]
         m(p) = exp_p(Σ w_n log_p x_n).
-    log_mass : [batch]
-        log Σ φ_n at the point.
+    log_mass, effective : [batch]
+        log Σ φ_n at the point, and the effective number of neighbours (Σ φ_n)²/Σ φ_n².
     status : [batch]
     """
 
@@ -55,32 +57,33 @@ class Local:
     duals: FloatArray
     mean: FloatArray
     log_mass: FloatArray
+    effective: FloatArray
     status: StatusArray
 
 
 @dataclass(frozen=True, slots=True)
 class _InReach:
-    """Observations [n, D] that may have a weight at some points, and at the means of these points."""
+    """Observations [n, D + 1] that may have a weight at some points, and at the means of these points."""
 
     here: FloatArray
     at_mean: FloatArray
 
 
 class Differences:
-    """Frames, fields and masses of observations [N, D] on a space known only through its protocol."""
+    """Frames and fields of observations [N, D + 1], weights last, on a space known only through its protocol."""
 
     def __init__(self, space: Space, observations: FloatArray, n_jobs: int) -> None:
         self._space = space
         self._observations = observations
         self._n_jobs = n_jobs
 
-    def frame(self, settings: Settings, points: FloatArray) -> Local:
-        """Subspaces at points of N [batch, D]."""
+    def frame(self, settings: Settings, points: FloatArray, apart: float = -1.0) -> Local:
+        """Subspaces at points of N [batch, D]; observations with distance²/a² up to ``apart`` have no weight there."""
         found: dict[int, Local] = {}
+        whole = _InReach(self._observations, self._observations)
 
         def work(start: int, stop: int) -> None:
-            groups = [points[rows] for rows in self._groups(start, stop, 1)]
-            found[start] = _concatenate([self._local(settings, x, self._in_reach(settings, x)) for x in groups])
+            found[start] = self._local(settings, points[start:stop], whole, apart)
 
         run_rows(work, len(points), self._n_jobs)
         return _concatenate([found[start] for start in sorted(found)])
@@ -91,9 +94,11 @@ class Differences:
         """Velocity [batch, D], force [batch, D] and status [batch] at points of N and ``covectors`` [batch, D]."""
         velocity, force = np.full((2, *points.shape), np.nan)
         status = np.empty(len(points), np.int8)
+        size = max(1, GROUP_SIZE // ((1 + 2 * self._space.dim) * self._observations.size))
 
         def work(start: int, stop: int) -> None:
-            for rows in self._groups(start, stop, 1 + 2 * self._space.dim):
+            for first in range(start, stop, size):
+                rows = slice(first, min(first + size, stop))
                 x, near = points[rows], self._in_reach(settings, points[rows])
                 here = self._local(settings, x, near)
                 status[rows] = here.status
@@ -108,40 +113,13 @@ class Differences:
         status[(status == Status.OK) & ~np.isfinite(force).all(axis=1)] = Status.NOT_FINITE
         return velocity, force, status
 
-    def mass(
-        self, settings: Settings, points: FloatArray, apart: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, StatusArray]:
-        """m(p) [batch, D], log masses, effective neighbours and status at points of N [batch, D].
-
-        Observations with distance²/a² up to ``apart`` are left out; −1 leaves nothing out. The status is NOT_FINITE
-        where an observation in reach is on the cut locus.
-        """
-        mean, (log_mass, effective) = np.empty_like(points), np.empty((2, len(points)))
-        status = np.zeros(len(points), np.int8)
-
-        def work(start: int, stop: int) -> None:
-            for rows in self._groups(start, stop, 1):
-                x = points[rows]
-                bases, logs = orthonormal_bases(self._space, x), self._logs(x, self._observations)
-                first, _, log_mass[rows], effective[rows] = _moments(settings, logs, bases.covectors, apart)
-                status[rows][self._cut(settings, x, self._observations, logs)] = Status.NOT_FINITE
-                mean[rows] = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), x)
-
-        run_rows(work, len(points), self._n_jobs)
-        return mean, log_mass, effective, status
-
-    def _groups(self, start: int, stop: int, neighbours: int) -> Iterator[slice]:
-        """Rows per chunk: as many as fill it with their logs."""
-        size = max(1, _CHUNK // (neighbours * self._observations.size))
-        return (slice(first, min(first + size, stop)) for first in range(start, stop, size))
-
     def _in_reach(self, settings: Settings, points: FloatArray) -> _InReach:
         """Observations in reach of at least one of ``points``; others, without weight, would change no bit.
 
         If the mean is ρ away and the nearest observation d, an observation in reach of the mean is by the triangle
         inequality at most √((d + ρ)² + reach a²) + ρ away.
         """
-        distance = self._space.dist(shaped(self._space, self._observations)[None], shaped(self._space, points)[:, None])
+        distance = dist_rows(self._space, points[:, None], self._observations[None, :, :-1])
         nearest = distance.min(axis=1)
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
         margin = 10.0 * DIFFERENCE * settings.bandwidth
@@ -149,41 +127,39 @@ class Differences:
         if settings.centering != RECENTRED:
             return _InReach(here, here)
         covectors = orthonormal_bases(self._space, points).covectors
-        mean = _moments(settings, self._logs(points, here), covectors)[0]
+        mean = _moments(settings, self._logs(points, here), here, covectors)[0]
         rho = np.sqrt(np.einsum("ba,ba->b", mean, mean)) + margin
         limit = np.hypot(nearest + rho, reach) + rho
         return _InReach(here, self._observations[(distance <= limit[:, None]).any(axis=0)])
 
-    def _local(self, settings: Settings, points: FloatArray, near: _InReach) -> Local:
+    def _local(self, settings: Settings, points: FloatArray, near: _InReach, apart: float = -1.0) -> Local:
         """Subspaces at points of N, in chunks that bound the memory for the logs."""
         widest = max(len(near.here), len(near.at_mean), 1) * self._space.ambient_dim
-        size = max(1, _CHUNK // widest)
+        size = max(1, GROUP_SIZE // widest)
         chunks = (points[first : first + size] for first in range(0, len(points), size))
-        return _concatenate([self._chunk(settings, chunk, near) for chunk in chunks])
+        return _concatenate([self._chunk(settings, chunk, near, apart) for chunk in chunks])
 
-    def _chunk(self, settings: Settings, points: FloatArray, near: _InReach) -> Local:
+    def _chunk(self, settings: Settings, points: FloatArray, near: _InReach, apart: float) -> Local:
         space, centre = self._space, points
         bases = orthonormal_bases(space, points)
         logs = self._logs(points, near.here)
-        first, second, log_mass, _ = _moments(settings, logs, bases.covectors)
+        first, second, log_mass, effective = _moments(settings, logs, near.here, bases.covectors, apart)
         cut = self._cut(settings, points, near.here, logs)
-        mean = self._exp(np.einsum("ba,bad->bd", first, bases.vectors), points)
+        mean = exp_rows(space, points, np.einsum("ba,bad->bd", first, bases.vectors))
         if settings.centering == RECENTRED:
             centre, bases = mean, orthonormal_bases(space, mean)
             logs = self._logs(centre, near.at_mean)
-            _, second, _, _ = _moments(settings, logs, bases.covectors)
+            _, second, _, _ = _moments(settings, logs, near.at_mean, bases.covectors)
             cut |= self._cut(settings, centre, near.at_mean, logs)
         values, eigenvectors = eigh(second)
         values, eigenvectors = np.maximum(values[:, ::-1], 0.0), eigenvectors[:, :, ::-1]
         top = np.ascontiguousarray(np.swapaxes(eigenvectors, 1, 2)[:, : settings.rank])
         vectors = np.einsum("bka,bad->bkd", top, bases.vectors)
-        end = shaped(space, points)[:, None]
         if settings.centering == RECENTRED:
-            start = shaped(space, centre)[:, None]
-            vectors = flattened(space, space.parallel_transport(shaped(space, vectors), start, end))
-        duals = flattened(space, space.flat(shaped(space, vectors), end))
+            vectors = transport_rows(space, vectors, centre[:, None], points[:, None])
+        duals = flattened(space, space.flat(shaped(space, vectors), shaped(space, points)[:, None]))
         cut |= ~np.isfinite(duals).all(axis=(1, 2))
-        return Local(values, vectors, duals, mean, log_mass, _statuses(settings, values, log_mass, cut))
+        return Local(values, vectors, duals, mean, log_mass, effective, _statuses(settings, values, log_mass, cut))
 
     def _gradient(self, settings: Settings, points: FloatArray, covectors: FloatArray, near: _InReach) -> FloatArray:
         """Σ dH[W] W, [batch, D]."""
@@ -196,7 +172,7 @@ class Differences:
         spacing = DIFFERENCE * settings.bandwidth / length
         steps = spacing[:, :, None] * directions
         both = np.stack([steps, -steps], axis=1)
-        neighbours = self._exp(both, np.broadcast_to(points[:, None, None], both.shape))
+        neighbours = exp_rows(space, points[:, None, None], both)
         energy = self._energy(settings, neighbours, np.broadcast_to(covectors[:, None, None], both.shape), near)
         slope = (energy[:, 0] - energy[:, 1]) / (2.0 * spacing)
         return np.asarray(np.einsum("bw,bwd->bd", slope, directions))
@@ -213,32 +189,29 @@ class Differences:
 
     def _logs(self, points: FloatArray, observations: FloatArray) -> FloatArray:
         """log_p(x_n) as [batch, n, D]."""
-        space = self._space
-        return flattened(space, space.log(shaped(space, observations)[None], shaped(space, points)[:, None]))
-
-    def _exp(self, vectors: FloatArray, points: FloatArray) -> FloatArray:
-        return flattened(self._space, self._space.exp(shaped(self._space, vectors), shaped(self._space, points)))
+        return log_rows(self._space, points[:, None], observations[None, :, :-1])
 
     def _cut(self, settings: Settings, points: FloatArray, observations: FloatArray, logs: FloatArray) -> BoolArray:
         """Whether an observation in reach of each point has no log there."""
         undefined = np.isnan(logs).any(axis=2)
         if not undefined.any():
             return np.zeros(len(points), bool)
-        distance = self._space.dist(shaped(self._space, observations)[None], shaped(self._space, points)[:, None])
+        distance = dist_rows(self._space, points[:, None], observations[None, :, :-1])
         reach = settings.bandwidth * np.sqrt(gaussian_reach(self._space.dim))
         limit = np.hypot(distance.min(axis=1), reach)
         return np.asarray((undefined & (distance < limit[:, None])).any(axis=1))
 
 
 def _moments(
-    settings: Settings, logs: FloatArray, covectors: FloatArray, apart: float = -1.0
+    settings: Settings, logs: FloatArray, observations: FloatArray, covectors: FloatArray, apart: float = -1.0
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Mean log, second moment, log mass and effective neighbours; see `tangent_moments`."""
     rows, dim = covectors.shape[:2]
     mean, second = np.empty((rows, dim)), np.empty((rows, dim, dim))
     log_mass, effective = np.empty((2, rows))
     centred = settings.centering == LOCAL
-    tangent_moments(logs, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
+    own = np.ascontiguousarray(observations[:, -1])
+    tangent_moments(logs, own, covectors, settings.bandwidth, apart, centred, mean, second, log_mass, effective)
     return mean, second, log_mass, effective
 
 

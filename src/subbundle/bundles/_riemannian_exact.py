@@ -29,7 +29,7 @@ from subbundle.local.moments import log_mass as log_mass_of
 from subbundle.local.settings import ALL, LOCAL, RECENTRED, Settings, gap_status, mass_status
 from subbundle.spaces import Euclidean, Hyperbolic, Sphere
 from subbundle.spaces.base import Space
-from subbundle.spaces.rows import flattened, orthonormal_bases, shaped
+from subbundle.spaces.rows import exp_rows, orthonormal_bases
 
 _CUT = int(Status.NOT_FINITE)
 
@@ -41,7 +41,7 @@ def curvature_of(space: Space) -> int | None:
 
 
 class Exact:
-    """Frames, fields and masses of observations [N, D] on a space of constant curvature; methods as in
+    """Frames and fields of observations [N, D + 1] on a space of constant curvature; methods as in
     `Differences`."""
 
     def __init__(self, space: Space, curvature: int, observations: FloatArray, n_jobs: int) -> None:
@@ -50,21 +50,23 @@ class Exact:
         self._observations = np.ascontiguousarray(observations.T)
         self._n_jobs = n_jobs
 
-    def frame(self, settings: Settings, points: FloatArray) -> Local:
-        """Subspaces at points of N [batch, D]."""
+    def frame(self, settings: Settings, points: FloatArray, apart: float = -1.0) -> Local:
+        """Subspaces at points of N [batch, D]; see `Differences.frame`."""
         bases = orthonormal_bases(self._space, points)
         batch, dim = len(points), self._space.dim
         values, vectors, mean = np.empty((batch, dim)), np.empty((batch, dim, dim)), np.empty((batch, dim))
-        log_mass, status = np.empty(batch), np.empty(batch, np.int8)
-        self._run(frame_batch, _numbers(settings), points, bases.vectors, values, vectors, mean, log_mass, status)
+        (log_mass, effective), status = np.empty((2, batch)), np.empty(batch, np.int8)
+        arrays = points, bases.vectors, values, vectors, mean, log_mass, effective, status
+        self._run(frame_batch, (*_numbers(settings), apart), *arrays)
         top = np.ascontiguousarray(np.swapaxes(vectors, 1, 2)[:, : settings.rank])
         step = np.einsum("ba,bad->bd", mean, bases.vectors)
         return Local(
             values=values,
             vectors=np.einsum("bka,bad->bkd", top, bases.vectors),
             duals=np.einsum("bka,bad->bkd", top, bases.covectors),
-            mean=flattened(self._space, self._space.exp(shaped(self._space, step), shaped(self._space, points))),
+            mean=exp_rows(self._space, points, step),
             log_mass=log_mass,
+            effective=effective,
             status=status,
         )
 
@@ -82,24 +84,10 @@ class Exact:
             status,
         )
 
-    def mass(
-        self, settings: Settings, points: FloatArray, apart: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, StatusArray]:
-        """m(p), log masses, effective neighbours and status at points of N; see `Differences.mass`."""
-        bases = orthonormal_bases(self._space, points)
-        mean, (log_mass, effective) = np.empty((len(points), self._space.dim)), np.empty((2, len(points)))
-        status = np.empty(len(points), np.int8)
-        arrays = (points, bases.vectors, mean, log_mass, effective, status)
-        self._run(mass_batch, settings.bandwidth, *arrays, apart=apart)
-        step = np.einsum("ba,bad->bd", mean, bases.vectors)
-        return self._space.exp(step, points), log_mass, effective, status
-
-    def _run(self, kernel: Any, numbers: Any, *arrays: Any, apart: float | None = None) -> None:
-        extra = () if apart is None else (apart,)
-
+    def _run(self, kernel: Any, numbers: Any, *arrays: Any) -> None:
         def work(start: int, stop: int) -> None:
             rows = (array[start:stop] for array in arrays)
-            kernel(self._observations, self._curvature, numbers, *extra, *rows)
+            kernel(self._observations, self._curvature, numbers, *rows)
 
         run_rows(work, len(arrays[0]), self._n_jobs, calls_blas=False)
 
@@ -114,7 +102,8 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
 
     Parameters
     ----------
-    observations : [D, N]
+    observations : [D + 1, N]
+        Their weights in the last row.
     settings : (bandwidth, centering, rank, log_floor, min_gap)
     points, covectors : [batch, D]
     bases : [batch, dim, D]
@@ -161,18 +150,19 @@ def field_batch(observations, curvature, settings, points, bases, covectors, vel
 
 
 @kernel
-def frame_batch(observations, curvature, settings, points, bases, values, vectors, mean, log_mass, status):
-    """Write eigenvalues [batch, dim], eigenvectors [batch, dim, dim] (columns), μ [batch, dim] and log kernel
-    masses."""
-    bandwidth, centering, rank, log_floor, min_gap = settings
+def frame_batch(observations, curvature, settings, points, bases, values, vectors, mean, log_mass, effective, status):
+    """Write eigenvalues [batch, dim], eigenvectors [batch, dim, dim] (columns), μ [batch, dim], log kernel masses and
+    effective numbers of neighbours (Σφ)²/Σφ². The last of ``settings`` is ``apart``, as in `weigh`."""
+    bandwidth, centering, rank, log_floor, min_gap, apart = settings
     dim, ambient = bases.shape[1:]
     scratch = scratch_for(observations, dim)
     sigma = np.empty((dim, dim))
     centre, transported = np.empty(ambient), np.empty((dim, ambient))
     for b in range(points.shape[0]):
-        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, -1.0, scratch)
-        mass, _ = mean_log(scratch[1], scratch[2], count, mean[b])
+        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, apart, scratch)
+        mass, squares = mean_log(scratch[1], scratch[2], count, mean[b])
         log_mass[b] = log_mass_of(mass, nearest)
+        effective[b] = mass * mass / squares if squares > 0.0 else 0.0
         if centering == RECENTRED:
             transport_to_mean(points[b], bases[b], mean[b], curvature, centre, transported)
             count, _, lost_there = weigh(observations, curvature, centre, transported, bandwidth, -1.0, scratch)
@@ -182,22 +172,6 @@ def frame_batch(observations, curvature, settings, points, bases, values, vector
         status[b] = mass_status(log_mass[b], log_floor)
         if status[b] == 0:
             status[b] = _status(values[b], rank, min_gap, lost)
-
-
-@kernel
-def mass_batch(observations, curvature, bandwidth, apart, points, bases, mean, log_mass, effective, status):
-    """Write μ [batch, dim], log kernel masses and effective numbers of neighbours (Σφ)²/Σφ².
-
-    Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out. ``status`` reports only whether one in
-    reach is on the cut locus.
-    """
-    scratch = scratch_for(observations, bases.shape[1])
-    for b in range(points.shape[0]):
-        count, nearest, lost = weigh(observations, curvature, points[b], bases[b], bandwidth, apart, scratch)
-        mass, squares = mean_log(scratch[1], scratch[2], count, mean[b])
-        log_mass[b] = log_mass_of(mass, nearest)
-        effective[b] = mass * mass / squares if squares > 0.0 else 0.0
-        status[b] = _CUT if lost else 0
 
 
 @kernel

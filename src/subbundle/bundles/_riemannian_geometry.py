@@ -42,15 +42,16 @@ _SERIES = 0.05
 
 @kernel
 def scratch_for(observations, dim):
-    """Scratch arrays for `weigh`: squared chords [N], v [N, dim], and φ, r, s [N, 3]."""
+    """Scratch arrays for `weigh`: squared chords [N], v [N, dim], and w = φ times the weight, r, s, φ [N, 4]."""
     n = observations.shape[1]
-    return np.empty(n), np.empty((n, dim)), np.empty((n, 3))
+    return np.empty(n), np.empty((n, dim)), np.empty((n, 4))
 
 
 @kernel
 def weigh(observations, curvature, point, basis, bandwidth, apart, scratch):
-    """Write v_n, φ_n, r_n, s_n of the observations [D, N] in reach of ``point`` into the scratch.
+    """Write v_n, w_n, r_n, s_n, φ_n of the observations [D + 1, N] in reach of ``point`` into the scratch.
 
+    The last row of the observations holds their weights.
     Observations with θ²/a² up to ``apart`` are left out; −1 leaves nothing out.
 
     Returns
@@ -87,7 +88,8 @@ def weigh(observations, curvature, point, basis, bandwidth, apart, scratch):
         stretch = angle / sine if sine > 0.0 else 1.0
         for a in range(dim):
             vectors[count, a] *= stretch
-        weights[count, 0] = exp_minus(0.5 * (t - nearest))
+        weights[count, 3] = exp_minus(0.5 * (t - nearest))
+        weights[count, 0] = weights[count, 3] * observations[point.size, n]
         weights[count, 1], weights[count, 2] = _jacobi_factors(angle, curvature)
         count += 1
     return count, nearest, lost

@@ -15,13 +15,15 @@ from subbundle.local.moments import log_mass as log_mass_of
 
 
 @kernel
-def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, log_mass, effective):
+def tangent_moments(logs, own, covectors, bandwidth, apart, centred, mean, second, log_mass, effective):
     """Mean, second moment and kernel mass of the logs at each of several points, in h-orthonormal coordinates.
 
     Parameters
     ----------
     logs : [rows, n, D]
         Logs of the observations at the points; NaN where undefined.
+    own : [n]
+        Weights of the observations.
     covectors : [rows, dim, D]
         The coordinates of a tangent vector are its products with these.
     apart : float
@@ -31,13 +33,13 @@ def tangent_moments(logs, covectors, bandwidth, apart, centred, mean, second, lo
     mean, second : [rows, dim], [rows, dim, dim]
         Results: μ = Σ w_n v_n and Σ w_n z_n z_nᵀ.
     log_mass, effective : [rows]
-        Results: log Σ φ_n and (Σ φ_n)²/Σ φ_n².
+        Results: log Σ w_n and (Σ w_n)²/Σ w_n φ_n, w_n being φ_n times the weight.
     """
     dim = covectors.shape[1]
-    vectors, weights = np.empty((logs.shape[1], dim)), np.empty((logs.shape[1], 1))
+    vectors, weights = np.empty((logs.shape[1], dim)), np.empty((logs.shape[1], 2))
     for b in range(logs.shape[0]):
         nearest = _coordinates(logs[b], covectors[b], 1.0 / (bandwidth * bandwidth), apart, vectors, weights)
-        count = _weigh(vectors, weights, nearest, gaussian_reach(dim))
+        count = _weigh(vectors, own, weights, nearest, gaussian_reach(dim))
         mass, squares = mean_log(vectors, weights, count, mean[b])
         second_moment(vectors, weights, count, mean[b], centred, second[b])
         log_mass[b] = log_mass_of(mass, nearest)
@@ -65,14 +67,15 @@ def _coordinates(logs, covectors, scale, apart, vectors, t):
 
 
 @kernel
-def _weigh(vectors, t, nearest, reach):
-    """Replace t by φ, and move observations in reach to the front, in order; return their number."""
+def _weigh(vectors, own, t, nearest, reach):
+    """Replace t by w and φ, and move observations in reach to the front, in order; return their number."""
     floor = exp_minus(0.5 * reach)
     count = 0
     for n in range(t.shape[0]):
         beyond = t[n, 0] - nearest
         if beyond < reach:
-            t[count, 0] = exp_minus(0.5 * beyond) - floor
+            t[count, 1] = exp_minus(0.5 * beyond) - floor
+            t[count, 0] = t[count, 1] * own[n]
             for a in range(vectors.shape[1]):
                 vectors[count, a] = vectors[n, a]
             count += 1
@@ -81,18 +84,18 @@ def _weigh(vectors, t, nearest, reach):
 
 @kernel
 def mean_log(vectors, weights, count, mean):
-    """Write μ = Σ φ_n v_n / Σ φ_n of the first ``count`` logs v_n, φ_n in the first column of ``weights``; NaN without
-    any. Returns Σ φ and Σ φ²."""
+    """Write μ = Σ w_n v_n / Σ w_n of the first ``count`` logs v_n, w_n being the first column of ``weights``, φ_n the
+    last; NaN without any. Returns Σ w and Σ w φ."""
     dim = mean.size
     mass = squares = 0.0
     for a in range(dim):
         mean[a] = 0.0
     for n in range(count):
-        phi = weights[n, 0]
-        mass += phi
-        squares += phi * phi
+        w = weights[n, 0]
+        mass += w
+        squares += w * weights[n, weights.shape[1] - 1]
         for a in range(dim):
-            mean[a] += phi * vectors[n, a]
+            mean[a] += w * vectors[n, a]
     for a in range(dim):
         mean[a] = mean[a] / mass if mass > 0.0 else np.nan
     return mass, squares
@@ -100,7 +103,7 @@ def mean_log(vectors, weights, count, mean):
 
 @kernel
 def second_moment(vectors, weights, count, mean, centred, sigma):
-    """Write Σ w_n z_n z_nᵀ, z_n = v_n − μ if ``centred`` else v_n; return Σ φ."""
+    """Write Σ w_n z_n z_nᵀ, z_n = v_n − μ if ``centred`` else v_n; return Σ w."""
     dim = mean.size
     mass = 0.0
     for i in range(dim):

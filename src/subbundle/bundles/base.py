@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from subbundle._types import FloatArray, StatusArray
+from subbundle.local.model import LocalModel
+from subbundle.local.settings import Plan
 
 _T = TypeVar("_T")
 
@@ -141,6 +143,13 @@ class LearnedSubbundle(Subbundle, Protocol):
 
     def bandwidth_at(self, points: FloatArray) -> FloatArray:
         """a(p) [batch] at ``points`` [batch, dim]."""
+
+    def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
+        """The local model at ``points`` [batch, dim], projected onto the ridge; see `subbundle.ridge_project`.
+
+        Whatever the centring, tangents are those about the mean of the weights at the point itself, or for order 2
+        those of the fitted quadric; masses are relative to the typical one.
+        """
 
     def remembered(self, make: Callable[[Any], _T]) -> _T:
         """``make(self)``, computed on the first call and cached with the bundle."""

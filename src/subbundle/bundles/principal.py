@@ -268,11 +268,7 @@ class PrincipalSubbundle(Remembers):
         return Field(velocity, force, status)
 
     def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
-        """The local model at ``points`` [batch, d], projected onto the ridge; see `subbundle.ridge_project`.
-
-        The tangents are those of the bundle, ``centering="local"``, or for order 2 of the fitted quadric; masses are
-        relative to the typical one.
-        """
+        """See `LearnedSubbundle.rest`."""
         return ridge_in(self._working, self._coordinates, self._settings, points, plan, self.n_jobs)
 
     def bandwidth_at(self, points: Any) -> FloatArray:

@@ -9,8 +9,9 @@ to the normal coordinates u_j of the neighbours over the tangential ones by weig
 passes through the point itself: c = 0. Its bias is of the fourth order in the bandwidth. The fit also gives the
 tangent space (b), the second fundamental form (q) and, from its residuals, the noise.
 
-A bundle that is not a `PrincipalSubbundle` with ``centering="local"`` has no neighbours to fit, only frames. There
-the second fundamental form is that of the bundle, by differences, and corrects the local mean for curvature.
+On a known manifold the neighbours are their logs at the point, a step leads from p to exp_p(step), and the second
+fundamental form is that within the manifold. The centring of a bundle concerns its subspaces off the ridge; the ridge
+is the same for all. A bundle in closed form has no neighbours, and all points are on its ridge.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from subbundle._types import FloatArray, Status
 from subbundle._validation import as_batch, as_integer, as_positive, as_real
 from subbundle.bundles._ridge_frames import ridge_by_frames
 from subbundle.bundles._ridge_record import Ridge
-from subbundle.bundles.base import Subbundle
-from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.base import Subbundle, completed
 from subbundle.bundles.surroundings import surrounding_dim, surroundings_of
 from subbundle.bundles.tuning import LADDER
 from subbundle.cloud.tuning import BLOCK_DIM
@@ -107,14 +107,12 @@ def ridge_project(
         omitted=LEFT_OUT if reach is None else 0.0,
         errors=errors,
     )
-    return _ridge(bundle, start, _model(bundle, start, plan))
-
-
-def _model(bundle: Subbundle, points: FloatArray, plan: Plan) -> LocalModel:
-    """Project ``points`` [batch, d] onto the ridge, by the local model where there is one."""
-    if isinstance(bundle, PrincipalSubbundle) and bundle.centering == "local":
-        return bundle.rest(points, plan)
-    return ridge_by_frames(bundle, points, plan)
+    learned = completed(bundle).learned
+    if learned is None or bundle.rank == surrounding_dim(bundle):
+        found = ridge_by_frames(bundle, start, plan)
+    else:
+        found = learned.rest(start, plan)
+    return _ridge(bundle, start, found)
 
 
 def _reach(reach: float | None, bundle: Subbundle) -> float:
@@ -124,7 +122,7 @@ def _reach(reach: float | None, bundle: Subbundle) -> float:
         # Compared before it is squared, which would overflow.
         given = as_positive(reach, "reach", hint="It is a number of bandwidths.")
         return whole if given >= np.sqrt(whole) else given**2
-    if bundle.ambient_dim > BLOCK_DIM:
+    if surrounding_dim(bundle) > BLOCK_DIM:
         return whole
     return tail(bundle.rank, LEFT_OUT)
 
@@ -168,7 +166,7 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
         tangents=tangents,
         second_form=second_form,
         density=np.exp(found.log_mass),
-        curvature=np.sqrt(np.einsum("nabd,nabd->n", second_form, second_form)),
+        curvature=_length(bundle, points, second_form),
         noise=noise,
         position_error=np.where(arrived, found.position_error, np.nan),
         tangent_error=np.where(arrived, found.tangent_error, np.nan),
@@ -180,6 +178,14 @@ def _ridge(bundle: Subbundle, start: FloatArray, found: LocalModel) -> Ridge:
         steps=found.steps,
         status=found.status,
     )
+
+
+def _length(bundle: Subbundle, points: FloatArray, second_form: FloatArray) -> FloatArray:
+    """√Σ_ab |II(t_a, t_b)|² [batch] in the metric of the space around the bundle."""
+    squared = np.zeros(len(points))
+    for a, b in np.ndindex(bundle.rank, bundle.rank):
+        squared += np.square(surroundings_of(bundle).coordinates(points, second_form[:, a, b])).sum(axis=1)
+    return np.asarray(np.sqrt(squared))
 
 
 def codimension(bundle: Subbundle) -> int:

@@ -21,7 +21,10 @@ from subbundle.bundles.tuning import MIN_DENSITY, MIN_GAP, SAMPLE
 from subbundle.cloud import Cloud
 from subbundle.kernels import GAUSSIAN
 from subbundle.local.frames import sign_of_largest
-from subbundle.local.settings import CENTERINGS, Settings, constant_widths
+from subbundle.local.logs import Observations
+from subbundle.local.manifold import iterate_on
+from subbundle.local.model import LocalModel
+from subbundle.local.settings import CENTERINGS, LOCAL, Plan, Settings, constant_widths
 from subbundle.spaces.base import Space
 from subbundle.spaces.rows import as_observations, flattened, retract, shaped, tangent_part
 
@@ -54,8 +57,8 @@ class RiemannianSubbundle(Remembers):
 
     Parameters
     ----------
-    points : array-like [N, *space.shape] or [N, D]
-        Observations, D the number of entries of a point. Their order does not matter.
+    points : array-like [N, *space.shape] or [N, D], or Cloud
+        Observations, D the number of entries of a point. Their order does not matter. A `Cloud` may have weights.
     rank : int
         Dimension k of the subspaces, between 1 and dim N. For k = dim N the geodesics are those of N itself.
     bandwidth : float
@@ -103,7 +106,8 @@ class RiemannianSubbundle(Remembers):
         min_gap: float = MIN_GAP,
         n_jobs: int | None = None,
     ) -> None:
-        rows = as_observations(points, space)
+        given = points if isinstance(points, Cloud) else None
+        rows = as_observations(points if given is None else given.points, space)
         self.space = space
         why = f"dimensions of the tangent spaces of {space!r}; rank = dim is the manifold itself"
         self._rank = as_integer(rank, "rank", low=1, high=space.dim, why=why)
@@ -120,7 +124,12 @@ class RiemannianSubbundle(Remembers):
         self.n_jobs = n_jobs
         self.observations = shaped(space, rows)
         # Leaf order is a function of the set of points, and spreads a sample over all of it.
-        self._rows = np.ascontiguousarray(aligned(space, rows)[Cloud(rows).order])
+        order = Cloud(rows).order
+        self._rows = np.ascontiguousarray(aligned(space, rows)[order])
+        weights = np.ones(len(rows))
+        if given is not None:
+            weights[given.order] = given.weights.ravel()[: len(rows)]
+        self._near = Observations(space, self._rows, weights[order])
         self._settings = Settings(
             self._rank,
             constant_widths(self.bandwidth, 0.0, 0),
@@ -131,8 +140,9 @@ class RiemannianSubbundle(Remembers):
             self.min_gap,
         )
         curvature, jobs = curvature_of(space), resolve_jobs(n_jobs)
+        weighted = np.column_stack([self._rows, weights[order]])
         self._evaluator: Exact | Differences = (
-            Differences(space, self._rows, jobs) if curvature is None else Exact(space, curvature, self._rows, jobs)
+            Differences(space, weighted, jobs) if curvature is None else Exact(space, curvature, weighted, jobs)
         )
         around = float(np.nanmax(space.dist(shaped(space, self._rows), shaped(space, self._rows[0]))))
         self._length_scale = min(self.bandwidth, 2.0 * around) if around > 0.0 else self.bandwidth
@@ -217,6 +227,12 @@ class RiemannianSubbundle(Remembers):
             tangent[rows] = tangent_part(self.space, landed[rows], covectors[rows])
         return landed, tangent
 
+    def rest(self, points: FloatArray, plan: Plan) -> LocalModel:
+        """See `LearnedSubbundle.rest`."""
+        plan = replace(plan, log_share=float(np.log(self.min_density)), min_gap=self.min_gap)
+        start, jobs = retract(self.space, points), resolve_jobs(self.n_jobs)
+        return iterate_on(self._near, start, self.bandwidth, self._log_typical, plan, jobs)
+
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments of the constructor other than the observations."""
@@ -257,9 +273,13 @@ class RiemannianSubbundle(Remembers):
 
     def _shifted(self, points: FloatArray) -> Shifted:
         """Observations after mean shifts, with log masses and effective neighbours."""
-        mass, settings = self._evaluator.mass, self._settings
-        *first, status = mass(settings, points, _SAME)
-        cut = np.flatnonzero(status)
-        if cut.size:
-            check_cut_locus(self.space, self.bandwidth, self._rows, points[cut[0]])
-        return mean_shifted((first[0], first[1], first[2]), lambda rows: mass(settings, rows, -1.0)[:3])
+        settings = replace(self._settings, centering=LOCAL)
+
+        def shifted(rows: FloatArray, apart: float) -> Shifted:
+            found = self._evaluator.frame(settings, rows, apart)
+            cut = np.flatnonzero(found.status == Status.NOT_FINITE)
+            if cut.size and apart >= 0.0:
+                check_cut_locus(self.space, self.bandwidth, self._rows, rows[cut[0]])
+            return found.mean, found.log_mass, found.effective
+
+        return mean_shifted(shifted(points, _SAME), lambda rows: shifted(rows, -1.0))

@@ -19,7 +19,16 @@ from subbundle._numbers import DIFFERENCE
 from subbundle._types import FloatArray
 from subbundle.spaces import Euclidean, Sphere
 from subbundle.spaces.base import Space
-from subbundle.spaces.rows import flattened, orthonormal_bases, retract, shaped
+from subbundle.spaces.rows import (
+    dist_rows,
+    exp_rows,
+    flattened,
+    log_rows,
+    orthonormal_bases,
+    retract,
+    shaped,
+    transport_rows,
+)
 
 
 class LocalMap(Protocol):
@@ -99,23 +108,20 @@ class _Curved:
         return flattened(self.space, self.space.validate(shaped(self.space, points), name))
 
     def displacement(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        return flattened(self.space, self.space.log(shaped(self.space, others), shaped(self.space, points)))
+        return log_rows(self.space, points, others)
 
     def move(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
-        return flattened(self.space, self.space.exp(shaped(self.space, vectors), shaped(self.space, points)))
+        return exp_rows(self.space, points, vectors)
 
     def transport(self, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
-        space = self.space
-        return flattened(
-            space, space.parallel_transport(shaped(space, vectors), shaped(space, points), shaped(space, ends))
-        )
+        return transport_rows(self.space, vectors, points, ends)
 
     def coordinates(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         covectors = orthonormal_bases(self.space, points).covectors
         return np.asarray(np.einsum("nid,nd->ni", covectors, vectors))
 
     def distance(self, points: FloatArray, others: FloatArray) -> FloatArray:
-        return np.asarray(self.space.dist(shaped(self.space, others), shaped(self.space, points)))
+        return dist_rows(self.space, points, others)
 
     def local_map(self, base_point: FloatArray) -> LocalMap:
         if isinstance(self.space, Euclidean):
@@ -171,17 +177,17 @@ class _Logs:
     base_point: FloatArray
 
     def enter(self, points: FloatArray) -> FloatArray:
-        logs = _Curved(self.space).displacement(self.base_point[None], retract(self.space, points))
-        return np.asarray(np.einsum("nd,id->ni", logs, self._basis.covectors[0]))
+        vectors = log_rows(self.space, self.base_point, retract(self.space, points))
+        return np.asarray(np.einsum("nd,id->ni", vectors, self._basis.covectors[0]))
 
     def leave(self, images: FloatArray) -> FloatArray:
         vectors = np.einsum("ni,id->nd", images, self._basis.vectors[0])
-        return _Curved(self.space).move(self.base_point[None], vectors)
+        return exp_rows(self.space, self.base_point, vectors)
 
     def push(self, points: FloatArray, vectors: FloatArray) -> FloatArray:
         """See `LocalMap`; by central differences along geodesics."""
-        move = _Curved(self.space).move
-        ahead, behind = (self.enter(move(points, sign * DIFFERENCE * vectors)) for sign in (1.0, -1.0))
+        ends = (exp_rows(self.space, points, sign * DIFFERENCE * vectors) for sign in (1.0, -1.0))
+        ahead, behind = (self.enter(end) for end in ends)
         return (ahead - behind) / (2.0 * DIFFERENCE)
 
     def pull(self, images: FloatArray, vectors: FloatArray) -> FloatArray:

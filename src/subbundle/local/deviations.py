@@ -39,12 +39,12 @@ class Output:
     """Output arrays of the iterations from ``points`` [n, d].
 
     ``basis`` [n, d, columns], the tangents first; eigenvalues and means [n, d]; ``forms`` [n, k (k + 1)/2, d], II of
-    the pairs of tangents; ``numbers`` [n, COLUMNS]; steps and status [n].
+    the pairs of tangents; ``numbers`` [n, COLUMNS]; steps and status [n]; ``before`` [n, d], the last step.
     """
 
     def __init__(self, points: FloatArray, rank: int, columns: int) -> None:
         n, dim = points.shape
-        self.points = points.copy()
+        self.points, self.before = points.copy(), np.zeros((n, dim))
         self.basis = np.full((n, dim, columns), np.nan)
         self.values, self.means = np.full((n, dim), np.nan), np.full((n, dim), np.nan)
         self.forms = np.full((n, rank * (rank + 1) // 2, dim), np.nan)
@@ -54,8 +54,8 @@ class Output:
 
     def rows(self, i: int, j: int) -> list[Any]:
         """Views of the rows from ``i`` to ``j``, in the order in which `iterate_rows` takes them."""
-        arrays = self.points, self.basis, self.values, self.means, self.forms, self.numbers, self.steps, self.status
-        return [array[i:j] for array in arrays]
+        vectors = self.points, self.before, self.basis, self.values, self.means, self.forms
+        return [array[i:j] for array in (*vectors, self.numbers, self.steps, self.status)]
 
 
 @kernel
@@ -242,14 +242,14 @@ def _squares(near, count, rank, tile, ends, inner, out):
                 factor = ends[f, a]
                 for n in range(width):
                     lever[n] += factor * tile[f, n]
-            total = 0.0
             for n in range(width):
                 lever[n] *= near[last, start + n]
+            # In a loop of its own, as in `moments`: one that also writes has other bits elsewhere in memory.
+            total = 0.0
+            for n in range(width):
                 total += lever[n] * lever[n]
-            if a > 0:
-                slopes += total
-            else:
-                height += total
+            slopes += total if a > 0 else 0.0
+            height += total if a == 0 else 0.0
     out[0], out[1], out[2], out[3] = height, slopes, beyond, own
 
 

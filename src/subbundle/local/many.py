@@ -16,6 +16,7 @@ from subbundle._types import FloatArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local import deviations as of
 from subbundle.local.leading import leading
+from subbundle.local.logs import Logs
 from subbundle.local.moments import TILE
 from subbundle.local.neighbours import Neighbours, RowSearch
 from subbundle.local.regression import fill_features, fitted, n_features, residual_fraction, solve
@@ -92,7 +93,7 @@ class Fit:
 class ManyDimensions:
     """Iterations over the rows of a cloud with the window and the settings of a plan."""
 
-    def __init__(self, cloud: Cloud, widths: Widths, plan: Plan) -> None:
+    def __init__(self, cloud: Cloud | Logs, widths: Widths, plan: Plan) -> None:
         self._search = RowSearch(cloud, plan.kernel, plan.reach, plan.omitted)
         self._widths, self._plan = widths, plan
         # Any fixed block in general position serves; the same one for every point keeps results reproducible.

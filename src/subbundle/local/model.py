@@ -8,6 +8,7 @@ for surfaces (`tangential`); these take the cloud's centred coordinates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from subbundle.kernels import CODES, GAUSSIAN, reach_of, tail
 from subbundle.local import deviations as of
 from subbundle.local.frames import completed
 from subbundle.local.local_pca import local_pca
+from subbundle.local.logs import Logs
 from subbundle.local.many import ManyDimensions
 from subbundle.local.settings import ALL, COMMON, LOCAL, Plan, Settings, Widths, constant_widths, pairs
 from subbundle.local.standard_errors import errors_of
@@ -223,10 +225,18 @@ def iterate(
     """The local model over balls; ``own_widths`` [n], or [0] for ``widths``."""
     if plan.order == 0:
         settings = Settings(plan.rank, widths, plan.kernel, plan.reach, LOCAL, plan.log_share, plan.min_gap)
-        return _model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
+        return as_model(local_pca(cloud, points, settings, own_widths, plan.apart, n_jobs), plan, {})
     few = cloud.dim <= BLOCK_DIM
     out = of.Output(points, plan.rank, cloud.dim if few else plan.rank)
-    many = None if few else ManyDimensions(cloud, widths, plan)
+    run_rows(back_end(cloud, widths, own_widths, plan, out), len(points), n_jobs, calls_blas=not few)
+    return as_model(out, plan, errors_of(out.numbers.T, plan))
+
+
+def back_end(
+    cloud: Cloud | Logs, widths: Widths, own_widths: FloatArray, plan: Plan, out: of.Output
+) -> Callable[[int, int], None]:
+    """The iteration of the rows from i to j of ``out``: compiled, or above `BLOCK_DIM` dimensions with BLAS."""
+    many = None if cloud.dim <= BLOCK_DIM else ManyDimensions(cloud, widths, plan)
     surface = cloud.dim == 3 and plan.rank == 2 and plan.kernel != GAUSSIAN
     cases = COMMON if surface and not len(widths[2]) else ALL
 
@@ -240,8 +250,7 @@ def iterate(
         for b in range(i, j):
             many.iterate(out, b, own_widths[b] if own_widths.size else np.nan)
 
-    run_rows(work, len(points), n_jobs, calls_blas=not few)
-    return _model(out, plan, errors_of(out.numbers.T, plan))
+    return work
 
 
 def _iterate_robust(
@@ -260,10 +269,11 @@ def _iterate_robust(
         )  # fmt: skip
 
     run_rows(work, len(points), n_jobs, calls_blas=False)
-    return _model(out, plan, {})
+    return as_model(out, plan, {})
 
 
-def _model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+def as_model(out: of.Output, plan: Plan, errors: dict[str, FloatArray]) -> LocalModel:
+    """The record of an iteration, with the ``errors`` that are known."""
     columns, unknown = out.numbers.T, np.full(len(out.points), np.nan)
     known = dict.fromkeys(("noise", "position_error", "tangent_error"), unknown) | errors
     return LocalModel(

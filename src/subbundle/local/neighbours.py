@@ -16,6 +16,7 @@ from subbundle._types import FloatArray, IntArray, Status
 from subbundle.cloud import Cloud
 from subbundle.local import deviations as of
 from subbundle.local.leading import decompose
+from subbundle.local.logs import Logs
 from subbundle.local.moments import log_mass
 from subbundle.local.rows import fill_tile, first_moment, weigh_rows
 from subbundle.local.settings import NONE, RECENTRED, Settings, gap_status, mass_status, width_at
@@ -94,7 +95,7 @@ class RowSearch:
     mass.
     """
 
-    def __init__(self, cloud: Cloud, kernel: int, reach: float, omitted: float = 0.0) -> None:
+    def __init__(self, cloud: Cloud | Logs, kernel: int, reach: float, omitted: float = 0.0) -> None:
         self._rows, self._boxes, self._weights = cloud.rows, cloud.boxes, cloud.weights.ravel()
         self._kernel, self._reach, self._omitted = kernel, reach, omitted
 

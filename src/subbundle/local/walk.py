@@ -51,8 +51,8 @@ _NOT_CONVERGED, _LEFT_SUPPORT = int(Status.NOT_CONVERGED), int(Status.LEFT_SUPPO
 
 @kernel
 def iterate_rows(
-    tree, widths, own_widths, plan, cases, with_errors, factors, points, basis, values, means, forms, numbers,
-    steps, status,
+    tree, widths, own_widths, plan, cases, with_errors, factors, points, before, basis, values, means, forms,
+    numbers, steps, status,
 ):  # fmt: skip
     """Move ``points`` [batch, d] by steps of the local model, in place, and write the model where the last one began.
 
@@ -70,6 +70,8 @@ def iterate_rows(
     factors : [m], or None for none
         Falling factors of the bandwidth; a point with fewer effective neighbours than ``min_effective``, or far from
         their mean, first takes a plain step at each of them, from the smallest at which it has neighbours.
+    before : [batch, d]
+        The step before the next, if there was one: written after each.
     basis, values, means, forms : [batch, d, d], [batch, d], [batch, d], [batch, k (k + 1)/2, d]
         Output: tangent (tilted by the fit, for order 2) and normal directions; eigenvalues; means; II of the pairs of
         tangents.
@@ -81,7 +83,7 @@ def iterate_rows(
     found, near = np.empty(tree[0].shape[0], np.int64), np.empty((dim + 1, 0))
     work, spare = scratch(dim, rank), scratch(dim, rank)
     sigma, shift, step = np.empty((dim, dim)), np.empty(dim), np.empty(dim)
-    before, slope, delta, start = np.zeros(dim), np.empty(dim), np.empty(dim), np.empty(dim)
+    slope, delta, start = np.empty(dim), np.empty(dim), np.empty(dim)
     for b in range(points.shape[0]):
         p, row = points[b], numbers[b]
         for i in range(dim):
@@ -138,7 +140,7 @@ def iterate_rows(
                     step[i] += fraction * delta[i]
                 row[KEPT], row[LOST] = fraction, (1.0 - fraction) ** 2 * lost
             newton(values[b], basis[b], rank, normal_area(kernel, reach, rank) * bandwidth * bandwidth, step)
-            row[OFFSET] = damp(step, before, row[OFFSET])
+            row[OFFSET] = damp(step, before[b], row[OFFSET])
             done = row[OFFSET] <= (tol * bandwidth if relative else tol)
             if done or steps[b] >= max_steps:
                 if order == 1:
@@ -160,7 +162,7 @@ def iterate_rows(
                 shorten(step, bandwidth)
                 for i in range(dim):
                     p[i] += step[i]
-                    before[i] = step[i]
+                    before[b, i] = step[i]
             if done or max_steps == 0:
                 status[b] = 0
                 break

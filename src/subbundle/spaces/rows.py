@@ -25,15 +25,8 @@ _AMBIENT = (Euclidean, Kendall, Sphere)
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """Orthonormal bases of tangent spaces in the metric h.
-
-    Attributes
-    ----------
-    vectors : [batch, dim, D]
-        b_1..b_dim with h(b_i, b_j) = δ_ij.
-    covectors : [batch, dim, D]
-        h b_i, tangent arrays too: the coordinates of a tangent vector v are its products with these.
-    """
+    """Bases [batch, dim, D] of tangent spaces: ``vectors`` b_i, orthonormal in the metric h, and ``covectors`` h b_i,
+    tangent arrays too: the coordinates of a tangent vector are its products with these."""
 
     vectors: FloatArray
     covectors: FloatArray
@@ -47,6 +40,26 @@ def shaped(space: Space, rows: FloatArray) -> FloatArray:
 def flattened(space: Space, points: FloatArray) -> FloatArray:
     """[..., *shape] as [..., D]."""
     return points.reshape(*points.shape[: points.ndim - len(space.shape)], space.ambient_dim)
+
+
+def log_rows(space: Space, points: FloatArray, others: FloatArray) -> FloatArray:
+    """log_p(x) [..., D] of ``others`` at ``points``, rows [..., D] that broadcast; NaN on the cut locus."""
+    return flattened(space, space.log(shaped(space, others), shaped(space, points)))
+
+
+def exp_rows(space: Space, points: FloatArray, vectors: FloatArray) -> FloatArray:
+    """exp_p(v) [..., D]."""
+    return flattened(space, space.exp(shaped(space, vectors), shaped(space, points)))
+
+
+def transport_rows(space: Space, vectors: FloatArray, points: FloatArray, ends: FloatArray) -> FloatArray:
+    """``vectors`` at ``points`` transported in parallel to ``ends``, [..., D]."""
+    return flattened(space, space.parallel_transport(*(shaped(space, rows) for rows in (vectors, points, ends))))
+
+
+def dist_rows(space: Space, points: FloatArray, others: FloatArray) -> FloatArray:
+    """Distances [...] of rows [..., D]."""
+    return np.asarray(space.dist(shaped(space, others), shaped(space, points)))
 
 
 def check_space(space: Any) -> None:
@@ -117,14 +130,11 @@ def orthonormal_bases(space: Space, points: FloatArray) -> Bases:
 def retract(space: Space, points: FloatArray) -> FloatArray:
     """Points of N [batch, D] near ``points`` [batch, D]; points of N stay where they are, up to rounding."""
     near = flattened(space, space.projection(shaped(space, points)))
-    if isinstance(space, _AMBIENT):
-        return near
-    offset = points - near
-    away = np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300)
-    # Rows with NaN compare false and stay NaN.
-    rows = np.flatnonzero(away)
-    if rows.size:
-        near[rows] = _correct(space, near[rows], offset[rows])
+    if not isinstance(space, _AMBIENT):
+        offset = points - near
+        # Rows with NaN compare false and stay NaN.
+        rows = np.flatnonzero(np.abs(offset).max(axis=1) > ROUNDING * np.maximum(np.abs(points).max(axis=1), 1e-300))
+        near[rows] = _correct(space, near[rows], offset[rows]) if rows.size else near[rows]
     return near
 
 
@@ -133,9 +143,8 @@ def _correct(space: Space, near: FloatArray, offset: FloatArray) -> FloatArray:
     basis = np.concatenate([tangent_rows(space, near), vertical_rows(space, near)], axis=1)
     step = np.einsum("bid,bi->bd", basis, np.einsum("bid,bd->bi", basis, offset))
     size = np.abs(step).max(axis=1)
-    moved = flattened(space, space.exp(shaped(space, step), shaped(space, near)))
     rounding = size <= ROUNDING * np.maximum(np.abs(near).max(axis=1), 1e-300)
-    return np.where(rounding[:, None], near, moved)
+    return np.where(rounding[:, None], near, exp_rows(space, near, step))
 
 
 def tangent_part(space: Space, points: FloatArray, covectors: FloatArray) -> FloatArray:
