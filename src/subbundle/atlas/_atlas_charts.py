@@ -35,6 +35,7 @@ from subbundle.charts.tuning import (
     max_residual_of,
 )
 from subbundle.flow.integrate import integrate, shared_steps
+from subbundle.geodesics.paths import farthest
 from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 
@@ -127,18 +128,6 @@ def _mark(
         near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
         covered[near] = covers(chart, points[near])
     return covered
-
-
-def farthest(points: FloatArray, apart: float, first: int) -> NDArray[np.int64]:
-    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``."""
-    distances = np.full(len(points), np.inf)
-    rows: list[int] = []
-    row = first
-    while distances[row] > apart:
-        rows.append(row)
-        distances = np.minimum(distances, np.linalg.norm(points - points[row], axis=1))
-        row = int(np.argmax(distances))
-    return np.array(rows, np.int64)
 
 
 # Independent geodesics per chart that measure the error of its interpolant.
