@@ -95,6 +95,8 @@ class Chart(OnDomain):
         so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
+        if bundle is not None and (bundle.ambient_dim, bundle.rank) != chart._data.frame.shape:
+            raise ValueError(f"arrays must be those of a chart of the bundle; its frame is {chart._data.frame.shape}.")
         columns = chart._local_map.enter(chart.base_point[None]).shape[1]
         if columns != chart._data.points.shape[2]:
             raise ValueError(
@@ -126,6 +128,11 @@ class Chart(OnDomain):
     @property
     def _around(self) -> Surroundings:
         return surroundings_of(self._bundle)
+
+    @property
+    def bundle(self) -> Subbundle | None:
+        """The bundle that the chart was made from, if it is known."""
+        return self._bundle
 
     @property
     def base_point(self) -> FloatArray:
