@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     True
     """
     path = check_target(path, (".npz",))
-    arrays: dict[str, Any]
     values, arrays = _state_of(model)
     description = {"format": FORMAT, "class": type(model).__name__, **values}
     text = json.dumps(description, ensure_ascii=False).encode("utf-8")
     arrays[_DESCRIPTION] = np.frombuffer(text, dtype=np.uint8)
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        np.savez_compressed(stream, **arrays)
+        np.savez_compressed(stream, **cast(Any, arrays))
     return path
 
 
@@ -136,7 +135,7 @@ def _state_of_geometry(model: Any) -> State:
     if isinstance(bundle, _BUNDLES):
         own, more = bundle_state(bundle)
         return values | own | {"n_jobs": bundle.n_jobs}, arrays | more
-    if isinstance(bundle, tuple(_CLOSED.values())):
+    if isinstance(bundle, Heisenberg | SphereTangent):
         values["bundle"] = {"class": type(bundle).__name__, **asdict(bundle)}
     elif bundle is not None:
         raise TypeError(

@@ -178,16 +178,12 @@ def arrays_of_each(arrays: Mapping[str, Any]) -> list[dict[str, NDArray[Any]]]:
 
 
 class OnDomain(ABC):
-    """Normal coordinates of a chart, whose class defines its domain and evaluates the map inside."""
+    """A map from a domain of R^k to R^D, whose class defines the domain and evaluates the map inside."""
 
     @property
     @abstractmethod
     def _shape(self) -> tuple[int, int]:
         """Dimension of the points, and of the coordinates."""
-
-    @abstractmethod
-    def locate(self, points: Any, *, outside: str = "nan") -> Located:
-        """See `InvertibleChart`."""
 
     @abstractmethod
     def _contains(self, coordinates: FloatArray) -> BoolArray:
@@ -200,10 +196,6 @@ class OnDomain(ABC):
     @abstractmethod
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
         """∂Φ/∂v [n, dim, rank] at ``coordinates`` [n, rank] in the domain."""
-
-    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
-        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
-        return self.locate(points, outside=outside).coordinates
 
     def inside(self, coordinates: Any) -> BoolArray:
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
@@ -235,6 +227,18 @@ class OnDomain(ABC):
         inside = np.asarray(np.isfinite(given).all(axis=1))
         inside[inside] = self._contains(given[inside])
         return given, inside
+
+
+class SingleChart(OnDomain):
+    """A chart by itself, in both directions."""
+
+    @abstractmethod
+    def locate(self, points: Any, *, outside: str = "nan") -> Located:
+        """See `InvertibleChart`."""
+
+    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
+        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
+        return self.locate(points, outside=outside).coordinates
 
 
 class ChartList(Sequence[InvertibleChart]):

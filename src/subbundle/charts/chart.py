@@ -27,14 +27,14 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.charts import chart_data
 from subbundle.charts._search import Model, nearest_in_metric
-from subbundle.charts.base import Located, OnDomain
+from subbundle.charts.base import Located, SingleChart
 from subbundle.charts.chart_build import trace_fan
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
 
 
-class Chart(OnDomain):
+class Chart(SingleChart):
     """Normal coordinates around ``base_point`` [dim], in both directions.
 
     Parameters

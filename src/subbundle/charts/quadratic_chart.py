@@ -21,7 +21,7 @@ from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._border import nearest_on_spheres
-from subbundle.charts.base import ChartList, InvertibleChart, Located, OnDomain
+from subbundle.charts.base import ChartList, InvertibleChart, Located, SingleChart
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.start import directions
 from subbundle.local.settings import ALL, COMMON, Cases
@@ -33,7 +33,7 @@ _RINGS, _SPOKES = 8, 12
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticChart(OnDomain):
+class QuadraticChart(SingleChart):
     """Normal coordinates to third order around a point of a submanifold.
 
     Parameters
