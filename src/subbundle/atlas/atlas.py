@@ -168,7 +168,7 @@ class Atlas(ChartAtlas):
         nearest = heaviest(rows, len(given), charts, weights)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates, nearest)
 
-    def mesh(self, *, spacing: float | None = None, opening: float = 4.0, n_jobs: int | None = None) -> Mesh:
+    def mesh(self, *, spacing: float | None = None, opening: float = 2.0, n_jobs: int | None = None) -> Mesh:
         """A triangle mesh of the blended surface, its vertices blended points; for rank 2 in any R^dim.
 
         Parameters
@@ -176,7 +176,7 @@ class Atlas(ChartAtlas):
         spacing : float or None
             Least distance of two vertices; None for half a length scale.
         opening : float
-            Width, in length scales, from which on a gap between the charts stays open; narrower ones are bridged.
+            Half the width, in length scales, up to which a gap is bridged, as in `reconstruct`; wider ones stay open.
         """
         return mesh_of(self, spacing, opening, n_jobs)
 

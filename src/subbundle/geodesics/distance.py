@@ -57,7 +57,8 @@ def distance(bundle: Subbundle, x: Any, y: Any, *, search: str = "dual", tol: fl
     search : {"dual", "full"}
         As in `log`, for bundles known in closed form; a path along data is straightened and needs no search.
     tol : float
-        A path is straight when a step shortens it by less than this fraction; for bundles in closed form as in `log`.
+        Accuracy relative to the bundle's length scale, as in `log`, and for longer paths to their length: one along
+        data is straight when a step shortens it by less.
 
     Returns
     -------
