@@ -104,7 +104,7 @@ def coordinate_lines(model: AtlasEmbedding) -> list[FloatArray]:
         if across is not None:
             lines[:, :, across] = places[:, None]
         flat = lines.reshape(-1, z.shape[1])
-        drawn, coverage = model.atlas_.points_at(flat)
-        drawn[coverage < 0.15] = np.nan
+        drawn = model.atlas_.evaluate(flat)
+        drawn[model.atlas_.coverage_at(flat) < 0.15] = np.nan
         curves.append(model._components.leave(drawn).reshape(len(places), _STEPS, -1))
     return curves

@@ -1,4 +1,4 @@
-"""Fitted estimators in one file: arrays in ``.npz``, everything else in a line of JSON inside it.
+"""Estimators, bundles, charts and atlases in files: arrays in ``.npz``, everything else in a line of JSON inside it.
 
 Nothing in the file is code: it is read with ``allow_pickle=False``, so that a model from any source is safe to open.
 It is written under a temporary name and moved into place when complete.
@@ -10,8 +10,9 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +20,36 @@ from numpy.typing import NDArray
 from subbundle import estimators
 from subbundle._archives import DamagedError, read_arrays
 from subbundle._atomic import check_source, check_target
-from subbundle.estimators.state import HasState
+from subbundle.atlas.atlas import Atlas
+from subbundle.bundles.analytic import Heisenberg, SphereTangent
+from subbundle.bundles.principal import PrincipalSubbundle
+from subbundle.bundles.riemannian import RiemannianSubbundle
+from subbundle.charts.chart import Chart
+from subbundle.charts.quadratic_chart import QuadraticChart
+from subbundle.estimators.state import HasState, State, bundle_from, bundle_state
 from subbundle.io import atomic_path
 from subbundle.spaces.base import Space
 from subbundle.spaces.description import describe, restore
 
 FORMAT = "subbundle model"
-VERSION = 2
-_DESCRIPTION = "description"
-_CLASSES: dict[str, type[Any]] = {
+# Version 3 has bundles, charts and atlases, which files of estimators, of version 2, do not hold.
+VERSION = 3
+_DESCRIPTION, _OWN = "description", "own."
+_ESTIMATORS: dict[str, type[Any]] = {
     name: value for name, value in vars(estimators).items() if isinstance(value, type) and issubclass(value, HasState)
 }
+_BUNDLES = (PrincipalSubbundle, RiemannianSubbundle)
+_GEOMETRY: dict[str, type[Any]] = {each.__name__: each for each in (Atlas, Chart, QuadraticChart, *_BUNDLES)}
+_CLOSED: dict[str, type[Any]] = {each.__name__: each for each in (Heisenberg, SphereTangent)}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a fitted estimator to ``path``, which must end in ``.npz``; return the path. `load` reads it.
+    """Write ``model`` to ``path``, which must end in ``.npz``; return the path. `load` reads it.
 
     Parameters
     ----------
-    model : estimator
-        A fitted `AtlasEmbedding`, `PrincipalSubmanifold`, `GeodesicDistance` or `SurfaceReconstructor`.
+    model : estimator, Atlas, Chart, QuadraticChart, PrincipalSubbundle or RiemannianSubbundle
+        Estimators are fitted ones; an atlas or a chart is written together with its bundle.
     path : str or path
         Ends in ``.npz``. The file holds numbers and a description, no code.
 
@@ -57,30 +68,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     True
     """
     path = check_target(path, (".npz",))
-    name = type(model).__name__
-    if name not in _CLASSES:
-        raise TypeError(f"model must be one of {', '.join(_CLASSES)}; got {name}.")
-    if not hasattr(model, "n_features_in_"):
-        raise ValueError(f"model must be fitted before it is saved; this {name} is not. Call fit first.")
-    values, arrays = model._state()
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
-        "class": name,
-        "parameters": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
-        "features": model.n_features_in_,
-        "feature_names": list(getattr(model, "feature_names_in_", [])),
-        **values,
-    }
+    values, arrays = _state_of(model)
+    description = {"format": FORMAT, "class": type(model).__name__, **values}
     text = json.dumps(description, ensure_ascii=False).encode("utf-8")
     arrays[_DESCRIPTION] = np.frombuffer(text, dtype=np.uint8)
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        np.savez_compressed(stream, **arrays)
+        np.savez_compressed(stream, **cast(Any, arrays))
     return path
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an estimator written by `save`. Its results have the same bits.
+    """Read what `save` has written. Its results have the same bits.
 
     Parameters
     ----------
@@ -104,6 +102,62 @@ def load(path: str | os.PathLike[str]) -> Any:
     except Exception as error:  # anything may be missing from the file, or of another type
         reason = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ValueError(f"{path} is damaged: {reason.rstrip('.')}. Save the model again.") from error
+
+
+def _state_of(model: Any) -> State:
+    name = type(model).__name__
+    if isinstance(model, tuple(_GEOMETRY.values())):
+        return _state_of_geometry(model)
+    if name not in _ESTIMATORS:
+        raise TypeError(
+            f"model must be one of {', '.join([*_ESTIMATORS, *_GEOMETRY])}; got {name}. Meshes have write, arrays "
+            "numpy.save."
+        )
+    if not hasattr(model, "n_features_in_"):
+        raise ValueError(f"model must be fitted before it is saved; this {name} is not. Call fit first.")
+    values, arrays = model._state()
+    own = {
+        "version": 2,
+        "parameters": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "features": model.n_features_in_,
+        "feature_names": list(getattr(model, "feature_names_in_", [])),
+    }
+    return own | values, arrays
+
+
+def _state_of_geometry(model: Any) -> State:
+    values: dict[str, Any] = {"version": VERSION}
+    bundle: Any = model
+    arrays: dict[str, Any] = {}
+    if not isinstance(model, _BUNDLES):
+        bundle = getattr(model, "bundle", None)
+        arrays = {_OWN + name: value for name, value in model.to_arrays().items()}
+    if isinstance(bundle, _BUNDLES):
+        own, more = bundle_state(bundle)
+        return values | own | {"n_jobs": bundle.n_jobs}, arrays | more
+    if isinstance(bundle, Heisenberg | SphereTangent):
+        values["bundle"] = {"class": type(bundle).__name__, **asdict(bundle)}
+    elif bundle is not None:
+        raise TypeError(
+            f"the bundle of a model must be learned from data or one of {', '.join(_CLOSED)} to be saved; got "
+            f"{type(bundle).__name__}, which is code. Save model.to_arrays() by numpy.savez."
+        )
+    return values, arrays
+
+
+def _restored_geometry(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    made, bundle = _GEOMETRY[description["class"]], None
+    if "cloud" in arrays:
+        bundle = bundle_from(description, arrays, description["n_jobs"])
+    elif "bundle" in description:
+        closed = dict(description["bundle"])
+        bundle = _CLOSED[closed.pop("class")](**closed)
+    if made in _BUNDLES:
+        if type(bundle) is not made:
+            raise ValueError(f"its bundle is no {made.__name__}")
+        return bundle
+    own = {name.removeprefix(_OWN): value for name, value in arrays.items() if name.startswith(_OWN)}
+    return made.from_arrays(own) if made is QuadraticChart else made.from_arrays(own, bundle)
 
 
 def _plain(value: Any) -> Any:
@@ -140,7 +194,7 @@ def _describe(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
             f"{VERSION}). "
             "Write: pip install --upgrade subbundle"
         )
-    if description.get("class") not in _CLASSES:
+    if description.get("class") not in _ESTIMATORS | _GEOMETRY:
         raise ValueError(f"{path} is damaged: it holds a {description.get('class')!r}, which no version has.")
     return description
 
@@ -153,12 +207,14 @@ def _renamed(description: dict[str, Any]) -> None:
 
 
 def _restore(description: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if description["class"] in _GEOMETRY:
+        return _restored_geometry(description, arrays)
     if description["version"] < 2:
         _renamed(description)
     parameters = description["parameters"]
     if parameters.get("space") is not None:
         parameters["space"] = restore(parameters["space"])
-    made = _CLASSES[description["class"]]
+    made = _ESTIMATORS[description["class"]]
     gone = sorted(set(parameters) - set(made().get_params(deep=False)))
     if gone:
         raise ValueError(

@@ -1,4 +1,5 @@
-"""The protocol of charts: one law for both kinds, for lists of either and of both, and for atlases, inside and outside.
+"""The protocol of charts: one law for both kinds, for lists of either and of both, for atlases and their
+layouts, inside and outside.
 
 All are charts of the unit sphere, where Φ(v) = cos|v| μ + sin|v| F v/|v| and the projection of x is x/|x|.
 """
@@ -13,6 +14,7 @@ from subbundle.atlas.linked_atlas import LinkedAtlas
 from subbundle.bundles.analytic import SphereTangent
 from subbundle.charts.base import ChartList, InvertibleChart
 from subbundle.charts.quadratic_chart import QuadraticChart, QuadraticCharts, gathered
+from subbundle.embedding.laid_out_atlas import LaidOutAtlas
 from subbundle.geodesics.start import directions
 
 RADIUS = 0.3
@@ -85,6 +87,27 @@ def linked():
     return LinkedAtlas(gathered(charts, 1), BASES, links, 0.0)
 
 
+class LaidOut:
+    """A layout of one chart by its own coordinates, which are those of the layout then."""
+
+    def __init__(self):
+        chart = quadratic(BASES[0])
+        one = LinkedAtlas(gathered([chart], 1), BASES[:1], csr_array((1, 1)), 0.0)
+        self.layout, self.frames = (
+            LaidOutAtlas(one, np.eye(2)[None], np.zeros((1, 2)), csr_array((1, 1))),
+            [chart.frame],
+        )
+
+    def locate(self, points, numbers):
+        return self.layout.locate(points), numbers
+
+    def extent_along(self, coordinates, numbers):
+        return self.layout.atlas.charts.extent_along(coordinates, numbers)
+
+    def __getattr__(self, name):
+        return lambda coordinates, numbers: getattr(self.layout, name)(coordinates)
+
+
 SUBJECTS = {
     "geodesic chart": lambda: Alone(geodesic(BASES[0])),
     "quadratic chart": lambda: Alone(quadratic(BASES[0])),
@@ -93,6 +116,7 @@ SUBJECTS = {
     "geodesic atlas": lambda: Blended(sb.Atlas(SphereTangent(2), BASES, RADIUS)),
     "quadratic atlas": lambda: Blended(sb.Atlas(dense(), BASES, RADIUS, charts="quadratic")),
     "linked atlas": lambda: Blended(linked()),
+    "layout of an atlas": LaidOut,
 }
 ALONE = [name for name in SUBJECTS if "atlas" not in name]
 

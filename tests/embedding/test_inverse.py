@@ -41,8 +41,8 @@ def test_rows_that_were_left_out_are_predicted_as_well_as_by_means_and_better_th
     def error(found):
         return np.sum((found - given) ** 2)
 
-    found = error(model.atlas_.points_at(coordinates)[0])
-    charts = error(model.atlas_._mapped_to(coordinates)[0])
+    found = error(model.atlas_.evaluate(coordinates))
+    charts = error(model.atlas_._mapped_to(coordinates))
     means = min(error(mean_nearby(model, coordinates, size)) for size in (4, 8, 16, 32, 64))
     # λ and the size are estimated from some hundred rows: the best of the means is chosen with the answer.
     assert found < 1.1 * means
@@ -63,8 +63,8 @@ def test_charts_that_predict_rows_are_used_as_they_are(noise):
     model, _ = fitted(datasets.s_surface(800, noise=noise, seed=0).points)
     assert model.atlas_.shrinkage[1] == 1.0
     coordinates = model.embedding_[::10]
-    points = model.atlas_.points_at(coordinates)[0]
-    np.testing.assert_array_equal(points, model.atlas_._mapped_to(coordinates)[0])
+    points = model.atlas_.evaluate(coordinates)
+    np.testing.assert_array_equal(points, model.atlas_._mapped_to(coordinates))
 
 
 def test_means_are_those_of_the_nearest_rows_whatever_the_batch():

@@ -139,7 +139,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"version": 99}, "later version of subbundle .file version 99, this one reads up to 2.*--upgrade"),
+            ({"version": 99}, "later version of subbundle .file version 99, this one reads up to 3.*--upgrade"),
             ({"format": "something else"}, "it is another kind of file"),
             ({"class": "Exploit"}, "it holds a 'Exploit', which no version has"),
             ({"axes": None}, "is damaged"),

@@ -127,6 +127,21 @@ def test_a_noisy_s_surface_is_as_long_as_the_sheet():
     np.testing.assert_allclose(found, exact, rtol=0.005, atol=0.08)
 
 
+def test_a_sparse_sheet_has_no_short_cuts_and_its_distances_turn_with_the_cloud():
+    sheet = sb.datasets.s_surface(250, seed=0)
+    truth = cdist(sheet.coordinates, sheet.coordinates)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    found, turned = (
+        sb.pairwise_distance(sb.PrincipalSubbundle(points, 2, 0.35), points)
+        for points in (sheet.points, sheet.points @ turn)
+    )
+    # The end of an arc lies 3.5 bandwidths from the other: across, ratios fall to 0.3. Rows are 0.3 apart, where single
+    # arcs of a unit circle are a few hundredths off, and so are paths of a few of them.
+    assert (found / np.maximum(truth, 1e-9))[truth > 4.0].min() > 0.85
+    assert np.median(np.abs(found / np.maximum(truth, 1e-9) - 1.0)[truth > 4.0]) < 0.015
+    np.testing.assert_allclose(turned, found, rtol=1e-9, atol=1e-9)
+
+
 def test_paths_do_not_change_between_the_turns_of_a_roll():
     # Turns 0.3 to 0.4 apart, a tenth of the way along; noise along the sheet leaves single distances off by 0.03.
     roll = sb.datasets.swiss_roll(2000, noise=0.02, seed=3)

@@ -5,8 +5,9 @@ Fans of all base points are followed in one batch; quadratic charts come from th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,13 @@ from subbundle.atlas import tuning
 from subbundle.bundles.base import LearnedSubbundle, Subbundle, completed
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
-from subbundle.charts.base import InvertibleChart
+from subbundle.charts.base import ChartList, InvertibleChart, arrays_of_each
 from subbundle.charts.chart import Chart
 from subbundle.charts.chart_build import interpolate
 from subbundle.charts.chart_data import ChartData
 from subbundle.charts.fan import Fan, end_before_unknown_nodes, mapped
 from subbundle.charts.fan_domain import domain_of
-from subbundle.charts.quadratic_chart import QuadraticChart
+from subbundle.charts.quadratic_chart import QuadraticChart, QuadraticCharts
 from subbundle.charts.tuning import (
     ERROR_QUANTILE,
     FEWEST_GEODESICS,
@@ -35,6 +36,7 @@ from subbundle.charts.tuning import (
     max_residual_of,
 )
 from subbundle.flow.integrate import integrate, shared_steps
+from subbundle.geodesics.paths import farthest
 from subbundle.geodesics.start import covectors_from_coordinates, default_count, defined_frame, directions
 from subbundle.geodesics.tuning import MOST_LANDMARKS
 
@@ -47,11 +49,13 @@ _ROUNDS = 4
 @dataclass(frozen=True, slots=True)
 class Maker:
     """How one kind of charts is made: the radius ``"auto"`` in length scales; charts of a bundle at base points
-    [m, dim] with radii [m] for points up to a residual; the largest accurate radii [m] for radii [m], curvatures [m]
-    and a length scale; a factor of the distance between base points: sites are not much closer than small charts."""
+    [m, dim] with radii [m] for points up to a residual; those that arrays hold, with their bundle; the largest accurate
+    radii [m] for radii [m], curvatures [m] and a length scale; a factor of the distance between base points: sites are
+    not much closer than small charts."""
 
     reach: float
     at: Callable[[Subbundle, FloatArray, FloatArray, float], list[InvertibleChart]]
+    read: Callable[[Mapping[str, Any], Subbundle], ChartList]
     limited: Callable[[FloatArray, FloatArray, float], FloatArray] = lambda radii, curvature, scale: radii
     closer: float = 1.0
 
@@ -127,18 +131,6 @@ def _mark(
         near = np.flatnonzero(~covered & (np.linalg.norm(points - chart.base_point, axis=1) <= 1.5 * radius))
         covered[near] = covers(chart, points[near])
     return covered
-
-
-def farthest(points: FloatArray, apart: float, first: int) -> NDArray[np.int64]:
-    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``."""
-    distances = np.full(len(points), np.inf)
-    rows: list[int] = []
-    row = first
-    while distances[row] > apart:
-        rows.append(row)
-        distances = np.minimum(distances, np.linalg.norm(points - points[row], axis=1))
-        row = int(np.argmax(distances))
-    return np.array(rows, np.int64)
 
 
 # Independent geodesics per chart that measure the error of its interpolant.
@@ -261,6 +253,13 @@ def quadratic_charts_at(
 
 
 MAKERS = {
-    "geodesic": Maker(tuning.GEODESIC_REACH, lambda bundle, bases, radii, _: list(charts_at(bundle, bases, radii))),
-    "quadratic": Maker(tuning.QUADRATIC_REACH, quadratic_charts_at, quadratic_radii, tuning.BASES_APART),
-}
+    "geodesic": Maker(
+        tuning.GEODESIC_REACH, lambda bundle, bases, radii, _: list(charts_at(bundle, bases, radii)),
+        lambda arrays, bundle: ChartList([Chart.from_arrays(each, bundle) for each in arrays_of_each(arrays)]),
+    ),
+    "quadratic": Maker(
+        tuning.QUADRATIC_REACH, quadratic_charts_at,
+        lambda arrays, bundle: QuadraticCharts.from_arrays(arrays, completed(bundle).n_jobs),
+        quadratic_radii, tuning.BASES_APART,
+    ),
+}  # fmt: skip

@@ -7,7 +7,7 @@ the projections; see `blending` for the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,8 @@ from subbundle.charts.quadratic_chart import gathered
 from subbundle.triangles.mesh import Mesh
 
 __all__ = ["Atlas", "Blended"]
+
+_NUMBERS = ("threshold", "sigma", "coverage", "closest")
 
 
 class Atlas(ChartAtlas):
@@ -94,7 +96,8 @@ class Atlas(ChartAtlas):
     ) -> None:
         self.bundle = bundle
         self.closest = as_choice(closest, "closest", blending.CLOSEST)
-        maker = MAKERS[as_choice(charts, "charts", tuple(MAKERS))]
+        self._kind = as_choice(charts, "charts", tuple(MAKERS))
+        maker = MAKERS[self._kind]
         given = partial(_radii, radius, maker.reach * float(bundle.length_scale))
         if isinstance(base_points, str):
             as_choice(base_points, "base_points", ("auto",))
@@ -119,6 +122,25 @@ class Atlas(ChartAtlas):
         self.sigma = float(self.radii.max()) if isinstance(sigma, str) else as_positive(sigma, "sigma")
         if isinstance(sigma, str):
             as_choice(sigma, "sigma", ("auto",))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The atlas, except for its bundle, as arrays that `numpy.savez` can keep."""
+        own = (self.threshold, self.sigma, self.coverage, blending.CLOSEST.index(self.closest))
+        numbers = dict(zip(_NUMBERS, own, strict=True)) | {"kind": list(MAKERS).index(self._kind)}
+        return self.charts.to_arrays() | {name: np.array(value) for name, value in numbers.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], bundle: Subbundle) -> Atlas:
+        """The inverse of `to_arrays`, with the ``bundle`` that the atlas was made from."""
+        atlas = cls.__new__(cls)
+        atlas.threshold, atlas.sigma, atlas.coverage, closest = (float(arrays[name]) for name in _NUMBERS)
+        as_positive(atlas.threshold, "threshold")
+        as_positive(atlas.sigma, "sigma")
+        atlas.closest, atlas._kind = blending.CLOSEST[int(closest)], list(MAKERS)[int(arrays["kind"])]
+        atlas.bundle, atlas.charts = bundle, MAKERS[atlas._kind].read(arrays, bundle)
+        if (atlas.ambient_dim, atlas.rank) != (bundle.ambient_dim, bundle.rank):
+            raise ValueError(f"arrays must be those of an atlas of the bundle; its charts are in R^{atlas.ambient_dim}")
+        return atlas
 
     def __repr__(self) -> str:
         return (
@@ -146,7 +168,7 @@ class Atlas(ChartAtlas):
         nearest = heaviest(rows, len(given), charts, weights)
         return blend(surroundings_of(self.bundle), given, rows, charts, weights, projections, coordinates, nearest)
 
-    def mesh(self, *, spacing: float | None = None, opening: float = 4.0, n_jobs: int | None = None) -> Mesh:
+    def mesh(self, *, spacing: float | None = None, opening: float = 2.0, n_jobs: int | None = None) -> Mesh:
         """A triangle mesh of the blended surface, its vertices blended points; for rank 2 in any R^dim.
 
         Parameters
@@ -154,7 +176,7 @@ class Atlas(ChartAtlas):
         spacing : float or None
             Least distance of two vertices; None for half a length scale.
         opening : float
-            Width, in length scales, from which on a gap between the charts stays open; narrower ones are bridged.
+            Half the width, in length scales, up to which a gap is bridged, as in `reconstruct`; wider ones stay open.
         """
         return mesh_of(self, spacing, opening, n_jobs)
 

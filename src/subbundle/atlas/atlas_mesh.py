@@ -41,7 +41,7 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     if atlas.bundle.rank != 2:
         raise ValueError(f"a triangle mesh needs charts of rank 2; these have rank {atlas.bundle.rank}.")
     scale = float(atlas.bundle.length_scale)
-    opening = as_positive(opening, "opening", hint="It is a width in length scales; 4 is usual.") * scale
+    opening = as_positive(opening, "opening", hint="It is half a width in length scales; 2 is usual.") * scale
     apart = VERTICES_APART * scale if spacing is None else as_positive(spacing, "spacing")
     starts = np.concatenate([_grid(chart, GRID_FINER * apart) for chart in atlas.charts])
     blended = atlas.project(starts[spread(starts, GRID_FINER * apart)])
@@ -53,7 +53,7 @@ def mesh_of(atlas: Atlas, spacing: float | None, opening: float, n_jobs: int | N
     border = np.maximum(np.where(drift > inside, drift, 0.0), _outermost(atlas, blended))[chosen]
     chosen = chosen[spread(blended.points[chosen], apart, border)]
     vertices, tangents = np.ascontiguousarray(blended.points[chosen]), np.ascontiguousarray(tangents[chosen])
-    faces = triangulate(vertices, tangents, max(opening, 2.0 * apart), n_jobs)
+    faces = triangulate(vertices, tangents, 2.0 * max(opening, apart), n_jobs)
     if len(faces) == 0:
         raise ValueError(
             f"the charts must be wider than the mesh: no three vertices {apart:.3g} apart make a triangle. Pass a "

@@ -1,7 +1,4 @@
-"""Compiled code of interpolants: cubic Hermite weights, value and Jacobian, nearest point by Levenberg–Marquardt.
-
-A search on ½ |x(v) − y|² alternates `propose`, an evaluation of the interpolant at the proposed coordinates, and
-`accept`; so does that of scattered directions.
+"""Compiled code of the interpolant for k ≤ 2: cubic Hermite weights, value and Jacobian, and its border.
 
 A table [L, R + 1, 4, dim] holds at node (r_i, θ_j) the point and its derivatives, scaled to the cell: X, h X_r, Δ X_θ,
 h Δ X_rθ. Inside a cell, with t = (r − r_i)/h and s = (θ − θ_j)/Δ,
@@ -18,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle._numbers import MOST_ROUNDS, NOTICEABLE, SINGULAR
+from subbundle._numbers import NOTICEABLE
 from subbundle.charts.tuning import CENTRE
-from subbundle.local.regression import factorise, solve
 
 
 @kernel
@@ -42,56 +38,6 @@ def squared_distance(a, b):
     for d in range(a.size):
         total += (a[d] - b[d]) ** 2
     return total
-
-
-@kernel
-def propose(jacobian, point, target, v, damping, longest, farthest, normal, step, tried):
-    """Write v + (JᵀJ + damping)⁻¹ Jᵀ(y − x) into ``tried`` [k], within ``farthest`` of 0; return the step's length.
-
-    A step is at most ``longest`` long, and zero along the null space of J. ``normal`` [k, k] and ``step`` [k, 1]
-    are scratch.
-    """
-    dim, rank = jacobian.shape
-    largest = 0.0
-    for a in range(rank):
-        step[a, 0] = 0.0
-        for d in range(dim):
-            step[a, 0] += jacobian[d, a] * (target[d] - point[d])
-        for b in range(a + 1):
-            normal[a, b] = 0.0
-            for d in range(dim):
-                normal[a, b] += jacobian[d, a] * jacobian[d, b]
-        largest = max(largest, normal[a, a])
-    factorise(normal, damping * largest, 0)
-    solve(normal, step)
-    length, size = 0.0, 0.0
-    for a in range(rank):
-        length += step[a, 0] * step[a, 0]
-    length = np.sqrt(length)
-    cut = longest / length if length > longest else 1.0
-    for a in range(rank):
-        tried[a] = v[a] + cut * step[a, 0]
-        size += tried[a] * tried[a]
-    if size > farthest * farthest:
-        for a in range(rank):
-            tried[a] *= farthest / np.sqrt(size)
-    return cut * length
-
-
-@kernel
-def accept(tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian):
-    """Accept the proposal if it is no farther from the target; return |x − y|², the next damping, whether to end."""
-    now = squared_distance(tried_point, target)
-    if now <= value:
-        # In loops: Numba takes seconds to compile the message for arrays of different shapes.
-        for a in range(v.size):
-            v[a] = tried[a]
-        for j in range(point.size):
-            point[j] = tried_point[j]
-            for a in range(v.size):
-                jacobian[j, a] = tried_jacobian[j, a]
-        return now, 0.1 * damping if damping > 1e-6 else 0.0, length <= SINGULAR * scale
-    return value, max(10.0 * damping, 1e-3), length <= NOTICEABLE * scale
 
 
 @kernel
@@ -154,40 +100,11 @@ def evaluate(table, step, v, point, jacobian):
 
 
 @kernel
-def evaluate_batch(table, step, _scale, coordinates, points, jacobians):
-    """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
-    for i in range(coordinates.shape[0]):
-        evaluate(table, step, coordinates[i], points[i], jacobians[i])
-
-
-@kernel
 def inside_batch(border, coordinates, slack, inside):
     """Which ``coordinates`` [n, k] lie in the domain."""
     for i in range(coordinates.shape[0]):
         r, ray, s = cell_of(coordinates[i], border.shape[0])
         inside[i] = r <= border_at(border, ray, s) + slack
-
-
-@kernel
-def search_batch(table, step, scale, targets, coordinates, points, residuals, converged):
-    """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
-    dim, rank = table.shape[3], coordinates.shape[1]
-    jacobian, tried_jacobian = np.empty((2, dim, rank))
-    tried_point, tried, normal, change = np.empty(dim), np.empty(rank), np.empty((rank, rank)), np.empty((rank, 1))
-    farthest = step * (table.shape[1] - 1)
-    for i in range(targets.shape[0]):
-        v, point, target = coordinates[i], points[i], targets[i]
-        evaluate(table, step, v, point, jacobian)
-        value, damping = squared_distance(point, target), 0.0
-        for _ in range(MOST_ROUNDS):
-            length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
-            evaluate(table, step, tried, tried_point, tried_jacobian)
-            value, damping, converged[i] = accept(
-                tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
-            )
-            if converged[i]:
-                break
-        residuals[i] = np.sqrt(value)
 
 
 @kernel

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from subbundle._numbers import NOTICEABLE
 from subbundle._types import BoolArray, FloatArray, IntArray
-from subbundle.charts import _scattered_kernels as kernels
 from subbundle.charts.interpolant import ExpInterpolant, lengths_of
 from subbundle.local.tuning import PER_COEFFICIENT
 
@@ -54,7 +53,6 @@ class Scattered(ExpInterpolant):
     step: float
     scale: float
     n_jobs: int
-    _kernels: ClassVar[Any] = kernels
 
     @property
     def border(self) -> FloatArray:
@@ -63,12 +61,12 @@ class Scattered(ExpInterpolant):
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
-        """Arguments of the kernels: directions, nodes with scaled velocities, ends, h, scale, reach R of the fit."""
+        """Nodes with scaled velocities, h, length scale, directions, ends and reach R of the fit, for the kernels."""
         nodes = np.asarray(np.stack([self.points, self.step * self.velocities], axis=2), dtype=np.float64)
         ends = np.asarray(self.step * (self.counts - 1), dtype=np.float64)
         count = min(PER_COEFFICIENT * n_coefficients(self.directions.shape[1]) + 1, len(self.directions))
         apart, _ = self._direction_tree.query(self.directions, k=[count])
-        return self.directions, nodes, ends, self.step, self.scale, float(apart.max())
+        return nodes, self.step, self.scale, self.directions, ends, float(apart.max())
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:

@@ -16,8 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from subbundle._compiled import kernel
-from subbundle._numbers import MOST_ROUNDS
-from subbundle.charts._interpolant_kernels import accept, hermite, hermite_slopes, propose, squared_distance
+from subbundle.charts._interpolant_kernels import hermite, hermite_slopes
 from subbundle.charts.tuning import CENTRE
 from subbundle.local.regression import factorise, solve
 
@@ -26,7 +25,7 @@ _LEAST = 1e-4
 
 
 @kernel
-def evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian):
+def evaluate(nodes, step, scale, directions, ends, reach, v, point, jacobian):
     """Write the point [dim] and the Jacobian [dim, k] at the coordinates ``v`` [k].
 
     ``nodes`` [L, m, 2, dim] hold points and velocities times ``step``; ``ends`` [L] the length of each geodesic;
@@ -136,32 +135,3 @@ def _inverse_columns(terms, weights, n_columns):
     factorise(gram, 0.0, p)
     solve(gram, columns)
     return columns
-
-
-@kernel
-def evaluate_batch(directions, nodes, ends, step, scale, reach, coordinates, points, jacobians):
-    """`evaluate` for ``coordinates`` [n, k]: points [n, dim], jacobians [n, dim, k]."""
-    for i in range(coordinates.shape[0]):
-        evaluate(directions, nodes, ends, step, scale, reach, coordinates[i], points[i], jacobians[i])
-
-
-@kernel
-def search_batch(directions, nodes, ends, step, scale, reach, targets, coordinates, points, residuals, converged):
-    """Move ``coordinates`` [n, k] to the nearest point of the interpolant, by Levenberg–Marquardt."""
-    dim, rank = nodes.shape[3], coordinates.shape[1]
-    jacobian, tried_jacobian = np.empty((2, dim, rank))
-    tried_point, tried, normal, change = np.empty(dim), np.empty(rank), np.empty((rank, rank)), np.empty((rank, 1))
-    farthest = step * (nodes.shape[1] - 1)
-    for i in range(targets.shape[0]):
-        v, point, target = coordinates[i], points[i], targets[i]
-        evaluate(directions, nodes, ends, step, scale, reach, v, point, jacobian)
-        value, damping = squared_distance(point, target), 0.0
-        for _ in range(MOST_ROUNDS):
-            length = propose(jacobian, point, target, v, damping, scale, farthest, normal, change, tried)
-            evaluate(directions, nodes, ends, step, scale, reach, tried, tried_point, tried_jacobian)
-            value, damping, converged[i] = accept(
-                tried, tried_point, tried_jacobian, target, length, scale, value, damping, v, point, jacobian
-            )
-            if converged[i]:
-                break
-        residuals[i] = np.sqrt(value)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -22,6 +23,8 @@ from subbundle._validation import as_real
 
 # Names of the columns of tables, where they are not the attribute's.
 _COLUMNS = {"residual": "residuals", "label": "labels"}
+# Ending of the names of the shapes of arrays.
+_SHAPES = ".shapes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +164,26 @@ class InvertibleChart(Protocol):
         """The chart that `to_arrays` described; raises when something is missing or does not fit."""
 
 
+def arrays_of_each(arrays: Mapping[str, Any]) -> list[dict[str, NDArray[Any]]]:
+    """The arrays of each chart, from those of `ChartList.to_arrays`."""
+    pieces = {}
+    for name in (name for name in arrays if name + _SHAPES in arrays):
+        content, shapes = np.asarray(arrays[name]), np.asarray(arrays[name + _SHAPES])
+        sizes = [prod(row) for row in shapes.tolist()] if shapes.ndim == 2 and shapes.dtype.kind == "i" else []
+        if content.ndim != 1 or (shapes < 1).any() or sum(sizes) != len(content):
+            raise ValueError(f"{name} must hold the arrays of all charts, and {name + _SHAPES} their shapes")
+        parts = np.split(content, np.cumsum(sizes)[:-1])
+        pieces[name] = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    return [dict(zip(pieces, row, strict=True)) for row in zip(*pieces.values(), strict=True)]
+
+
 class OnDomain(ABC):
-    """Normal coordinates of a chart, whose class defines its domain and evaluates the map inside."""
+    """A map from a domain of R^k to R^D, whose class defines the domain and evaluates the map inside."""
 
     @property
     @abstractmethod
     def _shape(self) -> tuple[int, int]:
         """Dimension of the points, and of the coordinates."""
-
-    @abstractmethod
-    def locate(self, points: Any, *, outside: str = "nan") -> Located:
-        """See `InvertibleChart`."""
 
     @abstractmethod
     def _contains(self, coordinates: FloatArray) -> BoolArray:
@@ -184,10 +196,6 @@ class OnDomain(ABC):
     @abstractmethod
     def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
         """∂Φ/∂v [n, dim, rank] at ``coordinates`` [n, rank] in the domain."""
-
-    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
-        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
-        return self.locate(points, outside=outside).coordinates
 
     def inside(self, coordinates: Any) -> BoolArray:
         """Whether ``coordinates`` [batch, rank] or [rank] lie in the domain; False for NaN."""
@@ -219,6 +227,18 @@ class OnDomain(ABC):
         inside = np.asarray(np.isfinite(given).all(axis=1))
         inside[inside] = self._contains(given[inside])
         return given, inside
+
+
+class SingleChart(OnDomain):
+    """A chart by itself, in both directions."""
+
+    @abstractmethod
+    def locate(self, points: Any, *, outside: str = "nan") -> Located:
+        """See `InvertibleChart`."""
+
+    def transform(self, points: Any, *, outside: str = "nan") -> FloatArray:
+        """Normal coordinates [batch, rank] of ``points`` [batch, dim]; see `locate`."""
+        return self.locate(points, outside=outside).coordinates
 
 
 class ChartList(Sequence[InvertibleChart]):
@@ -285,6 +305,14 @@ class ChartList(Sequence[InvertibleChart]):
         NaN."""
         found = np.empty(len(charts))
         self._fill(found, charts, lambda chart, rows: chart.extent_along(coordinates[rows]))
+        return found
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of all charts, which are of one kind, one after the other, and their shapes [m, axes]."""
+        each, found = [chart.to_arrays() for chart in self], {}
+        for name in each[0]:
+            found[name] = np.concatenate([one[name].ravel() for one in each])
+            found[name + _SHAPES] = np.array([one[name].shape for one in each], np.int64)
         return found
 
     def _fill(self, found: Any, charts: IntArray, of: Callable[[Any, IntArray], Any]) -> None:

@@ -27,14 +27,14 @@ from subbundle.bundles.base import Subbundle
 from subbundle.bundles.surroundings import FLAT, LocalMap, Surroundings, surroundings_of
 from subbundle.charts import chart_data
 from subbundle.charts._search import Model, nearest_in_metric
-from subbundle.charts.base import Located, OnDomain
+from subbundle.charts.base import Located, SingleChart
 from subbundle.charts.chart_build import trace_fan
 from subbundle.charts.fan_domain import count_endings
 
 __all__ = ["Chart", "Located"]
 
 
-class Chart(OnDomain):
+class Chart(SingleChart):
     """Normal coordinates around ``base_point`` [dim], in both directions.
 
     Parameters
@@ -95,6 +95,8 @@ class Chart(OnDomain):
         so does one on a manifold."""
         chart = cls.__new__(cls)
         chart._bundle, chart._data = bundle, chart_data.from_arrays(arrays)
+        if bundle is not None and (bundle.ambient_dim, bundle.rank) != chart._data.frame.shape:
+            raise ValueError(f"arrays must be those of a chart of the bundle; its frame is {chart._data.frame.shape}.")
         columns = chart._local_map.enter(chart.base_point[None]).shape[1]
         if columns != chart._data.points.shape[2]:
             raise ValueError(
@@ -126,6 +128,11 @@ class Chart(OnDomain):
     @property
     def _around(self) -> Surroundings:
         return surroundings_of(self._bundle)
+
+    @property
+    def bundle(self) -> Subbundle | None:
+        """The bundle that the chart was made from, if it is known."""
+        return self._bundle
 
     @property
     def base_point(self) -> FloatArray:

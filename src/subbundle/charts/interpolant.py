@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -21,6 +21,7 @@ from subbundle._numbers import NOTICEABLE
 from subbundle._parallel import run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.charts import _interpolant_kernels as kernels
+from subbundle.charts._search_kernels import evaluate_batch, search_batch
 from subbundle.charts.fan import Fan, angular
 from subbundle.charts.fan_domain import differ
 from subbundle.geodesics.start import directions
@@ -29,12 +30,11 @@ Found = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
 
 class ExpInterpolant(ABC):
-    """An interpolant of exp on its domain, from nodes relative to the base point; a class names its kernels."""
+    """An interpolant of exp on its domain, from nodes relative to the base point."""
 
     points: FloatArray
     scale: float
     n_jobs: int
-    _kernels: ClassVar[Any]
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class ExpInterpolant(ABC):
     @property
     @abstractmethod
     def _tables(self) -> tuple[Any, ...]:
-        """Arguments of the kernels."""
+        """Arguments ``fan`` of the kernels; see `_search_kernels`."""
 
     @cached_property
     def tree(self) -> cKDTree:
@@ -68,7 +68,7 @@ class ExpInterpolant(ABC):
         points, jacobians = np.empty((n, dim)), np.empty((n, dim, rank))
 
         def work(i: int, j: int) -> None:
-            self._kernels.evaluate_batch(*tables, coordinates[i:j], points[i:j], jacobians[i:j])
+            evaluate_batch(*tables, coordinates[i:j], points[i:j], jacobians[i:j])
 
         run_rows(work, n, self.n_jobs)
         return points, jacobians
@@ -80,7 +80,7 @@ class ExpInterpolant(ABC):
 
         def work(i: int, j: int) -> None:
             found = coordinates[i:j], points[i:j], residuals[i:j], converged[i:j]
-            self._kernels.search_batch(*tables, targets[i:j], *found)
+            search_batch(*tables, targets[i:j], *found)
 
         run_rows(work, n, self.n_jobs)
         return coordinates, points, residuals, converged
@@ -209,7 +209,6 @@ class Interpolant(ExpInterpolant):
     scale: float
     rank: int
     n_jobs: int
-    _kernels: ClassVar[Any] = kernels
 
     @cached_property
     def table(self) -> FloatArray:
@@ -218,7 +217,7 @@ class Interpolant(ExpInterpolant):
 
     @property
     def _tables(self) -> tuple[Any, ...]:
-        return self.table, self.step, self.scale
+        return self.table, self.step, self.scale, None, None, None
 
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray]:

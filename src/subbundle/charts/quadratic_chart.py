@@ -16,23 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subbundle._numbers import EXACT, NOTICEABLE
+from subbundle._numbers import EXACT, LARGEST, NOTICEABLE
 from subbundle._parallel import resolve_jobs, run_rows
 from subbundle._types import BoolArray, FloatArray, IntArray, Status
 from subbundle._validation import as_batch, as_choice, as_positive
 from subbundle.charts._border import nearest_on_spheres
-from subbundle.charts.base import ChartList, InvertibleChart, Located, OnDomain
+from subbundle.charts.base import ChartList, InvertibleChart, Located, SingleChart
 from subbundle.charts.quadric_kernels import evaluate_rows, jacobian_rows, locate_rows, normal_rows
 from subbundle.geodesics.start import directions
 from subbundle.local.settings import ALL, COMMON, Cases
 
 _NAMES = ("base_point", "frame", "second_form", "radius", "max_residual")
+_LISTED = ("base_points", "frames", "forms", "radii", "max_residuals")
 # Circles of points on which the domain is sampled, and directions on each per dimension of the chart.
 _RINGS, _SPOKES = 8, 12
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticChart(OnDomain):
+class QuadraticChart(SingleChart):
     """Normal coordinates to third order around a point of a submanifold.
 
     Parameters
@@ -175,6 +176,25 @@ class QuadraticCharts(ChartList):
         own = self.base_points[number], self.frames[number], form
         return QuadraticChart(*own, float(self.radii[number]), float(self.max_residuals[number]))
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The charts as the arrays that they are made of."""
+        return {name: getattr(self, name) for name in _LISTED}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], n_jobs: int | None) -> QuadraticCharts:
+        """The inverse of `to_arrays`; raises for arrays that do not fit, since kernels do not check indices."""
+        charts = cls(*(arrays[name] for name in _LISTED), n_jobs=n_jobs)
+        count, dim, rank = charts.frames.shape
+        shapes = {"base_points": (count, dim), "forms": (count, rank * (rank + 1) // 2, dim), "radii": (count,)}
+        odd = [name for name, shape in shapes.items() if getattr(charts, name).shape != shape]
+        if odd or count == 0 or charts.max_residuals.shape != (count,):
+            raise ValueError(f"{', '.join(odd) or 'max_residuals'} must fit the frames of the charts")
+        if not all((np.abs(getattr(charts, name)) < LARGEST).all() for name in _LISTED[:4]):
+            raise ValueError(f"all numbers of charts must be below {LARGEST:g}")
+        if not charts.radii.min() > 0.0 or not charts.max_residuals.min() > 0.0:
+            raise ValueError("radii and max_residuals must be positive")
+        return charts
+
     @property
     def rank(self) -> int:
         """k."""
@@ -282,5 +302,4 @@ def gathered(charts: Sequence[InvertibleChart], n_jobs: int | None) -> ChartList
     small = [chart._as_list for chart in charts if isinstance(chart, QuadraticChart)]
     if not small or len(small) < len(charts):
         return ChartList(charts)
-    names = ("base_points", "frames", "forms", "radii", "max_residuals")
-    return QuadraticCharts(*(np.concatenate([getattr(one, name) for one in small]) for name in names), n_jobs=n_jobs)
+    return QuadraticCharts(*(np.concatenate([getattr(one, name) for one in small]) for name in _LISTED), n_jobs=n_jobs)

@@ -18,10 +18,10 @@ from scipy.sparse import csr_array
 from subbundle._compiled import kernel
 from subbundle._memory import blocks
 from subbundle._numbers import LARGEST, MOST_ROUNDS, NOTICEABLE
-from subbundle._types import FloatArray, IntArray
+from subbundle._types import BoolArray, FloatArray, IntArray
 from subbundle.atlas.blending import Blended
 from subbundle.atlas.linked_atlas import LinkedAtlas, NearestCharts
-from subbundle.charts.chart import Located
+from subbundle.charts.base import Located, OnDomain
 from subbundle.charts.quadratic_chart import QuadraticCharts
 from subbundle.embedding.shrinkage import local_means, shrinkage
 from subbundle.embedding.tuning import DIFFERENCE_RADII
@@ -67,8 +67,8 @@ def enter_rows(images, charts, inverses, shifts, coordinates):  # type: ignore[n
                 coordinates[n, m, a] = total
 
 
-class LaidOutAtlas:
-    """A map from an atlas to R^k, with an inverse.
+class LaidOutAtlas(OnDomain):
+    """A map from an atlas to R^k, with the inverse of a chart: `inverse_transform`, `jacobian` and `inside`.
 
     Parameters
     ----------
@@ -154,18 +154,42 @@ class LaidOutAtlas:
             labels=self.atlas.labels[blended.nearest], beyond=outside, charts=blended.nearest,
         )  # fmt: skip
 
-    def points_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points [n, D] for ``coordinates`` [n, k], and their coverage [n]."""
-        points, coverage = self._mapped_to(coordinates)
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """As `inverse_transform`, of charts continued beyond their radius, at ``coordinates`` [n, k]."""
+        points = self._mapped_to(coordinates)
         size, factor = self.shrinkage
         if factor < 1.0 and len(points):
             means = local_means(self.shifts, self.atlas.origins, coordinates, size)
             points = means + factor * (points - means)
-        return points, coverage
+        return points
+
+    def slopes(self, coordinates: FloatArray) -> FloatArray:
+        """∂x/∂z [n, D, k] of `evaluate`, by central differences."""
+        width = DIFFERENCE_RADII * float(np.median(self.radii))
+        steps = width * np.eye(self.rank)
+        columns = [self.evaluate(coordinates + step) - self.evaluate(coordinates - step) for step in steps]
+        return np.stack(columns, axis=2) / (2.0 * width)
+
+    def coverage_at(self, coordinates: FloatArray) -> FloatArray:
+        """Coverage [n] of ``coordinates`` [n, k], as in `Located`; 0 outside the domain."""
+        return self.blended_at(coordinates)[1]
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.atlas.ambient_dim, self.rank
+
+    def _contains(self, coordinates: FloatArray) -> BoolArray:
+        return self.coverage_at(coordinates) > 0.0
+
+    def _points_at(self, coordinates: FloatArray) -> FloatArray:
+        return self.evaluate(coordinates)
+
+    def _jacobians_at(self, coordinates: FloatArray) -> FloatArray:
+        return self.slopes(coordinates)
 
     @cached_property
     def shrinkage(self) -> tuple[int, float]:
-        """Number of rows in the means that `points_at` is drawn to, and the fraction λ that is left of the offset."""
+        """Number of rows in the means that `evaluate` is drawn to, and the fraction λ that is left of the offset."""
         return shrinkage(self)
 
     def without(self, numbers: IntArray) -> LaidOutAtlas:
@@ -178,8 +202,8 @@ class LaidOutAtlas:
         atlas = LinkedAtlas(charts, self.atlas.origins[left], lengths, self.atlas.contradiction)
         return LaidOutAtlas(atlas, self.maps[left], self.shifts[left], links)
 
-    def _mapped_to(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points [n, D] of the charts that `locate` maps to ``coordinates`` [n, k], and their coverage [n].
+    def _mapped_to(self, coordinates: FloatArray) -> FloatArray:
+        """Points [n, D] of the charts that `locate` maps to ``coordinates`` [n, k].
 
         Iterations of z ← z + (z − coordinates of x) make it an inverse; they converge linearly, at a rate of the
         disagreement between charts. A row is iterated as long as its residual falls and charts cover it: across a cut,
@@ -202,18 +226,7 @@ class LaidOutAtlas:
             found, held = self.blended_at(shifted)
             covered = held > 0.0
             inside, shifted, before, found = inside[covered], shifted[covered], before[covered], found[covered]
-        return points, coverage
-
-    def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """∂x/∂z [n, D, k] of `points_at`, by central differences."""
-        width = DIFFERENCE_RADII * float(np.median(self.radii))
-        columns = []
-        for a in range(self.rank):
-            step = np.zeros(self.rank)
-            step[a] = width
-            ahead, behind = self.points_at(coordinates + step)[0], self.points_at(coordinates - step)[0]
-            columns.append((ahead - behind) / (2.0 * width))
-        return np.stack(columns, axis=2)
+        return points
 
     def blended_at(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weighted means [n, D] of the points of the charts near ``coordinates`` [n, k], and their coverage [n]."""

@@ -210,9 +210,8 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
         coordinates = checked_coordinates(self, X)
         known = np.isfinite(coordinates).all(axis=1)
         points = np.full((len(coordinates), self.axes_.shape[1]), np.nan)
-        points[known], coverage = self.atlas_.points_at(coordinates[known])
-        if self.outside == "nan":
-            points[np.flatnonzero(known)[coverage == 0.0]] = np.nan
+        method = self.atlas_.inverse_transform if self.outside == "nan" else self.atlas_.evaluate
+        points[known] = method(coordinates[known])
         return self._components.leave(points)
 
     def locate(self, X: Any) -> Located:
@@ -293,5 +292,5 @@ class AtlasEmbedding(GivesCoordinates, BaseEstimator):
     def _jacobian_at(self, coordinates: FloatArray) -> FloatArray:
         known = np.isfinite(coordinates).all(axis=1)
         jacobian = np.full((len(coordinates), self.axes_.shape[1], coordinates.shape[1]), np.nan)
-        jacobian[known] = self.atlas_.jacobian(coordinates[known])
+        jacobian[known] = self.atlas_.slopes(coordinates[known])
         return jacobian

@@ -32,19 +32,28 @@ class HasState(Protocol):
     def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
 
-def state_of(learned: Prepared) -> State:
-    """The components and the bundle."""
-    bundle, components = learned.bundle, learned.components
+def bundle_state(bundle: Any) -> State:
+    """A bundle that was learned from data."""
     own = bundle.parameters
     if "space" in own:
         own["space"] = describe(own["space"])
     used, own["bandwidth"] = own["bandwidth"], bundle.bandwidth
-    values = {"bandwidth": learned.bandwidth, "noise": components.noise, "bundle": own}
-    arrays = {"mean": components.mean, "axes": components.axes, "cloud": bundle.rows}
-    local = learned.local_bandwidth
-    if local is not None and bundle.varies:
-        values["smoothing"] = local.smoothing
-        arrays |= {"landmarks": local.points, "landmark_bandwidths": np.stack([local.values, used.values])}
+    values, arrays = {"bundle": own}, {"cloud": bundle.rows}
+    if bundle.varies:
+        values["smoothing"] = used.smoothing
+        arrays |= {"landmarks": used.points, "landmark_bandwidths": used.values[None]}
+    return values, arrays
+
+
+def state_of(learned: Prepared) -> State:
+    """The components and the bundle."""
+    components = learned.components
+    values, arrays = bundle_state(learned.bundle)
+    values |= {"bandwidth": learned.bandwidth, "noise": components.noise}
+    arrays |= {"mean": components.mean, "axes": components.axes}
+    if learned.local_bandwidth is not None and learned.bundle.varies:
+        both = [learned.local_bandwidth.values, *arrays["landmark_bandwidths"]]
+        arrays["landmark_bandwidths"] = np.stack(both)
     return values, arrays
 
 
@@ -54,22 +63,29 @@ def check_components(mean: NDArray[Any], axes: NDArray[Any]) -> None:
         raise ValueError("mean must be finite and axes unit vectors")
 
 
+def _local_bandwidth(values: Mapping[str, Any], arrays: Mapping[str, Any], row: int) -> LocalBandwidth | None:
+    if "landmarks" not in arrays:
+        return None
+    return LocalBandwidth(arrays["landmarks"], arrays["landmark_bandwidths"][row], values["smoothing"])
+
+
+def bundle_from(
+    values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None
+) -> PrincipalSubbundle | RiemannianSubbundle:
+    """The inverse of `bundle_state`."""
+    cloud, own = np.ascontiguousarray(arrays["cloud"], dtype=np.float64), dict(values["bundle"])
+    own["bandwidth"] = _local_bandwidth(values, arrays, -1) or own["bandwidth"]
+    if "space" in own:
+        return RiemannianSubbundle(cloud, space=restore(own.pop("space")), **own, n_jobs=n_jobs)
+    return PrincipalSubbundle(cloud, **own, n_jobs=n_jobs)
+
+
 def learned_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_jobs: int | None) -> Prepared:
     """The inverse of `state_of`."""
-    mean, axes, cloud = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes", "cloud"))
-    if axes.shape != (len(mean), cloud.shape[1]):
-        raise ValueError(f"mean {mean.shape}, axes {axes.shape} and cloud {cloud.shape} do not fit each other")
+    mean, axes = (np.ascontiguousarray(arrays[key], dtype=np.float64) for key in ("mean", "axes"))
+    if axes.shape != (len(mean), arrays["cloud"].shape[1]):
+        shapes = f"mean {mean.shape}, axes {axes.shape} and cloud {arrays['cloud'].shape}"
+        raise ValueError(f"{shapes} do not fit each other")
     check_components(mean, axes)
-    own = dict(values["bundle"])
-    local = None
-    if "landmarks" in arrays:
-        fields = [
-            LocalBandwidth(arrays["landmarks"], row, values["smoothing"]) for row in arrays["landmark_bandwidths"]
-        ]
-        local, own["bandwidth"] = fields
-    bundle: PrincipalSubbundle | RiemannianSubbundle
-    if "space" in own:
-        bundle = RiemannianSubbundle(cloud, space=restore(own.pop("space")), **own, n_jobs=n_jobs)
-    else:
-        bundle = PrincipalSubbundle(cloud, **own, n_jobs=n_jobs)
-    return Prepared(Components(mean, axes, float(values["noise"])), float(values["bandwidth"]), bundle, local)
+    components, bundle = Components(mean, axes, float(values["noise"])), bundle_from(values, arrays, n_jobs)
+    return Prepared(components, float(values["bandwidth"]), bundle, _local_bandwidth(values, arrays, 0))

@@ -1,7 +1,7 @@
 """Routes through the neighbour graph: homotopy classes, around holes and necks, of candidates for shortest paths.
 
-Landmarks, observations spread evenly over the tree and moved to the ridge by mean shifts, one in each cell of half a
-bandwidth, are the nodes of the neighbour graph (`graph.neighbor_graph`): edges across the tangent spaces are
+Landmarks, observations spread evenly over the tree and moved to the ridge by mean shifts, a third of a bandwidth apart
+or more, are the nodes of the neighbour graph (`graph.neighbor_graph`): edges across the tangent spaces are
 dropped, arcs replace chords. In the noise of a high dimension the observations themselves are all far from each other;
 their means are not, and the graph of the means follows the manifold.
 """
@@ -14,11 +14,12 @@ import numpy as np
 from scipy.sparse import block_array, csr_array
 from scipy.spatial import cKDTree
 
-from subbundle._types import FloatArray, IntArray, Status, all_finite
+from subbundle._types import BoolArray, FloatArray, IntArray, Status, all_finite
 from subbundle.bundles.base import LearnedSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.bundles.surroundings import FLAT, surroundings_of
 from subbundle.cloud.tuning import BLOCK_DIM
+from subbundle.geodesics.connected_components import connected_components
 from subbundle.geodesics.straighten import arcs_between, jumps_between
 from subbundle.geodesics.tuning import (
     DETOUR,
@@ -39,9 +40,13 @@ class PathGraph:
         points = bundle.landmarks(_count(bundle.ambient_dim))
         self.local_map = surroundings_of(bundle).local_map(points[0])
         points, cells = _known(points, self.local_map.enter(points))
+        components = connected_components(bundle)
+        self.reach = float(np.max(components.reach))
+        # Boxes, of which large clouds are represented by the means, do not turn with the cloud.
+        self._cover = cKDTree(points if len(points) == len(bundle.rows) else components.representatives)
         # Mean shifts concentrate landmarks in clusters, whose neighbours would all be in the same cluster.
-        size = 0.5 * float(bundle.bandwidth_at(points).min())
-        points = points[np.sort(np.unique(np.floor(cells / size), axis=0, return_index=True)[1])]
+        outermost = int(np.argmax(np.linalg.norm(cells - cells.mean(axis=0), axis=1)))
+        points = points[farthest(cells, 0.35 * float(bundle.bandwidth_at(points).min()), outermost)]
         # They also shorten curved stretches, by different fractions on either side of a hole.
         points = ridge_project(bundle, points, max_steps=RIDGE_STEPS).points
         frame, images = bundle.frame(points), self.local_map.enter(points)
@@ -59,12 +64,22 @@ class PathGraph:
         edges = neighborhoods(images, near, min(rank, images.shape[1]), frame_neighbors=few, frames=frames)
         turning = edges.across > SHEET_SINE
         turning[:, :few] = False
-        if self.flat:  # at smaller angles edges do not change sheets
-            for row, ends in enumerate(near[:, :few]):
-                turning[row, :few] = jumps_between(
-                    self.points[row], self.frames[row], self.points[ends], self.frames[ends]
-                )
+        if self.flat:
+            for row, ends in enumerate(near):
+                here, there = self.points[row], self.points[ends]
+                turning[row, few:] |= self._over_gaps(here, there[few:])
+                # At smaller angles edges do not change sheets.
+                turning[row, :few] = jumps_between(here, self.frames[row], there[:few], self.frames[ends[:few]])
         return graph_of(images, replace(edges, across=np.where(turning, 1.0, edges.across))).joined()
+
+    def _over_gaps(self, x: FloatArray, ends: FloatArray) -> BoolArray:
+        """Which edges from x to ``ends`` [m, dim] are longer than the reach and lead over a gap in the data: somewhere
+        there is none within a quarter of the reach. Where sheets end, the next may continue in their direction."""
+        offsets = ends - x
+        over = (offsets * offsets).sum(axis=1) > self.reach**2
+        on_the_way = x + np.array([0.25, 0.5, 0.75])[:, None, None] * offsets[over]
+        over[over] = (self._cover.query(on_the_way)[0] > 0.25 * self.reach).any(axis=0)
+        return np.asarray(over)
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The landmark [n, dim] nearest to each of ``points`` [n, dim]."""
@@ -83,7 +98,9 @@ class PathGraph:
         lengths = np.array(np.reshape(chords, (len(points), count)))
         if self.flat:
             for row, ends in enumerate(near):
-                lengths[row] = arcs_between(points[row], frames[row], self.points[ends], self.frames[ends])
+                there = self.points[ends]
+                arcs = arcs_between(points[row], frames[row], there, self.frames[ends], frame_size(self.bundle.rank))
+                lengths[row] = np.where(self._over_gaps(points[row], there), np.inf, arcs)
         return near, lengths
 
     def lengths(self, near: IntArray, legs: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -135,6 +152,19 @@ class PathGraph:
 def _count(dim: int) -> int:
     """Landmarks of a graph: fewer above 16 dimensions, where one costs much more (30 ms in R^50)."""
     return max(int(MOST_LANDMARKS * min(1.0, BLOCK_DIM / dim) ** 2), FEWEST_LANDMARKS)
+
+
+def farthest(points: FloatArray, apart: float, first: int) -> IntArray:
+    """Rows of ``points`` [n, dim], each the farthest from those before, until all others are within ``apart``. Unlike
+    boxes the sample turns with the points."""
+    distances = np.full(len(points), np.inf)
+    rows: list[int] = []
+    row = first
+    while distances[row] > apart:
+        rows.append(row)
+        distances = np.minimum(distances, np.linalg.norm(points - points[row], axis=1))
+        row = int(np.argmax(distances))
+    return np.array(rows, np.int64)
 
 
 def path_graph(bundle: LearnedSubbundle) -> PathGraph:

@@ -207,16 +207,18 @@ def arcs(chords: FloatArray, here: FloatArray, there: FloatArray) -> FloatArray:
     return arcs_of(chords, slant)
 
 
-def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray) -> FloatArray:
+def arcs_between(x: FloatArray, frame: FloatArray, ends: FloatArray, frames: FloatArray, few: int = 0) -> FloatArray:
     """Arcs [m] in R^dim from x to ``ends`` [m, dim], whose frames are ``frame`` [dim, k] and ``frames`` [m, dim, k].
 
-    Infinite where the sine to either is larger than `ACROSS`, or sheets change. Exchanging its ends changes no bit.
+    Infinite where sheets change, or an arc would turn by more than a right angle: the ends of most of a circle face
+    each other as if the rest of it held data. Arcs to the first ``few`` may turn until their sine to either frame is
+    `ACROSS`. Exchanging its ends changes no bit.
     """
     edges = ends - x
     squared = (edges * edges).sum(axis=1)
     here, there = (((edges[:, :, None] * part).sum(axis=1) ** 2).sum(axis=1) for part in (frame, frames))
-    along = (np.minimum(here, there) >= (1.0 - ACROSS**2) * squared) | (squared == 0)
-    along &= ~jumps_between(x, frame, ends, frames)
+    least = np.where(np.arange(len(ends)) < few, 1.0 - ACROSS**2, 0.5)
+    along = (np.minimum(here, there) >= least * squared) & ~jumps_between(x, frame, ends, frames)
     return np.where(along, arcs(np.sqrt(squared), np.minimum(here, there), np.maximum(here, there)), np.inf)
 
 
