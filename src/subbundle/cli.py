@@ -46,7 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A terminal without σ or ± shows a question mark.
             stream.reconfigure(errors="replace")
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(_joined(typed))
+    parser = _parser()
+    if not typed:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(_joined(typed))
     options.typed = ["subbundle", *typed]
     try:
         with silenced(options.quiet):

@@ -191,7 +191,8 @@ def _bandwidth(model: Any) -> Choice:
 
 
 def _components(model: Any, values: FloatArray) -> Choice:
-    kept, features = model.axes_.shape[1], values.shape[1]
+    features = values.shape[1]
+    kept = min(model.axes_.shape[1], features)  # a full table gains an empty direction
     why = "all features" if kept == features else "those above the noise floor"
     return Choice("principal components", f"{kept} of {features}", why)
 

@@ -16,7 +16,7 @@ from subbundle._atomic import check_target
 from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
-from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
+from subbundle.commands._tables import NAMED, OUTPUTS, check_output, read_columns, read_table, write_table
 from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
@@ -101,7 +101,7 @@ def _read_any(path: Path) -> Scan:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return Scan(read_points(path), {}, 0)
-    if suffix not in (".csv", ".parquet"):
+    if suffix not in NAMED:
         return read_scan(path)
     columns = read_columns(path)
     lower = {name.strip().lower(): name for name in columns}

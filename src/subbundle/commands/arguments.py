@@ -142,8 +142,8 @@ def _diagnose(parser: ArgumentParser) -> None:
 def _view(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE",
-        help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .npy, .parquet), a saved "
-        "model or mesh (.npz); a table given with a model is located by it",
+        help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .tsv, .npy, .parquet), a "
+        "saved model or mesh (.npz); a table given with a model is located by it",
     )  # fmt: skip
     parser.add_argument(
         "--run", choices=("reconstruct", "embed", "denoise", "diagnose"), dest="first",
@@ -198,7 +198,10 @@ def _scans(parser: ArgumentParser) -> None:
 def _table(parser: ArgumentParser, missing: tuple[str, ...]) -> None:
     """A table and its columns; ``missing``: what can be done with rows that lack numbers."""
     parser.add_argument(
-        "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="rows of numbers: .csv, .tsv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)",
     )
     parser.add_argument(
         "--standardize", action="store_true", help="scale all columns to mean 0 and standard deviation 1"

@@ -37,15 +37,16 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress()
     rows = read_rows(options, progress)
     values = rows.values
-    with collected():  # the report below repeats what matters
+    with collected() as messages:
         model = _fitted(options, kind, values, progress) if saved is None else saved
         progress.stage("locating the rows")
         found = model.locate(values).as_dict()
     columns = columns_of(found).items()
     filled = {name: rows.everywhere(column, not_located(name)) for name, column in columns}
     write_table(options.output, {**filled, **rows.labels})
-    print("\n".join(lines_of_embedding(model, values, found)))
-    for note in rows.notes:
+    lines = lines_of_embedding(model, values, found)
+    print("\n".join(lines))
+    for note in [*rows.notes, *(text for text in messages if not any(text in line for line in lines))]:
         print(f"note: {note}")
     print(f"wrote {options.output}")
     whole = np.isfinite(values).all(axis=1)

@@ -49,11 +49,13 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 
 
 def read_csv(path: Path, dim: int | None) -> Content:
-    """Numbers separated by commas, optionally under a line of names; text is left out."""
+    """Numbers separated by commas, semicolons or tabs, optionally under a line of names; text is left out."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
-        first = next(csv.reader(stream), [])
+        mark = separator(stream.readline())
+        stream.seek(0)
+        first = next(csv.reader(stream, delimiter=mark), [])
     headed = not all(is_number(entry) for entry in first)
-    how: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8-sig", "ndmin": 2}
+    how: dict[str, Any] = {"delimiter": mark, "encoding": "utf-8-sig", "ndmin": 2}
     try:
         table = np.loadtxt(path, skiprows=int(headed), **how)
     except ValueError:  # text or gaps among the numbers, for the slower parser
@@ -75,6 +77,11 @@ def coordinate_columns(names: list[str]) -> list[int]:
         return [names.index(axis) for axis in "xyz"]
     numbered = [i for i, name in enumerate(names) if name[:1] == "x" and name[1:].lstrip("_").isdigit()]
     return numbered if len(numbered) >= 3 else [0, 1, 2]
+
+
+def separator(line: str) -> str:
+    """What separates the columns of a ``.csv`` or ``.tsv`` file, from its first line."""
+    return max(",;\t", key=line.count)
 
 
 def is_number(entry: str) -> bool:
