@@ -149,7 +149,7 @@ def test_as_many_coordinates_as_features_are_remarked_on(tmp_path, monkeypatch, 
     assert main(["embed", "table.csv", "--quiet"]) == 0
     shown = capsys.readouterr().out
     assert "principal components: 2 of 2 (all features)" in shown
-    assert "note: n_components=2 is the number of features" in shown
+    assert "note: --dim 2 is the number of features" in shown
 
 
 def test_duplicates_are_counted(write, capsys):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from subbundle._progress import Progress
 from subbundle._types import BoolArray, FloatArray, SubbundleWarning
+from subbundle.commands._messages import translated
 from subbundle.commands._tables import read_table
 from subbundle.commands.tuning import DOMINANT_VARIANCE
 
@@ -114,9 +115,9 @@ def check_rows(rows: list[int], count: int, name: str) -> None:
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """The messages of the warnings issued inside, each once; the list is filled at the end."""
+    """The messages of the warnings issued inside, each once, `translated`; the list is filled at the end."""
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SubbundleWarning)
         yield messages
-    messages += dict.fromkeys(str(warning.message) for warning in caught)
+    messages += dict.fromkeys(translated(str(warning.message)) for warning in caught)

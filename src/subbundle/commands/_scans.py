@@ -192,7 +192,7 @@ def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:
 
 
 def clusters(points: FloatArray, reach: float) -> str:
-    """How ``points`` [n, d] are grouped, by single linkage up to ``reach``, and where the largest group lies."""
+    """Clusters of ``points`` [n, d] by single linkage up to ``reach``: their number, and the centre of the largest."""
     n = len(points)
     pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
     count, group = components_of(pairs, n)

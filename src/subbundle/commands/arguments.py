@@ -249,7 +249,7 @@ def _report(parser: ArgumentParser) -> None:
 def _scale_out(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=value.positive_integer, metavar="N",
-        help="for files larger than memory: work on pieces with N processes; the output is a folder",
+        help="for files larger than memory: work in chunks with N processes; the output is a folder",
     )  # fmt: skip
     parser.add_argument(
         "--scheduler", metavar="ADDRESS",

@@ -12,8 +12,8 @@ from subbundle import saving
 from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
+from subbundle.commands._chunks import embed_chunks, is_requested, offer_chunks
 from subbundle.commands._learned import check_rows, collected, read_rows
-from subbundle.commands._pieces import embed_pieces, is_requested, offer_pieces
 from subbundle.commands._reports import account_of_embedding, check_report, lines_of_embedding, write_report
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
             f"{options.model} must hold a model of the kind {kind.__name__}; it holds a {type(saved).__name__}."
         )
     if is_requested(options):
-        embed_pieces(options, new_model(kind, options) if saved is None else saved)
+        embed_chunks(options, new_model(kind, options) if saved is None else saved)
         return
     _check(options, kind)
     progress = Progress()
@@ -71,7 +71,7 @@ def _kind(options: argparse.Namespace, saved: Any) -> type[Any]:
 def _check(options: argparse.Namespace, kind: type[Any]) -> None:
     """Raise, before any work is done, on options that cannot be combined."""
     check_report(options.report)
-    offer_pieces([options.data], "embed", table=True)
+    offer_chunks([options.data], "embed", table=True)
     if options.output is None:
         options.output = Path(f"{options.data.stem}-coordinates.csv")
     check_output(options.output)

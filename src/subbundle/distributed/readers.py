@@ -1,4 +1,4 @@
-"""Files read by pieces, two functions per format: number of rows and coordinates, and the points of some rows.
+"""Files read in chunks, two functions per format: number of rows and coordinates, and the points of some rows.
 
 ``.npy`` is mapped into memory, ``.las`` and ``.laz`` are decoded chunk by chunk, binary ``.ply`` is read by offset (its
 header determines the position of every vertex), ``.parquet`` by its row groups.
@@ -141,10 +141,10 @@ def ply_layout(path: Path) -> PlyLayout:
     form = re.search(r"^format (\S+)", header, re.M)
     order = {"binary_little_endian": "<", "binary_big_endian": ">"}.get(form[1] if form else "")
     if order is None:
-        raise ValueError("only binary PLY can be read in pieces; this one is text. Write it as binary first")
+        raise ValueError("only binary PLY can be read in chunks; this one is text. Write it as binary first")
     element = re.search(r"^element\s+(\S+)\s+(-?\d+)", header, re.M)
     if element is None or element[1] != "vertex":
-        raise ValueError("its vertices must come first to be read in pieces")
+        raise ValueError("its vertices must come first to be read in chunks")
     body, fields = header.partition("element vertex")[2].split("\nelement")[0], []
     for kind, name in re.findall(r"^\s*property\s+(\S+)\s+(\S+)\s*$", body, re.M):
         if kind not in _PLY_TYPES:
@@ -188,6 +188,6 @@ def _reader(path: str | Path) -> _Reader:
     suffix = suffix_of(path)
     if suffix not in READERS:
         raise ValueError(
-            f"{Path(path).name} cannot be read in pieces: it must end in one of {', '.join(READERS)}. Convert it first."
+            f"{Path(path).name} cannot be read in chunks: it must end in one of {', '.join(READERS)}. Convert it first."
         )
     return READERS[suffix]

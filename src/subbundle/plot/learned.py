@@ -222,7 +222,9 @@ def _numbers(ax: Any, flat: FloatArray, values: NDArray[Any], size: float, label
     drawn = ax.scatter(*flat[known].T, s=size, c=values[known], vmin=low, vmax=high, cmap="viridis", linewidths=0.0)
     cut = (values[known] < low).any(), (values[known] > high).any()
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[cut]
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, pad=0.02, label=label, extend=extend)
+    # Beside a wide strip of equal scale a vertical scale would be much higher than the strip.
+    place = "bottom" if np.ptp(flat[:, 0]) > 2.0 * np.ptp(flat[:, 1]) else "right"
+    bar = ax.figure.colorbar(drawn, ax=ax, location=place, shrink=0.7, pad=0.02, label=label, extend=extend)
     bar.outline.set_visible(False)
 
 
