@@ -20,8 +20,8 @@ from typing import NoReturn
 from subbundle import __version__
 from subbundle._progress import silenced
 from subbundle.commands import values as value
-from subbundle.commands._messages import translated
 from subbundle.commands.arguments import add_commands, add_quiet
+from subbundle.commands.messages import translated
 
 # Name: module, keyword for the number of data sets (if it repeats), its default, help.
 _EXPERIMENTS = {

@@ -131,7 +131,7 @@ def test_columns_may_be_separated_by_semicolons_or_tabs(tmp_path, name, mark, de
         ("", "it is empty"),
         ("u,v\n", "holds only a line of names"),
         ("u,v\n1,2\n", "must hold at least 2 rows without missing numbers; it has 1."),
-        ("u,v\n1,2\n3\n", "row 3 has 1, not 2"),
+        ("u,v\n1,2\n3\n", "must have 2 entries in every row; row 3 has 1."),
         ("u,v\na,b\nc,d\n", "none of its columns is numeric: u, v"),
         ("größe,v\n1,2\n".encode("latin-1"), "it is not UTF-8 text"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
+from subbundle.formats.columns import named
 from subbundle.io import write_ply
 from subbundle.scans import Scan, join_scans, read_scan
 

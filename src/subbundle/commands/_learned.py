@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from subbundle._progress import Progress
 from subbundle._types import BoolArray, FloatArray, SubbundleWarning
-from subbundle.commands._messages import translated
 from subbundle.commands._tables import read_table
+from subbundle.commands.messages import translated
 from subbundle.commands.tuning import DOMINANT_VARIANCE
 
 

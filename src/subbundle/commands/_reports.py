@@ -14,8 +14,8 @@ from subbundle import plot
 from subbundle._atomic import check_target, write_text
 from subbundle._types import BoolArray, FloatArray, Status, count_statuses
 from subbundle.commands._figures import mesh_figures, ridge_figures
-from subbundle.commands._messages import translated
 from subbundle.commands._scans import Given, describe_outliers
+from subbundle.commands.messages import translated
 from subbundle.estimators.atlas_messages import fit_message
 from subbundle.viewer.front import view
 from subbundle.viewer.page import library

@@ -169,9 +169,7 @@ def _read_text(path: Path) -> dict[str, NDArray[Any]]:
     width = len(rows[0])
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
-        raise ValueError(
-            f"{path} must have equally many entries in all rows; row {odd + 1} has {len(rows[odd])}, not {width}."
-        )
+        raise ValueError(f"{path} must have {width} entries in every row; row {odd + 1} has {len(rows[odd])}.")
     headed = not any(is_number(_decimal(entry, mark)) for entry in rows[0])
     names = [name.strip() for name in rows[0]] if headed else [f"column {i + 1}" for i in range(width)]
     body = rows[1:] if headed else rows

@@ -7,7 +7,7 @@ import argparse
 from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle.commands._learned import read_rows
-from subbundle.commands._messages import translated
+from subbundle.commands.messages import translated
 from subbundle.diagnostics import diagnose
 from subbundle.plot import require_matplotlib
 

@@ -32,11 +32,8 @@ from subbundle.viewer.page import library
 
 # Columns that are coordinates where a table has them; all others can colour.
 _COORDINATES = (
-    ("x", "y", "z"),
-    ("x", "y"),
-    ("coordinate_1", "coordinate_2", "coordinate_3"),
-    ("coordinate_1", "coordinate_2"),
-)
+    ("x", "y", "z"), ("x", "y"), ("coordinate_1", "coordinate_2", "coordinate_3"), ("coordinate_1", "coordinate_2"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

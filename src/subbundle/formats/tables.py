@@ -51,11 +51,10 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 def read_csv(path: Path, dim: int | None) -> Content:
     """Numbers separated by commas, semicolons or tabs, optionally under a line of names; text is left out."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
-        mark = separator(stream.readline())
-        stream.seek(0)
-        first = next(csv.reader(stream, delimiter=mark), [])
+        line = stream.readline()
+    first = next(csv.reader([line], delimiter=separator(line)), [])
     headed = not all(is_number(entry) for entry in first)
-    how: dict[str, Any] = {"delimiter": mark, "encoding": "utf-8-sig", "ndmin": 2}
+    how: dict[str, Any] = {"delimiter": separator(line), "encoding": "utf-8-sig", "ndmin": 2}
     try:
         table = np.loadtxt(path, skiprows=int(headed), **how)
     except ValueError:  # text or gaps among the numbers, for the slower parser
