@@ -10,8 +10,8 @@ import numpy as np
 
 import subbundle as sb
 
-torus = sb.datasets.torus(2000, noise=0.03, seed=0).points
-stray = np.random.default_rng(0).uniform(-1.6, 1.6, (80, 3))
+torus = sb.datasets.torus(3000, noise=0.03, seed=0).points
+stray = np.random.default_rng(0).uniform(-1.6, 1.6, (120, 3))
 cloud = np.concatenate([torus, stray])
 report = sb.diagnose(cloud)
 print(report)

@@ -41,7 +41,7 @@ for name, (points, metric) in shapes.items():
 
 # %%
 titles = {"hole": "S-surface with a hole", "cap": "cap of a sphere", "moebius": "Möbius band, cut"}
-figure, panels = plt.subplot_mosaic([["hole", "hole"], ["cap", "moebius"]], figsize=(8.4, 6.0), layout="constrained")
+figure, panels = plt.subplot_mosaic([["hole", "hole"], ["cap", "moebius"]], figsize=(8.4, 6.8), layout="constrained")
 for (name, model), panel in zip(models.items(), panels.values(), strict=True):
     sb.plot.trust(model, ax=panel)
     panel.set(aspect="equal", title=titles[name])

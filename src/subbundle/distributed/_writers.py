@@ -20,7 +20,7 @@ from subbundle._atomic import atomic_path
 from subbundle._sampling import in_fraction
 from subbundle._types import FloatArray, Status
 from subbundle._validation import needed
-from subbundle.distributed.readers import coordinate_columns, parquet_rows, ply_layout, ply_rows, suffix_of
+from subbundle.distributed.readers import numeric_coordinates, parquet_rows, ply_layout, ply_rows, suffix_of
 from subbundle.distributed.sample import SAMPLE
 from subbundle.distributed.sources import CHUNK, Chunk
 from subbundle.io import ply_header
@@ -170,7 +170,7 @@ def _ply(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) ->
 def _parquet(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) -> None:
     arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     file = parquet.ParquetFile(path)
-    axes = coordinate_columns(file.schema_arrow)
+    axes = numeric_coordinates(file.schema_arrow)
     writer: Any = None
     try:
         for chunk, kept, points, columns in chunks:

@@ -20,7 +20,7 @@ from subbundle._types import FloatArray
 from subbundle._validation import needed
 from subbundle.formats.columns import LONGEST_HEADER
 from subbundle.formats.las import check_las, las_columns
-from subbundle.formats.tables import check_npy
+from subbundle.formats.tables import check_npy, coordinate_columns
 from subbundle.io import unreadable
 
 _Reader = tuple[Callable[[Path], tuple[int, int]], Callable[[Path, int, int], FloatArray]]
@@ -88,25 +88,23 @@ def _las_points(path: Path, start: int, stop: int) -> FloatArray:
 
 def _parquet_shape(path: Path) -> tuple[int, int]:
     file = needed("pyarrow.parquet").ParquetFile(path)
-    return int(file.metadata.num_rows), len(coordinate_columns(file.schema_arrow))
+    return int(file.metadata.num_rows), len(numeric_coordinates(file.schema_arrow))
 
 
 def _parquet_points(path: Path, start: int, stop: int) -> FloatArray:
     file = needed("pyarrow.parquet").ParquetFile(path)
-    table = parquet_rows(file, start, stop, coordinate_columns(file.schema_arrow))
+    table = parquet_rows(file, start, stop, numeric_coordinates(file.schema_arrow))
     return np.column_stack([column.to_numpy().astype(np.float64) for column in table.columns])
 
 
-def coordinate_columns(schema: Any) -> list[str]:
+def numeric_coordinates(schema: Any) -> list[str]:
     """x, y, z or x1, x2, … where the table has them; otherwise all columns of numbers."""
     types = needed("pyarrow").types
     numbers = [f.name for f in schema if types.is_integer(f.type) or types.is_floating(f.type)]
-    lower = {name.strip().lower(): name for name in numbers}
-    counted = [f"x{i + 1}" for i in range(len(numbers)) if f"x{i + 1}" in lower]
-    axes = list("xyz") if set("xyz") <= set(lower) else counted if len(counted) > 1 else []
     if not numbers:
         raise ValueError("it must hold columns of numbers; it holds none")
-    return [lower[axis] for axis in axes] or numbers
+    found = coordinate_columns(numbers)
+    return [numbers[i] for i in found] if len(found) > 1 else numbers
 
 
 def parquet_rows(file: Any, start: int, stop: int, columns: list[str] | None = None) -> Any:
