@@ -25,7 +25,7 @@ from subbundle.distributed.readers import READERS
 from subbundle.distributed.sources import open_source, read_rows, table_layout
 from subbundle.formats.poses import read_list
 
-_BY_PIECES = " by pieces"
+_IN_CHUNKS = " in chunks"
 
 
 def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None = None) -> list[Row]:
@@ -57,15 +57,15 @@ def damaged_files(minutes: float, seed: int, *, first: int = 0, most: int | None
 
 
 def _subjects(samples: Path) -> list[str]:
-    """The endings of the files in ``samples``, those that can be read by pieces twice."""
+    """The endings of the files in ``samples``, those that can be read in chunks twice."""
     endings = sorted({path.suffix for path in samples.iterdir()})
-    return [*endings, *(ending + _BY_PIECES for ending in endings if ending in READERS)]
+    return [*endings, *(ending + _IN_CHUNKS for ending in endings if ending in READERS)]
 
 
 def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
     """Damage a sample that ends in ``subject``, and read it; a model is also used, on five rows."""
     rng = np.random.default_rng([seed, number])
-    subject, by_pieces, _ = subject.partition(_BY_PIECES)
+    subject, in_chunks, _ = subject.partition(_IN_CHUNKS)
     samples = sorted(path for path in (folder / "samples").iterdir() if path.suffix == subject)
     sample = samples[int(rng.integers(len(samples)))]
     content = sample.read_bytes()
@@ -82,8 +82,8 @@ def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
         return
     deep = {".npz": damaged_inside, ".e57": damaged_pages}.get(subject, damaged)
     path.write_bytes((deep if rng.random() < 0.7 else damaged)(rng, content))
-    if by_pieces or subject == ".parquet":
-        _read_pieces(path)
+    if in_chunks or subject == ".parquet":
+        _read_chunks(path)
         return
     readers = [sb.scans.read_scan]
     readers += [sb.io.read_points] if subject in (*sb.io.MESH_SUFFIXES, ".xyz", ".csv", ".npy") else []
@@ -91,15 +91,15 @@ def read_case(folder: Path, subject: str, seed: int, number: int) -> None:
     readers[int(rng.integers(len(readers)))](path)
 
 
-def _read_pieces(path: Path) -> None:
+def _read_chunks(path: Path) -> None:
     """All points of a file as a job reads them, and the rows of a table."""
     source = open_source(path)
-    for piece in source.pieces(500):
-        piece.read()
+    for chunk in source.chunks(500):
+        chunk.read()
     if path.suffix in (".parquet", ".npy"):
         layout = table_layout(source)
-        for piece in source.pieces(500):
-            read_rows(piece, layout)
+        for chunk in source.chunks(500):
+            read_rows(chunk, layout)
 
 
 class _Worker(Worker):

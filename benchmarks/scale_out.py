@@ -162,7 +162,7 @@ def run(points: int = POINTS) -> Result:
         [
             ["denoise, one process with all", ON_ONE, 1e6 * one, before.peak / 1e9, "", "", ""],
             ["denoise in tiles", points, 1e6 * each, many.peak / 1e9, tiles, halo, job.bandwidth],
-            ["embed in pieces", rows, 1e6 / rate, placed.peak / 1e9, "", "", ""],
+            ["embed in chunks", rows, 1e6 / rate, placed.peak / 1e9, "", "", ""],
         ],
         caption="Measured",
     )

@@ -41,7 +41,6 @@ def test_help(arguments, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
         (["dream"], "invalid choice: 'dream'"),
         (["demo", "--n", "many"], "argument --n: must be a positive integer; got 'many'"),
         (["demo", "--n", "0"], "argument --n: must be a positive integer; got '0'"),
@@ -57,6 +56,11 @@ def test_wrong_input_is_one_line_and_code_2(arguments, message, capsys):
     assert code == 2
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_without_a_command_all_are_listed(capsys):
+    assert main([]) == 2
+    assert "reconstruct" in capsys.readouterr().err
 
 
 def test_errors_of_the_library_are_one_line_and_code_2(tmp_path, capsys):

@@ -152,7 +152,7 @@ def test_many_threads_share_one_bundle(wavy_cloud):
         ),
         (MemoryError(), 2, "there is not enough memory: no more can be allocated."),
         (ZeroDivisionError("division by zero"), 3, "ZeroDivisionError at test_faults.py:"),
-        (RuntimeError("two\nlines"), 3, "This is a fault of subbundle; please report it"),
+        (RuntimeError("two\nlines"), 3, "This is a bug in subbundle; please report it"),
         (TypeError("X must be an array; got a str."), 2, "X must be an array"),
     ],
 )

@@ -2,11 +2,15 @@
 
 import json
 import re
+from html import escape
 
 from benchmarks._report import FOLDER, _bar_cells, _show
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+# Rows above which a table is folded.
+_LONG = 12
 
 
 class Measured(SphinxDirective):
@@ -24,10 +28,10 @@ class Measured(SphinxDirective):
         for table in tables:
             rows = [[_show(cell) if cell is not None else "–" for cell in row] for row in table["rows"]]
             content += [paragraph(table["caption"])] if table["caption"] else []
-            content.append(grid(table["columns"], rows))
+            content += folded(table["columns"], rows)
         if record["bars"]:
             cells = [[cell.replace("*", "") for cell in _bar_cells(bar)] for bar in record["bars"]]
-            content.append(grid(["figure", "measured", "bar", ""], cells))
+            content += folded(["figure", "measured", "bar", ""], cells)
         command = nodes.literal("", f"python -m benchmarks {self.arguments[0]}")
         how = f", {record['date']}, {record['seconds']:g} s, on {record['machine']}."
         content.append(
@@ -41,6 +45,14 @@ def paragraph(text):
     pieces = re.split(r"`+([^`]+)`+", text)
     inside = [nodes.literal("", piece) if i % 2 else nodes.Text(piece) for i, piece in enumerate(pieces)]
     return nodes.paragraph("", "", *inside)
+
+
+def folded(columns, rows):
+    """The table, behind a line that opens it if it is long."""
+    if len(rows) <= _LONG:
+        return [grid(columns, rows)]
+    head = f"<details class='sb-long'><summary>{len(rows)} rows: {', '.join(map(escape, columns[:4]))} …</summary>"
+    return [nodes.raw("", head, format="html"), grid(columns, rows), nodes.raw("", "</details>", format="html")]
 
 
 def grid(columns, rows):

@@ -15,7 +15,7 @@ import subbundle as sb
 data = sb.datasets.torus(4000, noise=0.03, seed=0)
 rank = sb.selection.choose_rank(data.points)
 choice = sb.selection.choose_bandwidth(data.points, rank=rank.rank)
-print(f"rank {rank.rank}, {rank.confidence:.0%} of the places agree")
+print(f"rank {rank.rank}, {rank.confidence:.0%} of the sampled points agree")
 print(f"bandwidth {choice.bandwidth:.3f}, error to expect {choice.error:.4f}")
 
 # %%

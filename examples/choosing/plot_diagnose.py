@@ -25,15 +25,15 @@ figure = report.figure()
 report
 
 # %%
-# Other clouds, other warnings: isotropic noise, two components, and a flat sheet.
+# Other clouds, other warnings: isotropic noise, two spheres, and a flat sheet.
 rng = np.random.default_rng(0)
 clouds = {
-    "a ball of noise": rng.normal(size=(1500, 3)),
+    "a ball of noise": rng.normal(size=(600, 3)),
     "two spheres": np.concatenate(
-        [sb.datasets.sphere(900, noise=0.02, seed=s).points + [3.0 * s, 0, 0] for s in (0, 1)]
+        [sb.datasets.sphere(600, noise=0.02, seed=s).points + [4.0 * s, 0, 0] for s in (0, 1)]
     ),
-    "a plane in R^5": rng.uniform(-1, 1, (1500, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
-    + rng.normal(scale=0.01, size=(1500, 5)),
+    "a plane in R^5": rng.uniform(-1, 1, (1000, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
+    + rng.normal(scale=0.01, size=(1000, 5)),
 }
 for name, other in clouds.items():
     found = sb.diagnose(other)

@@ -35,7 +35,7 @@ best = min(constants, key=lambda width: np.mean(constants[width] ** 2))
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
-left.plot(radius, local(asked), ".", color="#0072b2", ms=2, label="for every place")
+left.plot(radius, local(asked), ".", color="#0072b2", ms=2, label="at every observation")
 left.axhline(best, color="#d55e00", label="best single one")
 left.set(xlabel="radius", ylabel="bandwidth", ylim=(0.0, None))
 edges = np.linspace(0.15, 0.9, 16)
@@ -43,7 +43,7 @@ place = np.digitize(radius, edges) - 1
 centres = 0.5 * (edges[1:] + edges[:-1])
 for found, color, label in (
     (constants[best], "#d55e00", "best single bandwidth"),
-    (errors(local), "#0072b2", "one for every place"),
+    (errors(local), "#0072b2", "one for every point"),
 ):
     level = [np.sqrt(np.mean(found[place == i] ** 2)) for i in range(len(centres))]
     right.plot(centres, level, color=color, marker="o", ms=4, label=label)

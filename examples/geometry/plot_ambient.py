@@ -4,7 +4,7 @@ A Klein bottle in four dimensions
 
 A Klein bottle crosses itself in R³ but not in R⁴. 12000 noisy points of one in R⁴ become a closed mesh with vertices
 in R⁴; so does a flat torus, a product of two circles. Pictures need three coordinates: the bottle is shown by its
-first three, where it seems to cross itself at places whose fourth (the colour) differs; the torus by stereographic
+first three, where it seems to cross itself although the fourth (the colour) differs; the torus by stereographic
 projection from the 3-sphere it lies on.
 """
 

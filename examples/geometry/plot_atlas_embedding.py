@@ -32,18 +32,19 @@ shapes = {
 # `fit` warns of shapes that are distorted or cut; the attributes of the model have the values of each row.
 models = {}
 for name, (points, metric) in shapes.items():
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         models[name] = model = sb.AtlasEmbedding(2, metric=metric).fit(points)
-    print(f"{name}: residual {model.alignment_residual_:.4f}, distortion up to {model.distortion_.max():.3f}")
-    for warning in said:
+    print(f"{name}: alignment residual {model.alignment_residual_:.4f}, distortion up to {model.distortion_.max():.3f}")
+    for warning in caught:
         print(" ", warning.message)
 
 # %%
-figure, panels = plt.subplot_mosaic([["hole", "hole"], ["cap", "moebius"]], figsize=(8.4, 6.0), layout="constrained")
+titles = {"hole": "S-surface with a hole", "cap": "cap of a sphere", "moebius": "Möbius band, cut"}
+figure, panels = plt.subplot_mosaic([["hole", "hole"], ["cap", "moebius"]], figsize=(8.4, 6.8), layout="constrained")
 for (name, model), panel in zip(models.items(), panels.values(), strict=True):
     sb.plot.trust(model, ax=panel)
-    panel.set(aspect="equal", title=name)
+    panel.set(aspect="equal", title=titles[name])
 
 # %%
 scene = sb.view(models["moebius"], shapes["moebius"][0], title="a Möbius band, cut")

@@ -26,7 +26,7 @@ for w, curve in zip(turns[1:], curves.points[1:], strict=True):
     print(f"w = {w:g}: off the exact helix by {np.abs(curve - exact).max():.0e}")
 
 # %%
-figure = plt.figure(figsize=(6.0, 5.0), layout="constrained")
+figure = plt.figure(figsize=(6.4, 4.6), layout="constrained")
 ax = figure.add_subplot(projection="3d")
 for w, curve, colour in zip(turns, curves.points, sb.plot.PALETTE, strict=False):
     ax.plot(*curve.T, color=colour, lw=1.8, label=f"w = {w:g}")

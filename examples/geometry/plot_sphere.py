@@ -24,6 +24,7 @@ for panel, noise, bandwidth in zip(panels, (0.0, 0.1), (0.08, 0.3), strict=True)
     reached = np.sum(fan.status == sb.Status.OK)
     print(f"noise {noise:g}: norms {norms.mean():.4f} ± {norms.std():.4f}, {reached} of 75 reached length π")
     sb.plot.geodesics(fan, points, view=sb.plot.View(-35.0, 15.0), ax=panel)
+    panel.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35))  # the same scale in both
     panel.set_title(f"noise {noise:g}: norms {norms.mean():.3f} ± {norms.std():.3f}")
 
 # %%

@@ -47,13 +47,17 @@ print(f"measurements {to_truth.mean():.1f}° from the true motion, the curve {to
 # %%
 # Where the camera looks: the first axis on the sphere.
 bare = {"aspect": "equal", "frame_on": False, "xticks": [], "yticks": []}
-figure, ax = plt.subplots(figsize=(6.4, 3.0), subplot_kw=bare, layout="constrained")
+figure, ax = plt.subplots(figsize=(8.0, 4.2), subplot_kw=bare, layout="constrained")
 picture = sb.plot.Scene(sb.plot.View(75.0, 25.0), fog=0.1)
 picture.add_points(measured[:, :, 0], color=sb.plot.colours_of(time), size=14.0)
 picture.add_curves(truth[None, :, :, 0], color="#555555", width=1.2, lift=0.01)
 picture.add_curves(matrices[None, :, :, 0], color="#d55e00", width=2.4, lift=0.02)
 picture.draw(ax)
-ax.set_title("viewing direction: measured by time, true (grey), principal curve (orange)", fontsize=9)
+ax.set(xlim=(-1.05, 1.05), ylim=(-0.75, 0.4), title="viewing direction")
+ax.scatter([], [], color=sb.plot.colours_of([0.0, 1.0, 2.0])[1], label="measured, coloured by time")
+ax.plot([], [], color="#555555", lw=1.2, label="true motion")
+ax.plot([], [], color="#d55e00", lw=2.4, label="principal curve")
+ax.legend(frameon=False, loc="upper left")
 
 # %%
 scene = sb.view({"measured": measured[:, :, 0], "principal curve": matrices[:, :, 0]}, title="viewing directions")

@@ -56,8 +56,8 @@ near = curve.points[np.isfinite(curve.points).all(axis=1)]
 scene.add_curves(near[None], color="#d55e00", width=2.4, lift=0.02)
 scene.draw(left)
 left.set(xlim=(-0.62, 0.62), ylim=(-0.55, 0.55))
-left.set_title("positions by distance travelled, and the principal curve")
-right.set(xlabel="true fraction of the life of a storm", ylabel="coordinate along the curve, km from the start")
+left.set_title("positions by distance travelled;\nthe principal curve in orange")
+right.set(xlabel="true fraction of the duration of a storm", ylabel="km along the curve from the start")
 right.scatter(day.ravel(), np.abs(travelled - travelled[np.argmin(day)]), s=5, color=sb.plot.PALETTE[0])
 
 # %%

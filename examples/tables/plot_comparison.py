@@ -15,8 +15,9 @@ import subbundle as sb
 
 data = sb.datasets.s_surface(1000, noise=0.05, seed=0)
 X, truth = data.points, data.coordinates
+model = sb.AtlasEmbedding(n_components=2)
 methods = {
-    "AtlasEmbedding": lambda n: sb.AtlasEmbedding(n_components=2),
+    "AtlasEmbedding": lambda n: model,
     "Isomap": lambda n: Isomap(n_neighbors=n),
     "LTSA": lambda n: LocallyLinearEmbedding(n_neighbors=n, method="ltsa", eigen_solver="dense"),
     "spectral embedding": lambda n: SpectralEmbedding(n_neighbors=n),
@@ -52,7 +53,5 @@ for panel, (name, make) in zip(panels.flat, methods.items(), strict=True):
 # %%
 # Ours also reports the reliability of each row, maps new rows and has an inverse. The page *Which tool when* lists
 # where the others are better suited.
-scene = sb.view(
-    sb.AtlasEmbedding(n_components=2).fit(X), X, columns={"true position": truth[:, 0]}, title="a noisy S-surface"
-)
+scene = sb.view(model, X, columns={"true position": truth[:, 0]}, title="a noisy S-surface")
 scene

@@ -21,10 +21,8 @@ X, truth = data.points[keep], data.coordinates[keep]
 # %%
 # Two estimators with the scikit-learn interface. `AtlasEmbedding` chooses its neighbourhoods, and its coordinates have
 # the units of the data; Isomap gets a number of neighbours that suits it here.
-layouts = {
-    "AtlasEmbedding": sb.AtlasEmbedding(n_components=2).fit_transform(X),
-    "Isomap": Isomap(n_neighbors=10).fit_transform(X),
-}
+model = sb.AtlasEmbedding(n_components=2).fit(X)
+layouts = {"AtlasEmbedding": model.embedding_, "Isomap": Isomap(n_neighbors=10).fit_transform(X)}
 
 
 def rigid(found, truth):
@@ -36,18 +34,17 @@ def rigid(found, truth):
 
 # %%
 # Error against the true coordinates after a rigid motion, without scaling. The noise along the sheet alone gives 0.028.
-figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.4), layout="constrained", sharex=True)
-sb.plot.embedding(truth - truth.mean(axis=0), truth[:, 0], ax=axes[0])
-axes[0].set_title("truth")
-for panel, (name, found) in zip(axes[1:], layouts.items(), strict=True):
+figure, axes = plt.subplots(3, 1, figsize=(7.2, 6.0), layout="constrained", sharex=True, sharey=True)
+drawn = {"truth": truth - truth.mean(axis=0)}
+for name, found in layouts.items():
     moved, error = rigid(found, truth)
-    sb.plot.embedding(moved, truth[:, 0], ax=panel)
-    panel.set_title(f"{name}: off by {error:.3f}")
-for panel in axes:
-    panel.set(aspect="equal", xlabel="", ylabel="")
+    drawn[f"{name}: off by {error:.3f}"] = moved
+for panel, (title, flat) in zip(axes, drawn.items(), strict=True):
+    dots = panel.scatter(*flat.T, s=4.0, c=truth[:, 0], linewidths=0.0)
+    panel.set(aspect="equal", title=title)
+figure.colorbar(dots, ax=axes, shrink=0.6, label="true position along the roll")
 
 # %%
 # The scene: coordinates and data side by side. Hover over a row in one of them to see it in the other.
-model = sb.AtlasEmbedding(n_components=2).fit(X[::2])
-scene = sb.view(model, X[::2], title="a Swiss roll with a hole")
+scene = sb.view(model, X, title="a Swiss roll with a hole")
 scene

@@ -25,10 +25,11 @@ def check_source(path: str | os.PathLike[str], endings: Sequence[str] = ()) -> P
     path = Path(path)
     suffix = path.suffix.lower()
     if endings and suffix not in endings:
-        known = ", ".join(endings)
-        raise ValueError(f"{path.name} must end in one of {known}; got {suffix or 'no ending'!r}. Convert it first.")
+        known, got = ", ".join(endings), f"got {suffix!r}" if suffix else "it has no ending"
+        raise ValueError(f"{path} must end in one of {known}; {got}. Convert it first.")
     if not path.is_file():
-        raise FileNotFoundError(f"{path} must be an existing file; nothing readable is there. Check the path.")
+        found = "it is a folder" if path.is_dir() else "there is no such file"
+        raise FileNotFoundError(f"{path} must be an existing file; {found}. Check the path.")
     return path
 
 
@@ -39,7 +40,7 @@ def check_target(path: str | os.PathLike[str], endings: Sequence[str] = (), what
         known = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
         raise ValueError(f"{what} must end in {known}; got {path.name!r}.")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} is no folder. Create it first.")
+        raise FileNotFoundError(f"the folder of {path} must exist; {path.parent} does not. Create it first.")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, with one form of message: what was required, what came, what to write instead."""
+"""Checks of arguments, with one form of message: what was required, what was given, what to write instead."""
 
 from __future__ import annotations
 

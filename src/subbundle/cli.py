@@ -21,12 +21,13 @@ from subbundle import __version__
 from subbundle._progress import silenced
 from subbundle.commands import values as value
 from subbundle.commands.arguments import add_commands, add_quiet
+from subbundle.commands.messages import translated
 
 # Name: module, keyword for the number of data sets (if it repeats), its default, help.
 _EXPERIMENTS = {
     "sphere": ("sphere", "n_seeds", 1, "75 geodesics around a sphere, without and with noise"),
     "bundle": ("illustrations", "", 0, "principal subbundles in the plane and in space"),
-    "head": ("head", "", 0, "two pieces of a head's surface from noisy points; also of a given scan"),
+    "head": ("head", "", 0, "two principal submanifolds of a noisy head, or of a given scan"),
     "s-surface": ("s_surface", "n_seeds", 5, "unfold the S-surface from R^100"),
     "r50": ("r50", "n_seeds", 20, "the distance between two points of a 4-sphere in R^50"),
     "log-illustration": ("log_illustration", "", 0, "the geodesic that a logarithm finds"),
@@ -39,14 +40,18 @@ _LISTS = ("--crop", "--base")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    0 done, 1 the output pipe was closed, 2 wrong input or too large, 3 a fault of subbundle, 130 interrupted.
+    0 done, 1 the output pipe was closed, 2 wrong input or too large, 3 a bug in subbundle, 130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal without σ or ± shows a question mark.
             stream.reconfigure(errors="replace")
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(_joined(typed))
+    parser = _parser()
+    if not typed:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(_joined(typed))
     options.typed = ["subbundle", *typed]
     try:
         with silenced(options.quiet):
@@ -58,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, TypeError, OSError, ImportError) as error:
-        # The library's own messages state what was required, what came and what to write instead.
-        return _failed(str(error), 2)
+        # Messages of the library state what was required, what was given and what to write instead.
+        return _failed(translated(str(error)), 2)
     except MemoryError as error:
         return _failed(f"there is not enough memory: {str(error) or 'no more can be allocated'}. Take fewer points.", 2)
     except KeyboardInterrupt:
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
-        fault = f"{type(error).__name__} at {place}: {error}. This is a fault of subbundle; please report it"
+        fault = f"{type(error).__name__} at {place}: {error}. This is a bug in subbundle; please report it"
         return _failed(f"{fault}, with what SUBBUNDLE_TRACEBACK=1 shows.", 3)
     return 0
 
@@ -119,6 +124,7 @@ def _parser() -> ArgumentParser:
     )
     demo.add_argument("--n", type=value.positive_integer, default=20000, help="number of observations (default 20000)")
     _add_common(demo, "demo", "subbundle-demo", "n")
+    add_commands(commands)
     paper = commands.add_parser(
         "paper",
         help="repeat an experiment of the paper",
@@ -135,7 +141,6 @@ def _parser() -> ArgumentParser:
                 "--seeds", type=value.positive_integer, default=usual, metavar="N", dest=keyword, help=count
             )
         _add_common(experiment, module, "subbundle-paper", *own, *(_add_head(experiment) if name == "head" else ()))
-    add_commands(commands)
     return parser
 
 
@@ -153,6 +158,6 @@ def _add_head(parser: ArgumentParser) -> tuple[str, ...]:
     parser.add_argument("--file", type=Path, help="a scan or a mesh instead of the synthetic head")
     number = "points drawn from the head (default 30000)"
     parser.add_argument("--n", type=value.positive_integer, default=30000, help=number)
-    start = "base point: the observation nearest to this point; give it twice for two pieces"
+    start = "base point: the observation nearest to this point; give it twice for two submanifolds"
     parser.add_argument("--base", type=value.place, action="append", metavar="X,Y,Z", help=start)
     return "file", "n", "base"

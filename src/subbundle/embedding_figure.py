@@ -1,6 +1,6 @@
 """A figure of an `AtlasEmbedding`: residuals, distortion, and its coordinate lines in the space of the data.
 
-Left the coordinates, coloured by residual; in the middle the same, coloured by the local distortion of lengths; right
+The coordinates, coloured by residual, and the same, coloured by the local distortion of lengths; right
 the data (its first three principal components, when there are more) with lines of equal coordinates, if the data has a
 shape of that dimension. Of more than two coordinates the first two are shown.
 """
@@ -30,45 +30,25 @@ def draw_embedding(model: AtlasEmbedding, points: Any, path: str | os.PathLike[s
 
     ``labels`` [n], numbers or strings, colour the first panel instead of the residuals.
     """
-    figure, panels = plot.new_figure(3)
+    plot.require_matplotlib()
+    from matplotlib.figure import Figure
+
     points = np.asarray(points, dtype=np.float64)
-    shown = points[:: max(1, len(points) // _MOST_POINTS)]
-    found = model.locate(shown)
+    every = max(1, len(points) // _MOST_POINTS)
+    found = model.locate(points[::every])
     kept = found["status"] == Status.OK
-    flat = found["coordinates"][:, :2]
-    if flat.shape[1] == 1:
-        flat = np.column_stack([flat, np.zeros(len(flat))])
-    captions = ("residual: distance to the shape", "distortion of lengths, |log|")
-    for panel, name, label in zip(panels, ("residual", "distortion"), captions, strict=False):
-        # Rounded up to one digit, so that the scale has few, short numbers.
-        high = float(np.quantile(found[name][kept], 0.99)) or 1.0
-        digit = 10.0 ** np.floor(np.log10(high))
-        high = float(np.ceil(high / digit) * digit)
-        if labels is not None and name == "residual":
-            given = np.asarray(labels)[:: max(1, len(points) // _MOST_POINTS)][kept]
-            _draw_labels(figure, panel, flat[kept], given)
-            continue
-        colours = plot.colours_of(found[name][kept], low=0.0, high=high)
-        panel.scatter(*flat[kept].T, c=colours, s=4.0, linewidths=0.0)
-        plot.fit(panel, flat[kept])
-        plot.add_scale(figure, panel, 0.0, high, label)
-    _draw_lines(panels[2], model, shown)
-    return plot.save_png(figure, path)
-
-
-def _draw_labels(figure: Any, panel: Any, places: FloatArray, labels: Any) -> None:
-    """``places`` [n, 2] in the colours of ``labels`` [n]: a legend for a few values, a scale for numbers."""
-    values, which = np.unique(labels, return_inverse=True)
-    numeric = labels.dtype.kind in "fiub"
-    if len(values) <= len(plot.PALETTE):
-        for number, value in enumerate(values):
-            panel.scatter(*places[which == number].T, color=plot.PALETTE[number], s=6.0, linewidths=0.0, label=value)
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7, frameon=False, markerscale=2.0)
-    else:
-        panel.scatter(*places.T, c=plot.colours_of(labels if numeric else which), s=4.0, linewidths=0.0)
-        if numeric:
-            plot.add_scale(figure, panel, float(np.nanmin(labels)), float(np.nanmax(labels)), "label")
-    plot.fit(panel, places)
+    spread = np.ptp(found["coordinates"][kept], axis=0)
+    wide = len(spread) == 1 or bool(spread[0] > 2.0 * spread[1])  # two strips above each other
+    figure = Figure(figsize=(11.0, 5.0) if wide else (13.8, 4.4), facecolor="white", layout="constrained")
+    panels = figure.subplot_mosaic("ac;bc" if wide else "abc", width_ratios=[1.4, 1.0] if wide else None)
+    first = (found["residual"], "residual: distance to the shape")
+    if labels is not None:
+        first = (np.asarray(labels)[::every], "")
+    for key, (values, label) in {"a": first, "b": (found["distortion"], "distortion of lengths, |log|")}.items():
+        plot.embedding(found["coordinates"][kept], values[kept], label=label, ax=panels[key])
+    panels["c"].set(aspect="equal", frame_on=False, xticks=[], yticks=[])
+    _draw_lines(panels["c"], model, points[::every])
+    return plot.save_png(figure, path, dpi=100)
 
 
 def _draw_lines(panel: Any, model: AtlasEmbedding, points: FloatArray) -> None:

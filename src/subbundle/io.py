@@ -19,7 +19,7 @@ from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_points, as_real
 from subbundle.formats.meshes import read_mesh
-from subbundle.formats.tables import check_npy, is_number
+from subbundle.formats.tables import check_npy, is_number, separator
 
 __all__ = ["read_points", "write_mesh", "write_ply"]
 
@@ -34,7 +34,7 @@ def read_points(path: str | os.PathLike[str]) -> FloatArray:
 
     Of meshes the vertices (each corner once, also for STL, which stores the corners of every triangle separately). Of
     tables the rows: ``.xyz`` separates numbers by blanks and may have further columns after the first three,
-    which are left out; ``.csv`` separates by commas and may start with a line of names.
+    which are left out; ``.csv`` separates by commas, semicolons or tabs and may start with a line of names.
     """
     path = check_source(path, READ_SUFFIXES)
     try:
@@ -184,9 +184,11 @@ def unreadable(path: Path, error: Exception) -> Exception:
     suffix = path.suffix.lower()
     reason = " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
     if isinstance(error, ImportError | UnicodeError):
-        reason = "it is no text"  # for other bytes trimesh requires a package that detects encodings
-    elif suffix == ".npy" and "pickle" in reason:
-        reason = "it holds no plain array of numbers"
+        reason = "it is not UTF-8 text"  # for other bytes trimesh requires a package that detects encodings
+    elif path.is_file() and path.stat().st_size == 0:
+        reason = "it is empty"
+    elif suffix == ".npy" and ("pickle" in reason or "Python objects" in reason):
+        reason = "it holds Python objects, not an array of numbers"
     elif suffix == ".npy" and "mmap" in reason:
         reason = "it is cut off: its header announces more numbers than it holds"
     elif suffix in MESH_SUFFIXES:
@@ -233,8 +235,9 @@ def _read_table(path: Path) -> Any:
     if suffix == ".xyz":
         return np.loadtxt(path, ndmin=2)[:, :3]
     with open(path, encoding="utf-8-sig") as stream:
-        headless = all(map(is_number, stream.readline().split(",")))
-    return np.loadtxt(path, delimiter=",", skiprows=int(not headless), ndmin=2, encoding="utf-8-sig")
+        first = stream.readline()
+    headed = not all(map(is_number, first.split(separator(first))))
+    return np.loadtxt(path, delimiter=separator(first), skiprows=int(headed), ndmin=2, encoding="utf-8-sig")
 
 
 def _as_faces(faces: Any, n_points: int) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -1,9 +1,9 @@
 """`read_scan`: the points of a scan with normals, colours and other attributes, from files of many formats.
 
 Formats: ``.ply`` (ASCII, binary of either byte order), ``.obj``, ``.stl``, ``.off``, ``.pcd``; tables ``.xyz`` (also
-``.xyzn``, ``.xyzrgb``, ``.pts``, ``.asc``, ``.txt``), ``.csv``, ``.npy`` and ``.npz``; ``.las`` and ``.laz`` with the
-extra ``las``, ``.e57`` with the extra ``e57``. Rows with a coordinate that is not finite are left out and counted:
-scanners write them for rays without a return.
+``.xyzn``, ``.xyzrgb``, ``.pts``, ``.asc``, ``.txt``), ``.csv``, ``.tsv``, ``.npy`` and ``.npz``; ``.las`` and ``.laz``
+with the extra ``las``, ``.e57`` with the extra ``e57``. Rows with a coordinate that is not finite are left out and
+counted: scanners write them for rays without a return.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from subbundle.formats.pcd import read_pcd
 from subbundle.formats.tables import TEXT_SUFFIXES, read_csv, read_npy, read_npz, read_text
 from subbundle.io import MESH_SUFFIXES, unreadable
 
-_TABLES = {**dict.fromkeys(TEXT_SUFFIXES, read_text), ".csv": read_csv, ".npy": read_npy, ".npz": read_npz}
+_TABLES = {
+    **dict.fromkeys(TEXT_SUFFIXES, read_text), ".csv": read_csv, ".tsv": read_csv, ".npy": read_npy, ".npz": read_npz,
+}  # fmt: skip
 # Formats with three coordinates only.
 _SOLID = {
     **dict.fromkeys(MESH_SUFFIXES, read_mesh), ".pcd": read_pcd, ".e57": read_e57, ".las": read_las, ".laz": read_las,

@@ -92,7 +92,7 @@ def test_other_files(arc, tmp_path, suffix):
         (["{data}", "-o", "{tmp}/none/out.csv"], "the folder of"),
         (["{data}", "-o", "{tmp}/out.csv", "--dim", "1", "--base-row", "300"], "--base-row must name rows 0..299"),
         (["{data}", "-o", "{tmp}/out.csv", "--dim", "1", "--base-row", "-1"], "--base-row must name rows 0..299"),
-        (["{data}", "-o", "{tmp}/out.csv", "--dim", "3"], "n_components must be below the number of features"),
+        (["{data}", "-o", "{tmp}/out.csv", "--dim", "3"], "--dim must be below the number of features"),
         (
             ["{data}", "-o", "{tmp}/out.csv", "--method", "chart", "--figure", "a.png"],
             "--figure belongs to --method atlas",

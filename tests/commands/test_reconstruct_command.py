@@ -87,7 +87,7 @@ def test_a_box_and_a_list_of_outliers(tmp_path, capsys):
     assert main([*command, "--save-outliers", str(tmp_path / "out.npy"), "--crop", "-2,,,,,"]) == 0
     said = capsys.readouterr()
     assert "cropped: 3012 of 3012 points" in said.err
-    assert "outliers by place: " in said.out
+    assert "outliers by position: " in said.out
     # The made ones, far inside the ring, are all among them; few others can be.
     found = np.load(tmp_path / "out.npy")[:, 3].astype(int)
     assert set(range(3000, 3012)) <= set(found)

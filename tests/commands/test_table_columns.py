@@ -8,6 +8,7 @@ import pytest
 
 from subbundle import Status
 from subbundle.cli import main
+from subbundle.commands._tables import read_columns
 
 N = 120
 
@@ -106,6 +107,49 @@ def test_missing_numbers_are_named_or_their_rows_left_out(write, capsys):
     assert len(rows) == N
     assert rows[3]["coordinate_1"] == "nan"
     assert int(rows[3]["status"]) == Status.NOT_FINITE
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "decimal"), [("a.csv", ",", "."), ("b.csv", ";", "."), ("c.csv", ";", ","), ("d.tsv", "\t", ",")]
+)
+def test_columns_may_be_separated_by_semicolons_or_tabs(tmp_path, name, mark, decimal):
+    rows = [["1.5", "2", "red"], ["-3e2", "NA", "green"], ["0.25", "", "NA"]]
+    lines = [mark.join(entry.replace(".", decimal) for entry in row) for row in rows]
+    (tmp_path / name).write_text("\n".join([mark.join(("u", " v", "w")), *lines]))
+    (tmp_path / f"headless-{name}").write_text("\n".join(lines))
+    found = read_columns(tmp_path / name)
+    assert list(found) == ["u", "v", "w"]
+    np.testing.assert_array_equal(found["u"], [1.5, -300.0, 0.25])
+    np.testing.assert_array_equal(found["v"], [2.0, np.nan, np.nan])
+    assert list(found["w"]) == ["red", "green", "NA"]
+    assert len(read_columns(tmp_path / f"headless-{name}")["column 1"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "it is empty"),
+        ("u,v\n", "holds only a line of names"),
+        ("u,v\n1,2\n", "must hold at least 2 rows without missing numbers; it has 1."),
+        ("u,v\n1,2\n3\n", "must have 2 entries in every row; row 3 has 1."),
+        ("u,v\na,b\nc,d\n", "none of its columns is numeric: u, v"),
+        ("größe,v\n1,2\n".encode("latin-1"), "it is not UTF-8 text"),
+    ],
+)
+def test_tables_that_cannot_be_learned_from(tmp_path, monkeypatch, capsys, content, message):
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert embed() == 2
+    assert message in capsys.readouterr().err
+
+
+def test_as_many_coordinates_as_features_are_remarked_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("table.csv", np.random.default_rng(0).uniform(size=(120, 2)), delimiter=",")
+    assert main(["embed", "table.csv", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "principal components: 2 of 2 (all features)" in shown
+    assert "note: --dim 2 is the number of features" in shown
 
 
 def test_duplicates_are_counted(write, capsys):

@@ -1,4 +1,4 @@
-"""``subbundle denoise`` and ``embed`` on pieces, from end to end, with real workers."""
+"""``subbundle denoise`` and ``embed`` on chunks, from end to end, with real workers."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def address(client):
     return client.scheduler.address
 
 
-def test_scans_are_denoised_in_pieces(address, tmp_path, capsys):
+def test_scans_are_denoised_in_chunks(address, tmp_path, capsys):
     points = datasets.sphere(3000, noise=0.03, seed=0).points
     for name, part in (("a", points[:2000]), ("b", points[2000:])):
         write_ply(tmp_path / f"{name}.ply", part)
@@ -39,7 +39,7 @@ def test_scans_are_denoised_in_pieces(address, tmp_path, capsys):
     assert (np.einsum("ni,ni->n", normals, clean)[inside] > 0.9).all()
 
 
-def test_a_table_is_embedded_in_pieces(address, tmp_path, capsys):
+def test_a_table_is_embedded_in_chunks(address, tmp_path, capsys):
     parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     points = datasets.s_surface(800, noise=0.02, seed=0).points
     parquet.write_table(arrow.table(dict(zip("abc", points.T, strict=True))), tmp_path / "table.parquet")

@@ -1,4 +1,4 @@
-"""Embedding tables by pieces: the same rows as the model gives, in the format of the table."""
+"""Embedding tables in chunks: the same rows as the model gives, in the format of the table."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def model():
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    monkeypatch.setattr(embed_job, "_PIECE", 250)
+    monkeypatch.setattr(embed_job, "_CHUNK", 250)
     columns = {
         "name": [f"row {i}" for i in range(900)],
         "age": np.arange(900) % 7,
@@ -30,7 +30,7 @@ def table(tmp_path, monkeypatch):
     return tmp_path / "table.parquet"
 
 
-def test_pieces_are_those_of_the_model(table, tmp_path, model):
+def test_chunks_are_those_of_the_model(table, tmp_path, model):
     job = embed(table, tmp_path / "out", model=model, drop=["age"], label="name")
     assert [path.name for path in job.paths] == [f"part-00000{i}.parquet" for i in range(4)]
     found = parquet.read_table(tmp_path / "out")
@@ -45,9 +45,9 @@ def test_pieces_are_those_of_the_model(table, tmp_path, model):
     assert not (tmp_path / "out" / ".subbundle").exists()
 
 
-def test_a_model_is_fitted_to_a_sample_that_pieces_do_not_change(table, tmp_path, monkeypatch):
+def test_a_model_is_fitted_to_a_sample_that_chunks_do_not_change(table, tmp_path, monkeypatch):
     first = embed(table, tmp_path / "a", n_sampled=400, drop=["age"])
-    monkeypatch.setattr(embed_job, "_PIECE", 333)
+    monkeypatch.setattr(embed_job, "_CHUNK", 333)
     second = embed(table, tmp_path / "b", n_sampled=400, drop=["age"])
     assert first.n_sampled == 400
     for name in ("coordinate_1", "coordinate_2"):
@@ -58,7 +58,7 @@ def test_a_model_is_fitted_to_a_sample_that_pieces_do_not_change(table, tmp_path
 
 
 def test_arrays_and_one_chart(tmp_path, monkeypatch):
-    monkeypatch.setattr(embed_job, "_PIECE", 400)
+    monkeypatch.setattr(embed_job, "_CHUNK", 400)
     np.save(tmp_path / "rows.npy", POINTS)
     chart = sb.PrincipalSubmanifold(2, bandwidth=0.3).fit(POINTS)
     job = embed(tmp_path / "rows.npy", tmp_path / "out", model=chart)

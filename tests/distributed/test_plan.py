@@ -1,4 +1,4 @@
-"""Plans of tiles: every row in one tile, halos complete, the same whatever the pieces; the runner's files."""
+"""Plans of tiles: every row in one tile, halos complete, the same whatever the chunks; the runner's files."""
 
 import numpy as np
 import pytest
@@ -101,7 +101,7 @@ def write_las(path, points):
 
 
 @pytest.mark.parametrize("ending", [".npy", ".parquet", ".las", ".laz", ".ply"])
-def test_all_formats_give_the_same_rows_by_pieces(tmp_path, ending):
+def test_all_formats_give_the_same_rows_in_chunks(tmp_path, ending):
     points = np.rint(scene(1000) * 2**20) / 2**20
     for number, part in enumerate((points[:700], points[700:])):
         path = tmp_path / f"{number}{ending}"
@@ -118,9 +118,9 @@ def test_all_formats_give_the_same_rows_by_pieces(tmp_path, ending):
     for named in (tmp_path, str(tmp_path / f"*{ending}"), [tmp_path / f"0{ending}", tmp_path / f"1{ending}"]):
         source = open_source(named)
         assert (source.n_rows, source.dim) == (1000, 3)
-    pieces = list(source.pieces(160))
-    assert [piece.first for piece in pieces[:6]] == [0, 160, 320, 480, 640, 700]
-    assert np.array_equal(np.concatenate([piece.read() for piece in pieces]), points)
+    chunks = list(source.chunks(160))
+    assert [chunk.first for chunk in chunks[:6]] == [0, 160, 320, 480, 640, 700]
+    assert np.array_equal(np.concatenate([chunk.read() for chunk in chunks]), points)
 
 
 def test_dask_collections_are_sources(tmp_path):
@@ -129,7 +129,7 @@ def test_dask_collections_are_sources(tmp_path):
     points = scene(600)
     source = open_source(array.from_array(points, chunks=(250, 2)), tmp_path / "a")
     assert source.counts == (250, 250, 100)
-    assert np.array_equal(np.concatenate([piece.read() for piece in source.pieces()]), points)
+    assert np.array_equal(np.concatenate([chunk.read() for chunk in source.chunks()]), points)
     table = frame.from_pandas(pandas.DataFrame(points, columns=list("xyz")), npartitions=3)
     plan = plan_tiles(table, tmp_path / "b", points_per_tile=200)
     assert plan.n_points == 600
@@ -141,7 +141,7 @@ def test_dask_collections_are_sources(tmp_path):
         ("a.ply", b"nothing", "its header is missing"),
         ("a.npy", b"nothing", "could not be read as .npy"),
         ("a.las", b"LASF", "it is cut off or no LAS file"),
-        ("a.csv", b"1,2,3", "cannot be read in pieces"),
+        ("a.csv", b"1,2,3", "cannot be read in chunks"),
         (
             "a.ply",
             b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1",
@@ -149,7 +149,7 @@ def test_dask_collections_are_sources(tmp_path):
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_in_pieces_is_named(tmp_path, name, content, said):
+def test_a_file_that_cannot_be_read_in_chunks_is_named(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=said):
         open_source(tmp_path / name)

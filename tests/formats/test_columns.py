@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
+from subbundle.formats.columns import named
 from subbundle.io import write_ply
 from subbundle.scans import Scan, join_scans, read_scan
 
@@ -103,3 +104,10 @@ def test_joined_scans_keep_common_attributes():
     assert joined.normals is None
     assert joined.n_dropped == 3
     assert joined.attributes["scan"].tolist() == [0] * 30 + [1] * 30
+
+
+def test_fields_for_colours_that_hold_only_zeros_are_no_colours():
+    zeros, points = np.zeros(5, np.uint16), np.zeros((5, 3))
+    shades = {"red": zeros, "green": zeros, "blue": zeros}
+    assert named(points, {**shades, "intensity": zeros}).attributes.keys() == {"intensity"}
+    assert "colors" in named(points, {**shades, "blue": zeros + 1}).attributes

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from subbundle._progress import Progress
 from subbundle._types import BoolArray, FloatArray, SubbundleWarning
 from subbundle.commands._tables import read_table
+from subbundle.commands.messages import translated
 from subbundle.commands.tuning import DOMINANT_VARIANCE
 
 
@@ -67,7 +68,10 @@ def read_rows(options: argparse.Namespace, progress: Progress) -> Rows:
         raise ValueError(f"every number of {options.data.name} must be finite; some are infinite. Leave them empty.")
     values = table.values[complete]
     if len(values) < 2:
-        raise ValueError(f"at least 2 rows of {options.data} must be complete; {len(values)} are. Write --drop NAMES.")
+        gaps = "" if complete.all() else " Write --drop NAMES to leave out columns with missing numbers."
+        raise ValueError(
+            f"{options.data} must hold at least 2 rows without missing numbers; it has {len(values)}.{gaps}"
+        )
     if getattr(options, "base_row", None) is not None and not complete.all():
         raise ValueError("--base-row cannot be combined with --missing drop where rows are left out. Omit one of them.")
     what = "located by their observed features, and not fitted" if missing == "local" else "left out"
@@ -93,7 +97,8 @@ def _notes(values: FloatArray, names: list[str], standardize: bool) -> list[str]
     if len(names) > 2 and not standardize and variance[heaviest] > DOMINANT_VARIANCE * variance.sum():
         notes.append(
             f"the column {names[heaviest]} holds {variance[heaviest] / variance.sum():.0%} of the variance, and its "
-            "units dominate the result: write --standardize to give all columns the same weight"
+            f"units dominate the result: write --standardize to give all columns the same weight, or "
+            f"--drop {names[heaviest]} if it is no measurement"
         )
     repeated = len(values) - len(np.unique(values, axis=0))
     if repeated > WORTH_NOTING * len(values):
@@ -110,9 +115,9 @@ def check_rows(rows: list[int], count: int, name: str) -> None:
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """The messages of the warnings issued inside, each once; the list is filled at the end."""
+    """The messages of the warnings issued inside, each once, `translated`; the list is filled at the end."""
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SubbundleWarning)
         yield messages
-    messages += dict.fromkeys(str(warning.message) for warning in caught)
+    messages += dict.fromkeys(translated(str(warning.message)) for warning in caught)

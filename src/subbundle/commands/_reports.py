@@ -15,6 +15,7 @@ from subbundle._atomic import check_target, write_text
 from subbundle._types import BoolArray, FloatArray, Status, count_statuses
 from subbundle.commands._figures import mesh_figures, ridge_figures
 from subbundle.commands._scans import Given, describe_outliers
+from subbundle.commands.messages import translated
 from subbundle.estimators.atlas_messages import fit_message
 from subbundle.viewer.front import view
 from subbundle.viewer.page import library
@@ -63,7 +64,7 @@ def _of_coordinates(model: Any, values: FloatArray, found: Mapping[str, Any]) ->
 
 def _of_atlas(model: Any, found: Mapping[str, Any]) -> _Facts:
     why = "given" if model.n_neighbors != "auto" else "rows are predicted best from the coordinates of others"
-    count, message = model.n_denoising_neighbors_, fit_message(model)
+    count, message = model.n_denoising_neighbors_, translated(fit_message(model))
     reason = "least estimated error" if count else "rows as they are have the least estimated error"
     if model.metric_ == "linear":
         reason = "all: principal components predict rows better than any curved layout"
@@ -191,7 +192,8 @@ def _bandwidth(model: Any) -> Choice:
 
 
 def _components(model: Any, values: FloatArray) -> Choice:
-    kept, features = model.axes_.shape[1], values.shape[1]
+    features = values.shape[1]
+    kept = min(model.axes_.shape[1], features)  # a full table gains an empty direction
     why = "all features" if kept == features else "those above the noise floor"
     return Choice("principal components", f"{kept} of {features}", why)
 

@@ -16,10 +16,11 @@ from subbundle._atomic import check_target
 from subbundle._groups import components_of
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
-from subbundle.commands._tables import OUTPUTS, check_output, read_columns, read_table, write_table
+from subbundle.commands._tables import NAMED, OUTPUTS, check_output, read_columns, read_table, write_table
 from subbundle.distributed.tuning import SIGN_VOXEL
 from subbundle.formats.columns import named
 from subbundle.formats.poses import LIST_SUFFIX, read_list, read_matrix
+from subbundle.formats.tables import coordinate_columns
 from subbundle.io import read_points, write_ply
 from subbundle.scans import Scan, join_scans, read_scan
 from subbundle.surface.orient import follow, oriented_points
@@ -101,15 +102,13 @@ def _read_any(path: Path) -> Scan:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return Scan(read_points(path), {}, 0)
-    if suffix not in (".csv", ".parquet"):
+    if suffix not in NAMED:
         return read_scan(path)
     columns = read_columns(path)
-    lower = {name.strip().lower(): name for name in columns}
-    numbered = [f"x{i + 1}" for i in range(len(columns)) if f"x{i + 1}" in lower]
-    axes = list("xyz") if set("xyz") <= set(lower) else numbered
-    if len(axes) < 2 or any(columns[lower[axis]].dtype.kind not in "fiub" for axis in axes):
+    axes = [list(columns)[i] for i in coordinate_columns(list(columns))]
+    if len(axes) < 2 or any(columns[axis].dtype.kind not in "fiub" for axis in axes):
         return Scan(read_table(path).values, {}, 0)
-    points = np.column_stack([columns.pop(lower[axis]).astype(np.float64) for axis in axes])
+    points = np.column_stack([columns.pop(axis).astype(np.float64) for axis in axes])
     content = named(points, columns)
     good = np.isfinite(points).all(axis=1)
     return Scan(points, content.attributes, int(np.sum(~good)), content.normals).take(good)
@@ -192,7 +191,7 @@ def describe_outliers(points: FloatArray, n_all: int, reach: float) -> str:
 
 
 def clusters(points: FloatArray, reach: float) -> str:
-    """How ``points`` [n, d] are grouped, by single linkage up to ``reach``, and where the largest group lies."""
+    """Clusters of ``points`` [n, d] by single linkage up to ``reach``: their number, and the centre of the largest."""
     n = len(points)
     pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
     count, group = components_of(pairs, n)

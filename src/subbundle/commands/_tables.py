@@ -1,4 +1,4 @@
-"""Tables of numbers in and out: ``.csv``, ``.npy``, ``.parquet``, and the points of scans."""
+"""Tables of numbers in and out: ``.csv``, ``.tsv``, ``.npy``, ``.parquet``, and the points of scans."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from subbundle._atomic import check_source, check_target
 from subbundle._types import FloatArray
 from subbundle._validation import as_points, needed
-from subbundle.formats.tables import is_number
+from subbundle.formats.tables import is_number, separator
 from subbundle.io import READ_SUFFIXES, atomic_path, read_points, unreadable
-from subbundle.scans import read_scan
+from subbundle.scans import SUFFIXES, read_scan
 
 OUTPUTS = (".csv", ".npy", ".parquet")
+# Tables whose columns have names.
+NAMED = (".csv", ".tsv", ".parquet")
+# Entries that stand for a missing number, in small letters.
+_MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?")
 # Columns that a message names at most.
 _LISTED = 5
 
@@ -59,7 +63,8 @@ def read_table(
         Read missing numbers as NaN instead of raising.
     """
     suffix = path.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
+    if suffix not in NAMED:
+        check_source(path, tuple(dict.fromkeys((*NAMED, ".npy", *SUFFIXES))))
         if drop or label is not None or categorical:
             raise ValueError(
                 f"--drop, --label and --categorical need the names of columns; {path.name} has none. Write a .csv or "
@@ -89,7 +94,9 @@ def read_table(
 
 def no_numbers(path: Path, columns: Mapping[str, Any]) -> ValueError:
     """The error for a table without numbers."""
-    return ValueError(f"{path} must hold columns of numbers; none of its {len(columns)} columns is numeric.")
+    return ValueError(
+        f"{path} must hold columns of numbers; none of its columns is numeric: {', '.join(columns)[:200]}."
+    )
 
 
 def _check_names(option: str, names: Sequence[str], columns: Mapping[str, Any]) -> None:
@@ -115,9 +122,9 @@ def _check_missing(path: Path, numbers: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:
-    """Every column of a ``.csv`` or ``.parquet`` file by its name, strings included."""
+    """Every column of a ``.csv``, ``.tsv`` or ``.parquet`` file by its name, strings included."""
     check_source(path)
-    return _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
+    return _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> Path:
@@ -148,10 +155,13 @@ def check_output(path: Path) -> None:
         needed("pyarrow", "parquet", ".parquet")
 
 
-def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
+def _read_text(path: Path) -> dict[str, NDArray[Any]]:
+    """Columns separated by commas, semicolons or tabs, under a line of names or without."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
+            mark = separator(stream.readline())
+            stream.seek(0)
+            rows = [row for row in csv.reader(stream, delimiter=mark) if row]
     except (UnicodeError, csv.Error) as error:
         raise unreadable(path, error) from error
     if not rows:
@@ -159,22 +169,29 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
     width = len(rows[0])
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
-        raise ValueError(
-            f"{path} must have equally many entries in all rows; row {odd + 1} has {len(rows[odd])}, not {width}."
-        )
-    headed = not any(is_number(entry) for entry in rows[0])
-    names = rows[0] if headed else [f"column {i + 1}" for i in range(width)]
+        raise ValueError(f"{path} must have {width} entries in every row; row {odd + 1} has {len(rows[odd])}.")
+    headed = not any(is_number(_decimal(entry, mark)) for entry in rows[0])
+    names = [name.strip() for name in rows[0]] if headed else [f"column {i + 1}" for i in range(width)]
     body = rows[1:] if headed else rows
+    if not body:
+        raise ValueError(f"{path} must hold at least one row of numbers; it holds only a line of names.")
     if len(set(names)) < width:
         names = [f"{name} ({i + 1})" for i, name in enumerate(names)]
-    return {name: _column([row[i] for row in body]) for i, name in enumerate(names)}
+    return {name: _column([row[i] for row in body], mark) for i, name in enumerate(names)}
 
 
-def _column(entries: list[str]) -> NDArray[Any]:
-    """Numbers if all entries are some; an empty entry is a missing number, unless all are empty."""
+def _decimal(entry: str, mark: str) -> str:
+    """``entry`` with a decimal point: its comma may separate decimals where another ``mark`` separates columns."""
+    return entry if mark == "," else entry.replace(",", ".")
+
+
+def _column(entries: list[str], mark: str) -> NDArray[Any]:
+    """Numbers if all entries are numbers or missing, and not all are missing; otherwise text."""
     filled = [entry.strip() for entry in entries]
-    if any(filled) and all(is_number(entry) for entry in filled if entry):
-        return np.array([float(entry) if entry else np.nan for entry in filled])
+    numbers = [_decimal(entry, mark) for entry in filled]
+    known = [entry.lower() not in _MISSING for entry in filled]
+    if any(known) and all(is_number(entry) for entry, is_known in zip(numbers, known, strict=True) if is_known):
+        return np.array([float(entry) if is_known else np.nan for entry, is_known in zip(numbers, known, strict=True)])
     return np.array(filled, dtype=str)
 
 

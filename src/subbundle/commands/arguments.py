@@ -26,30 +26,22 @@ def add_quiet(parser: ArgumentParser) -> None:
 def _embed(parser: ArgumentParser) -> None:
     _table(parser, ("refuse", "drop", "local"))
     _learning(parser)
-    parser.add_argument(
-        "--label", metavar="NAME", help="column to copy to the output and to colour by, not to learn from"
-    )
+    parser.add_argument("--label", metavar="NAME", help="column to copy to the output and colour by, not to learn from")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE",
         help=".csv, .npy or .parquet (default: DATA-coordinates.csv); a folder for tables larger than memory",
     )  # fmt: skip
-    parser.add_argument(
-        "--dim", type=value.dimension, default=2, metavar="K", help="number of coordinates (default 2), or auto"
-    )
+    parser.add_argument("--dim", type=value.dimension, default=2, metavar="K", help="coordinates (default 2), or auto")
     parser.add_argument(
         "--method", choices=("atlas", "chart"),
         help="an atlas of many small charts for the whole shape (default), or one chart from a base point",
     )  # fmt: skip
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="with --method atlas: also draw the coordinates")
-    parser.add_argument(
-        "--radius", type=value.bandwidth, default="auto", help="largest distance from the base point, or auto (default)"
-    )
-    parser.add_argument(
-        "--base-row", type=int, metavar="ROW", help="row of the base point, counted from 0 (default: a central one)"
-    )
-    parser.add_argument(
-        "--nan", action="store_true", help="NaN, not the nearest border point, for rows that no chart reaches"
-    )
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the coordinates of an atlas, .png")
+    far = "with --method chart: largest distance from the base point, or auto (default)"
+    parser.add_argument("--radius", type=value.bandwidth, default="auto", metavar="R", help=far)
+    base = "row of the base point, counted from 0 (default: a central one)"
+    parser.add_argument("--base-row", type=int, metavar="ROW", help=base)
+    parser.add_argument("--nan", action="store_true", help="NaN, not the nearest border point, for rows off all charts")
     parser.add_argument("--save", type=Path, metavar="MODEL", help="also write the fitted model, .npz")
     parser.add_argument("--model", type=Path, metavar="MODEL", help="use this saved model instead of fitting one")
     _scale_out(parser)
@@ -59,15 +51,11 @@ def _embed(parser: ArgumentParser) -> None:
 def _distance(parser: ArgumentParser) -> None:
     _table(parser, ())
     _learning(parser)
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", required=True, help=".npy, .csv or .parquet: a matrix"
-    )
-    parser.add_argument(
-        "--rank", type=value.dimension, default="auto", metavar="K", help="dimension of the shape, or auto (default)"
-    )
-    parser.add_argument(
-        "--from", type=value.row_numbers, metavar="ROWS", dest="sources", help="rows like 0,5,12 (default: all)"
-    )
+    matrix = ".npy, .csv or .parquet: a matrix"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", required=True, help=matrix)
+    _rank(parser)
+    start = "rows like 0,5,12 (default: all)"
+    parser.add_argument("--from", type=value.row_numbers, metavar="ROWS", dest="sources", help=start)
     parser.add_argument("--to", type=value.row_numbers, metavar="ROWS", dest="targets", help="rows (default: all)")
     _report(parser)
 
@@ -130,11 +118,9 @@ def _reconstruct(parser: ArgumentParser) -> None:
 def _diagnose(parser: ArgumentParser) -> None:
     _table(parser, ("refuse", "drop"))
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="page to write (default: DATA-diagnosis.html)"
+        "-o", "--output", type=Path, metavar="PAGE", help="page to write (default: DATA-diagnosis.html)"
     )
-    parser.add_argument(
-        "--rank", type=value.dimension, default="auto", metavar="K", help="dimension, or auto (default)"
-    )
+    _rank(parser)
     _bandwidth(parser, local=False)
     _jobs(parser)
 
@@ -142,20 +128,19 @@ def _diagnose(parser: ArgumentParser) -> None:
 def _view(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE",
-        help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .npy, .parquet), a saved "
-        "model or mesh (.npz); a table given with a model is located by it",
+        help="a cloud, scan or mesh (.ply, .obj, .stl, .off, .xyz, .las, …), a table (.csv, .tsv, .npy, .parquet), a "
+        "saved model or mesh (.npz); a table given with a model is located by it",
     )  # fmt: skip
     parser.add_argument(
         "--run", choices=("reconstruct", "embed", "denoise", "diagnose"), dest="first",
         help="run this on the points first, and show the result with them",
     )  # fmt: skip
     parser.add_argument("--color", metavar="NAME", help="column or quantity to colour by at first")
-    parser.add_argument(
-        "--image-shape", type=value.image_shape, metavar="HxW", help="columns are the pixels of images, like 28x28"
-    )
+    pixels = "columns are the pixels of images, like 28x28"
+    parser.add_argument("--image-shape", type=value.image_shape, metavar="HxW", help=pixels)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one offline page instead")
     parser.add_argument(
-        "--port", type=value.port, default=0, metavar="N", help="port on 127.0.0.1 (default: any free one)"
+        "--port", type=value.port, default=0, metavar="N", help="port on 127.0.0.1 (default: a free one)"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
     _jobs(parser)
@@ -187,32 +172,22 @@ def _scans(parser: ArgumentParser) -> None:
         f"and --bandwidth ({', '.join(value.UNITS)})",
     )  # fmt: skip
     parser.add_argument("--no-normals", action="store_true", help="ignore the normals in the files")
-    parser.add_argument(
-        "--save-outliers",
-        type=Path,
-        metavar="FILE",
-        help="write the outliers, as measured, to this cloud (.ply, .csv, .npy, .parquet)",
-    )
+    outliers = "write the outliers, as measured, to this cloud (.ply, .csv, .npy, .parquet)"
+    parser.add_argument("--save-outliers", type=Path, metavar="FILE", help=outliers)
 
 
 def _table(parser: ArgumentParser, missing: tuple[str, ...]) -> None:
     """A table and its columns; ``missing``: what can be done with rows that lack numbers."""
     parser.add_argument(
-        "data", type=Path, help="rows of numbers: .csv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)"
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="rows of numbers: .csv, .tsv, .npy, .parquet, or a cloud (.ply, .obj, .xyz, …)",
     )
-    parser.add_argument(
-        "--standardize", action="store_true", help="scale all columns to mean 0 and standard deviation 1"
-    )
-    parser.add_argument(
-        "--drop", type=value.names, default=[], metavar="NAMES", help="columns to leave out, like age,height"
-    )
-    parser.add_argument(
-        "--categorical",
-        type=value.names,
-        default=[],
-        metavar="NAMES",
-        help="columns to encode as one indicator column per value",
-    )
+    parser.add_argument("--standardize", action="store_true", help="scale columns to mean 0 and standard deviation 1")
+    parser.add_argument("--drop", type=value.names, default=[], metavar="NAMES", help="columns to leave out, like a,b")
+    encoded = "columns to encode as one indicator column per value"
+    parser.add_argument("--categorical", type=value.names, default=[], metavar="NAMES", help=encoded)
     if missing:
         ways = "refuse them, drop them" + (", or (local) locate them by their observed features" if missing[2:] else "")
         parser.add_argument(
@@ -232,6 +207,11 @@ def _bandwidth(parser: ArgumentParser, *, local: bool = True, help: str = "stand
     parser.add_argument("--bandwidth", type=kind, default="auto", help=help + more)
 
 
+def _rank(parser: ArgumentParser) -> None:
+    shape = "dimension of the shape, or auto (default)"
+    parser.add_argument("--rank", type=value.dimension, default="auto", metavar="K", help=shape)
+
+
 def _jobs(parser: ArgumentParser) -> None:
     parser.add_argument("--jobs", type=value.positive_integer, metavar="N", help="threads (default: all cores)")
 
@@ -246,14 +226,14 @@ def _report(parser: ArgumentParser) -> None:
 def _scale_out(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=value.positive_integer, metavar="N",
-        help="for files larger than memory: work on pieces with N processes; the output is a folder",
+        help="for files larger than memory: work in chunks with N processes; the output is a folder",
     )  # fmt: skip
     parser.add_argument(
         "--scheduler", metavar="ADDRESS",
         help="the same with the workers of a Dask scheduler, like tcp://host:8786, with access to the same files",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", metavar="SIZE", help="for all processes together, like 4GB (default: most of what is free)"
+        "--memory", metavar="SIZE", help="of all processes together, like 4GB (default: most of the free)"
     )
     parser.add_argument("--resume", action="store_true", help="finish an interrupted job: do only what is missing")
 
@@ -265,10 +245,7 @@ COMMANDS = {
         "geodesic distances between the rows of a table, along the submanifold near which they lie",
     ),
     "denoise": (_denoise, "project every point of a scan or cloud onto its ridge, the estimated surface (or curve)"),
-    "reconstruct": (
-        _reconstruct,
-        "make a triangle mesh from the points of a scan; no normals needed, borders stay open",
-    ),
+    "reconstruct": (_reconstruct, "triangle mesh of the points of a scan; no normals needed, borders stay open"),
     "diagnose": (_diagnose, "estimate rank, bandwidth, noise, curvature and components of a cloud, with warnings"),
     "view": (_view, "show clouds, meshes, tables and saved models in the browser, or as one HTML file"),
     "compile": (_compile, "compile the kernels ahead of their first use, for instance when a container is built"),

@@ -12,8 +12,8 @@ from subbundle._types import BoolArray, FloatArray, Status, count_statuses
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import Ridge, ridge_project
 from subbundle.cloud import Cloud
+from subbundle.commands._chunks import denoise_chunks, is_requested, offer_chunks
 from subbundle.commands._learned import collected
-from subbundle.commands._pieces import denoise_pieces, is_requested, offer_pieces
 from subbundle.commands._reports import account_of_ridge, check_report, write_report
 from subbundle.commands._scans import Given, check_cloud_output, describe_outliers, oriented, read_given, write_cloud
 from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose_rank
@@ -22,14 +22,14 @@ from subbundle.selection import choose_bandwidth, choose_local_bandwidth, choose
 def run(options: argparse.Namespace) -> None:
     """Read, choose the bandwidth, project, write and report."""
     if is_requested(options):
-        denoise_pieces(options)
+        denoise_chunks(options)
         return
     check_cloud_output(options.output)
     check_cloud_output(options.save_outliers)
     check_report(options.report)
     if options.save_outliers is not None and options.outliers is None:
         raise ValueError("--save-outliers needs a level above which points are outliers. Write --outliers 4 as well.")
-    offer_pieces(options.scans, "denoise", table=False)
+    offer_chunks(options.scans, "denoise", table=False)
     progress = Progress()
     given = read_given(options, progress, None, table=True)
     bundle, messages = _learned(options, given.scan.points, progress)
@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
         if not kept.all():
             clouds["outliers"] = given.scan.points[~kept]
         columns = {"noise": ridge.noise, "moved": ridge.shifts, "curvature": ridge.curvature}
-        write_report(options, account, clouds, columns={name: values[kept] for name, values in columns.items()})
+        shown = {name: values[kept] for name, values in columns.items()}
+        write_report(options, account, clouds, columns=shown, hidden=["observations"])
 
 
 def _learned(

@@ -7,6 +7,7 @@ import argparse
 from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle.commands._learned import read_rows
+from subbundle.commands.messages import translated
 from subbundle.diagnostics import diagnose
 from subbundle.plot import require_matplotlib
 
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace) -> None:
     rows = read_rows(options, progress)
     progress.stage("diagnosing the cloud")
     report = diagnose(rows.values, options.rank, options.bandwidth, n_jobs=options.jobs)
-    print(report)
+    print(translated(str(report)))
     for note in rows.notes:
         print(f"note: {note}")
     print(f"wrote {report.write(output)}")

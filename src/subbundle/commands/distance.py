@@ -46,14 +46,14 @@ def run(options: argparse.Namespace) -> None:
     write_table(options.output, {f"to_{row}": matrix[:, i] for i, row in enumerate(names)})
     finite = matrix[np.isfinite(matrix)]
     largest = finite.max() if finite.size else np.nan
-    components = metric.axes_.shape[1]
-    print(f"dimension {metric.rank_}, bandwidth {metric.bandwidth_:.4g}, {components} components above the noise")
+    kept = f"{metric.axes_.shape[1]} principal components above the noise"
+    print(f"dimension {metric.rank_}, bandwidth {metric.bandwidth_:.4g}, {kept}")
     print(f"{matrix.shape[0]} × {matrix.shape[1]} distances, largest {largest:.4g}")
     for what, count in (("not connected (inf)", np.isinf(matrix).sum()), ("not found (NaN)", np.isnan(matrix).sum())):
         if count:
             print(f"  {what}: {count}")
     for note in [*table.notes, *messages]:
-        print(f"  note: {note}")
+        print(f"note: {note}")
     print(f"wrote {options.output}")
     if options.report is not None:
         account = account_of_distances(options.data, metric, values, sources, targets, matrix, messages)

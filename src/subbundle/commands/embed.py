@@ -12,8 +12,8 @@ from subbundle import saving
 from subbundle._atomic import check_target
 from subbundle._progress import Progress
 from subbundle._types import FloatArray
+from subbundle.commands._chunks import embed_chunks, is_requested, offer_chunks
 from subbundle.commands._learned import check_rows, collected, read_rows
-from subbundle.commands._pieces import embed_pieces, is_requested, offer_pieces
 from subbundle.commands._reports import account_of_embedding, check_report, lines_of_embedding, write_report
 from subbundle.commands._tables import check_output, write_table
 from subbundle.embedding_figure import draw_embedding
@@ -31,21 +31,22 @@ def run(options: argparse.Namespace) -> None:
             f"{options.model} must hold a model of the kind {kind.__name__}; it holds a {type(saved).__name__}."
         )
     if is_requested(options):
-        embed_pieces(options, new_model(kind, options) if saved is None else saved)
+        embed_chunks(options, new_model(kind, options) if saved is None else saved)
         return
     _check(options, kind)
     progress = Progress()
     rows = read_rows(options, progress)
     values = rows.values
-    with collected():  # the report below repeats what matters
+    with collected() as messages:
         model = _fitted(options, kind, values, progress) if saved is None else saved
         progress.stage("locating the rows")
         found = model.locate(values).as_dict()
     columns = columns_of(found).items()
     filled = {name: rows.everywhere(column, not_located(name)) for name, column in columns}
     write_table(options.output, {**filled, **rows.labels})
-    print("\n".join(lines_of_embedding(model, values, found)))
-    for note in rows.notes:
+    lines = lines_of_embedding(model, values, found)
+    print("\n".join(lines))
+    for note in [*rows.notes, *(text for text in messages if not any(text in line for line in lines))]:
         print(f"note: {note}")
     print(f"wrote {options.output}")
     whole = np.isfinite(values).all(axis=1)
@@ -70,7 +71,7 @@ def _kind(options: argparse.Namespace, saved: Any) -> type[Any]:
 def _check(options: argparse.Namespace, kind: type[Any]) -> None:
     """Raise, before any work is done, on options that cannot be combined."""
     check_report(options.report)
-    offer_pieces([options.data], "embed", table=True)
+    offer_chunks([options.data], "embed", table=True)
     if options.output is None:
         options.output = Path(f"{options.data.stem}-coordinates.csv")
     check_output(options.output)

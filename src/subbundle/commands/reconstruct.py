@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from subbundle._progress import Progress
+from subbundle.commands._chunks import is_requested, offer_chunks, reconstruct_chunks
 from subbundle.commands._learned import collected
-from subbundle.commands._pieces import is_requested, offer_pieces, reconstruct_pieces
 from subbundle.commands._reports import account_of_mesh, check_report, write_report
 from subbundle.commands._scans import Given, check_cloud_output, clusters, read_given, write_cloud
 from subbundle.io import write_mesh
@@ -15,24 +15,18 @@ from subbundle.surface.reconstruct import reconstruct
 from subbundle.triangles.mesh import Mesh, check_output
 from subbundle.triangles.simplify import simplifier, simplify_mesh
 
-# Arguments of `subbundle.reconstruct`, as warnings name them, and the options of the command.
-_OPTIONS = {
-    "Leave closed=False": "Leave --closed out", "closed=True": "--closed", "larger opening": "larger --opening",
-    "larger bandwidth": "larger --bandwidth", "another bandwidth": "another --bandwidth",
-}  # fmt: skip
-
 
 def run(options: argparse.Namespace) -> None:
     """Read, reconstruct, write and report."""
     if is_requested(options):
-        reconstruct_pieces(options)
+        reconstruct_chunks(options)
         return
     check_report(options.report)
     check_output(options.output)  # before the scan is read, which may take a while
     check_cloud_output(options.save_outliers)
     if options.faces is not None:
         simplifier()
-    offer_pieces(options.scans, "reconstruct", table=False)
+    offer_chunks(options.scans, "reconstruct", table=False)
     progress = Progress()
     given = read_given(options, progress, options.dim)
     dim = given.scan.points.shape[1]
@@ -62,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _made(options: argparse.Namespace, given: Given, progress: Progress) -> tuple[Mesh, list[str]]:
-    """The mesh, and its warnings in terms of the options of the command."""
+    """The mesh, and its warnings."""
     scan = given.scan
     with collected() as messages:
         mesh = reconstruct(
@@ -70,8 +64,6 @@ def _made(options: argparse.Namespace, given: Given, progress: Progress) -> tupl
             closed=options.closed, opening=options.opening, attributes=scan.attributes, progress=progress.stage,
             n_jobs=options.jobs,
         )  # fmt: skip
-    for argument, option in _OPTIONS.items():
-        messages = [message.replace(argument, option) for message in messages]
     return mesh, messages
 
 
@@ -88,7 +80,7 @@ def _about(given: Given, mesh: Mesh) -> list[str]:
         used = "used to separate sides (--no-normals ignores them)" if made.used_normals else "left out"
         lines.append(f"normals of the scan: {used}")
     if made is not None and len(made.outliers):
-        lines.append(f"outliers by place: {clusters(given.scan.points[made.outliers], made.bandwidth)}")
+        lines.append(f"outliers by position: {clusters(given.scan.points[made.outliers], made.bandwidth)}")
     if given.unit:
         lines.append(f"lengths are in {given.unit}")
     return lines

@@ -19,7 +19,7 @@ from subbundle._types import FloatArray
 from subbundle.bundles.principal import PrincipalSubbundle
 from subbundle.bundles.ridge_project import ridge_project
 from subbundle.cloud import Cloud
-from subbundle.commands._tables import no_numbers, read_columns
+from subbundle.commands._tables import NAMED, no_numbers, read_columns
 from subbundle.diagnostics import diagnose
 from subbundle.estimators import AtlasEmbedding
 from subbundle.io import MESH_SUFFIXES, read_points
@@ -32,11 +32,8 @@ from subbundle.viewer.page import library
 
 # Columns that are coordinates where a table has them; all others can colour.
 _COORDINATES = (
-    ("x", "y", "z"),
-    ("x", "y"),
-    ("coordinate_1", "coordinate_2", "coordinate_3"),
-    ("coordinate_1", "coordinate_2"),
-)
+    ("x", "y", "z"), ("x", "y"), ("coordinate_1", "coordinate_2", "coordinate_3"), ("coordinate_1", "coordinate_2"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +134,7 @@ def _read(path: Path) -> Scan | tuple[Any, Mapping[str, Any]]:
         held = _read_npz(path)
         if held is not None:
             return held, {}
-    if suffix in (".csv", ".parquet"):
+    if suffix in NAMED:
         return _read_columns(path)
     if suffix == ".npy":
         return read_points(path), {}

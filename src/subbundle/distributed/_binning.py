@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from subbundle._atomic import atomic_path
 from subbundle._types import FloatArray, IntArray
-from subbundle.distributed.sources import Piece
+from subbundle.distributed.sources import Chunk
 from subbundle.distributed.tiles import checksum, record, within
 
 # Most bisections: points in the same cell then are not separated further.
@@ -83,12 +83,12 @@ def leaves_of(paths: IntArray, fraction: float, cap: int) -> list[tuple[int, int
     return leaves
 
 
-def sort_piece(piece: Piece, halves: Halves, first: IntArray, box: FloatArray | None, path: str) -> IntArray:
-    """Write the rows of a piece in the order of their tiles, which begin at paths ``first`` [m]; the ends [m]."""
-    points = piece.read()
+def sort_chunk(chunk: Chunk, halves: Halves, first: IntArray, box: FloatArray | None, path: str) -> IntArray:
+    """Write the rows of a chunk in the order of their tiles, which begin at paths ``first`` [m]; the ends [m]."""
+    points = chunk.read()
     good = within(points, box)
     records = np.empty(int(good.sum()), record(points.shape[1]))
-    records["row"], records["x"] = piece.first + np.flatnonzero(good), points[good]
+    records["row"], records["x"] = chunk.first + np.flatnonzero(good), points[good]
     tiles = np.searchsorted(first, halves.paths(records["x"]), side="right") - 1
     _write(path, records[np.argsort(tiles, kind="stable")])
     return np.cumsum(np.bincount(tiles, minlength=len(first)))

@@ -1,7 +1,7 @@
 """Denoised rows in the format of the input, with all their attributes, in the same order.
 
-Tiles write their own rows into one file of records, in the order of the rows. Each input file is then read again, piece
-by piece; its coordinates are replaced, and the results are added under the names that ``subbundle denoise`` uses.
+Tiles write their own rows into one file of records, in the order of the rows. Each input file is then read again, chunk
+by chunk; its coordinates are replaced, and the results are added under the names that ``subbundle denoise`` uses.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from subbundle._atomic import atomic_path
 from subbundle._sampling import in_fraction
 from subbundle._types import FloatArray, Status
 from subbundle._validation import needed
-from subbundle.distributed.readers import coordinate_columns, parquet_rows, ply_layout, ply_rows, suffix_of
+from subbundle.distributed.readers import numeric_coordinates, parquet_rows, ply_layout, ply_rows, suffix_of
 from subbundle.distributed.sample import SAMPLE
-from subbundle.distributed.sources import PIECE, Piece
+from subbundle.distributed.sources import CHUNK, Chunk
 from subbundle.io import ply_header
 from subbundle.surface.orient import follow
 
@@ -71,10 +71,10 @@ class RowFile:
         return np.fromfile(self.path, self.kind, stop - start, offset=start * self.kind.itemsize)
 
     def found(
-        self, piece: Piece, level: float | None, normals: bool
+        self, chunk: Chunk, level: float | None, normals: bool
     ) -> tuple[NDArray[np.bool_], FloatArray, dict[str, NDArray[Any]]]:
-        """Which rows of a piece are written and no outliers, their points, and the columns to write beside them."""
-        records = self.read(piece.first, piece.first + piece.stop - piece.start)
+        """Which rows of a chunk are written and no outliers, their points, and the columns to write beside them."""
+        records = self.read(chunk.first, chunk.first + chunk.stop - chunk.start)
         columns: dict[str, NDArray[Any]] = {}
         if normals and self.dim == 3 and records["normal"].any():
             columns = {f"n{axis}": records["normal"][:, i] for i, axis in enumerate("xyz")}
@@ -114,10 +114,10 @@ def write_file(
     """Write those of the ``count`` rows of ``path``, numbered from ``first`` on, that are kept; how many these are."""
     writer = {".npy": _npy, ".ply": _ply, ".parquet": _parquet, ".las": _las, ".laz": _las}[suffix_of(path)]
     normals = normals or suffix_of(path) in (".ply", ".las", ".laz")
-    pieces = [Piece(path, start, min(start + PIECE, count), first + start) for start in range(0, count, PIECE)]
-    n_kept = sum(int(rows.found(piece, level, False)[0].sum()) for piece in pieces)
+    chunks = [Chunk(path, start, min(start + CHUNK, count), first + start) for start in range(0, count, CHUNK)]
+    n_kept = sum(int(rows.found(chunk, level, False)[0].sum()) for chunk in chunks)
     with atomic_path(target) as temporary:
-        writer(Path(path), temporary, ((piece, *rows.found(piece, level, normals)) for piece in pieces), n_kept, grain)
+        writer(Path(path), temporary, ((chunk, *rows.found(chunk, level, normals)) for chunk in chunks), n_kept, grain)
     return n_kept
 
 
@@ -128,27 +128,27 @@ def target_of(path: str, out: Path) -> Path:
 
 
 _NORMAL = ("nx", "ny", "nz")
-Pieces = Iterator[tuple[Piece, NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
+Chunks = Iterator[tuple[Chunk, NDArray[np.bool_], NDArray[Any], dict[str, NDArray[Any]]]]
 
 
-def _npy(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
+def _npy(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) -> None:
     with open(target, "wb") as stream:
-        for piece, kept, points, columns in pieces:
+        for chunk, kept, points, columns in chunks:
             table = np.column_stack([points, *columns.values()])[kept]
-            if piece.start == 0:
+            if chunk.start == 0:
                 head = {"descr": "<f8", "fortran_order": False, "shape": (n_kept, table.shape[1])}
                 np.lib.format.write_array_header_1_0(stream, head)  # type: ignore[no-untyped-call]
             stream.write(table.tobytes())
 
 
-def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
+def _ply(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) -> None:
     layout = ply_layout(path)
     assert layout.dtype.names is not None
     kinds = {"i1": "char", "u1": "uchar", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "f4": "float"}
     kind: Any = None
     with open(target, "wb") as stream:
-        for piece, kept, points, columns in pieces:
-            given = ply_rows(path, piece.start, piece.stop)
+        for chunk, kept, points, columns in chunks:
+            given = ply_rows(path, chunk.start, chunk.stop)
             columns = _as_given(columns, {name: given[name] for name in _NORMAL if name in layout.dtype.names})
             replaced = {**dict(zip("xyz", points.T, strict=True)), **columns}
             if kind is None:
@@ -167,14 +167,14 @@ def _ply(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) ->
             stream.write(rows.tobytes())
 
 
-def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
+def _parquet(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) -> None:
     arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     file = parquet.ParquetFile(path)
-    axes = coordinate_columns(file.schema_arrow)
+    axes = numeric_coordinates(file.schema_arrow)
     writer: Any = None
     try:
-        for piece, kept, points, columns in pieces:
-            table = parquet_rows(file, piece.start, piece.stop)
+        for chunk, kept, points, columns in chunks:
+            table = parquet_rows(file, chunk.start, chunk.stop)
             columns = _as_given(
                 columns, {name: table[name].to_numpy() for name in _NORMAL if name in table.column_names}
             )
@@ -190,15 +190,15 @@ def _parquet(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain
             writer.close()
 
 
-def _las(path: Path, target: Path, pieces: Pieces, n_kept: int, grain: Grain) -> None:
+def _las(path: Path, target: Path, chunks: Chunks, n_kept: int, grain: Grain) -> None:
     laspy = needed("laspy", "las")
     with laspy.open(path) as source:
         header = _finer(source.header, grain)
         out: Any = None
         try:
-            for piece, kept, points, columns in pieces:
-                source.seek(piece.start)
-                given = source.read_points(piece.stop - piece.start)
+            for chunk, kept, points, columns in chunks:
+                source.seek(chunk.start)
+                given = source.read_points(chunk.stop - chunk.start)
                 names = set(given.point_format.dimension_names)
                 columns = _as_given(columns, {name: np.asarray(given[name]) for name in _NORMAL if name in names})
                 if out is None:

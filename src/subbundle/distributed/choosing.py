@@ -2,8 +2,9 @@
 
 Up to `sample.SAMPLE` points they are chosen as in memory. Of more, a sample with a fraction s of the points gives the
 variance of the ridge for all of them (it falls as 1/n), but only for bandwidths at which the sample has neighbours.
-Where the risk is least at the narrowest of these, a₀, it is estimated again at a few hundred places, from points as far
-around as a fit with 2 a₀ reads and as densely as memory allows, until the minimum is interior or all points are used.
+Where the risk is least at the narrowest of these, a₀, it is estimated again at a few hundred positions, from points as
+far around as a fit with 2 a₀ reads and as densely as memory allows, until the minimum is interior or all points are
+used.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from subbundle.selection import choose_bandwidth, choose_rank
 from subbundle.selection.bandwidth import BandwidthChoice, bandwidth_around, by_neighbours, no_shape
 from subbundle.selection.tuning import PLACES
 
-# Most points around places that are in memory at once.
+# Most points around these positions in memory at once.
 _HELD = 2_000_000
 
 
@@ -79,7 +80,7 @@ def _of_all(cloud: Cloud, rank: int, bandwidth: float | str) -> Chosen:
 
 
 def _refined(plan: TilePlan, places: FloatArray, sample: FloatArray, rank: int, client: Any) -> float:
-    """The bandwidth of least risk at the places, from successively denser samples."""
+    """The bandwidth of least risk at the positions, from successively denser samples."""
     fraction = len(sample) / plan.n_points
     # At this bandwidth a fit reads the whole cloud.
     widest = float(np.linalg.norm(np.ptp(sample, axis=0))) / halo_of(rank, plan.dim, 1.0)
@@ -105,7 +106,7 @@ def _at_the_narrowest(choice: BandwidthChoice) -> bool:
 def _dense(
     plan: TilePlan, places: FloatArray, sample: FloatArray, radius: float, client: Any
 ) -> tuple[FloatArray, float]:
-    """Points around the places, as many as memory allows, and the fraction of all points there."""
+    """Points around the positions, as many as memory allows, and the fraction of all points there."""
     apart = cKDTree(places).query(sample, distance_upper_bound=radius, p=np.inf)[0]
     expected = np.count_nonzero(np.isfinite(apart)) * plan.n_points / len(sample)
     fraction = min(_HELD / max(expected, 1.0), 1.0)
@@ -113,6 +114,6 @@ def _dense(
 
 
 def _without(points: FloatArray, places: FloatArray) -> FloatArray:
-    """Points other than the places, at which the risk is evaluated."""
+    """Points other than the positions at which the risk is evaluated."""
     apart = cKDTree(places).query(points, distance_upper_bound=np.finfo(float).tiny)[0]
     return np.asarray(points[apart > 0.0])

@@ -1,7 +1,7 @@
-"""`embed`: coordinates of a table larger than memory. A model is fitted to a sample and applied to every piece.
+"""`embed`: coordinates of a table larger than memory. A model is fitted to a sample and applied to every chunk.
 
-Pieces are independent of each other, and a row's coordinates depend on the model and the row alone, to the bit. Each
-piece becomes one file in the format of the table, so that the folder can be read as one table.
+Chunks are independent of each other, and a row's coordinates depend on the model and the row alone, to the bit. Each
+chunk becomes one file in the format of the table, so that the folder can be read as one table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from subbundle._validation import as_choice, as_integer, needed
 from subbundle.distributed.plan import prepared
 from subbundle.distributed.readers import suffix_of
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sources import Piece, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
+from subbundle.distributed.sources import Chunk, Source, TableLayout, open_source, read_rows, sample_rows, table_layout
 from subbundle.estimators import AtlasEmbedding
 from subbundle.estimators.coordinates import GivesCoordinates, columns_of, not_located
 
-# Rows of a piece: a few seconds of work, and little memory.
-_PIECE = 200_000
+# Rows of a chunk: a few seconds of work, and little memory.
+_CHUNK = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +106,22 @@ def embed(
     source = open_source(data, workplace)
     layout = table_layout(source, drop, label)
     fitted, count = _fitted(source, layout, model, n_sampled, missing, workplace, client, progress)
-    pieces = list(source.pieces(_PIECE))
+    chunks = list(source.chunks(_CHUNK))
     ending = suffix_of(source.paths[0])
     learned = hashlib.sha256((workplace / "model.npz").read_bytes()).hexdigest()
     _check_job(workplace, [__version__, source.signature(), layout.names, missing, learned])
-    paths = tuple(folder / f"part-{number:06d}{ending}" for number in range(len(pieces)))
+    paths = tuple(folder / f"part-{number:06d}{ending}" for number in range(len(chunks)))
     calls = [
         Call(
-            piece.name,
-            (piece, layout, str(workplace / "model.npz"), missing, str(path), str(workplace / f"{path.stem}.json")),
-            piece.stop - piece.start,
+            chunk.name,
+            (chunk, layout, str(workplace / "model.npz"), missing, str(path), str(workplace / f"{path.stem}.json")),
+            chunk.stop - chunk.start,
         )
-        for piece, path in zip(pieces, paths, strict=True)
+        for chunk, path in zip(chunks, paths, strict=True)
     ]
     folder.mkdir(parents=True, exist_ok=True)
     todo = [call for call in calls if not Path(call.arguments[5]).exists()]
-    run_all(client, _locate_piece, todo, f"locating {source.n_rows} rows", progress)
+    run_all(client, _locate_chunk, todo, f"locating {source.n_rows} rows", progress)
     found = [json.loads(Path(call.arguments[5]).read_text()) for call in calls]
     shutil.rmtree(workplace, ignore_errors=True)
     return _summary(paths, fitted, source.n_rows, count, found)
@@ -143,8 +143,8 @@ def _fitted(
     if not hasattr(model, "embedding_"):
         fraction = fraction_for(n_sampled, source.n_rows)
         calls = [
-            Call(Path(piece.path).name, (piece, layout, fraction), piece.stop - piece.start)
-            for piece in source.pieces(_PIECE)
+            Call(Path(chunk.path).name, (chunk, layout, fraction), chunk.stop - chunk.start)
+            for chunk in source.chunks(_CHUNK)
         ]
         parts = run_all(client, sample_rows, calls, f"sampling {source.n_rows} rows", progress)
         rows = np.concatenate([part[0] for part in parts])
@@ -178,13 +178,13 @@ def _model(path: str) -> Any:
     return saving.load(path)
 
 
-def _locate_piece(piece: Piece, layout: TableLayout, model: str, missing: str, path: str, note: str) -> None:
-    """Write the coordinates of a piece, and its contribution to the summary to ``note``."""
-    values, labels = read_rows(piece, layout)
+def _locate_chunk(chunk: Chunk, layout: TableLayout, model: str, missing: str, path: str, note: str) -> None:
+    """Write the coordinates of a chunk, and its contribution to the summary to ``note``."""
+    values, labels = read_rows(chunk, layout)
     complete: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
     if missing == "refuse" and not complete.all():
         raise ValueError(
-            f"{np.sum(~complete)} rows lack numbers, first row {piece.start + int(np.argmin(complete))}. Write "
+            f"{np.sum(~complete)} rows lack numbers, first row {chunk.start + int(np.argmin(complete))}. Write "
             "--missing drop (or local) to accept them, or --drop with the columns that have gaps"
         )
     used = np.ones(len(values), np.bool_) if missing == "local" else complete

@@ -14,7 +14,7 @@ from subbundle.distributed.tiles import inside as between
 
 # Bits of a cell's number along each axis; the rest of a name is for the vertices of one cell.
 NAME_BITS, OF_CELL = 19, 4
-# Places with a local mean at a time: their neighbours take some thousand bytes each.
+# Positions with a local mean at a time: their neighbours take some thousand bytes each.
 _CHUNK = 20_000
 
 

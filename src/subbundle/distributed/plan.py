@@ -1,8 +1,8 @@
 """`plan_tiles`: the tiles of a cloud on disk in two passes over a source, none larger than the memory of a worker.
 
 The first pass measures extent, number of finite rows, and a sample (`sample`), by which the extent is bisected until no
-tile has too many rows: tiles are small where the cloud is dense. The second sorts the rows of every piece into these
-tiles. No process holds more than a piece or a tile.
+tile has too many rows: tiles are small where the cloud is dense. The second sorts the rows of every chunk into these
+tiles. No process holds more than a chunk or a tile.
 The jobs on points share their folder of work, and choices that are made once, which are here, too.
 """
 
@@ -22,9 +22,9 @@ from subbundle._progress import Progress
 from subbundle._sampling import fraction_for
 from subbundle._types import FloatArray
 from subbundle._validation import as_integer, as_real
-from subbundle.distributed._binning import Halves, gather_tile, leaves_of, sort_piece
+from subbundle.distributed._binning import Halves, gather_tile, leaves_of, sort_chunk
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sample import SAMPLE, keep_sample, read_sample, survey_piece
+from subbundle.distributed.sample import SAMPLE, keep_sample, read_sample, survey_chunk
 from subbundle.distributed.sources import Source, open_source
 from subbundle.distributed.tiles import TilePlan
 from subbundle.distributed.workers import per_worker
@@ -54,7 +54,7 @@ def plan_tiles(
     Parameters
     ----------
     data : path, folder, pattern, several of these, array, Dask array or data frame
-        ``.npy``, ``.las``, ``.laz``, ``.ply`` (binary) and ``.parquet`` files are read in pieces.
+        ``.npy``, ``.las``, ``.laz``, ``.ply`` (binary) and ``.parquet`` files are read in chunks.
     work : folder
         Folder of the tiles: about 32 bytes per point in space. An existing plan of the same files and options is used
         again.
@@ -99,8 +99,8 @@ def _measured(
 ) -> tuple[Halves, int]:
     """A box over all points, and how many there are; the sample is written to ``folder``."""
     fraction = fraction_for(SAMPLE, source.n_rows)
-    calls = [Call(piece.name, (piece, fraction, box), piece.stop - piece.start) for piece in source.pieces()]
-    found = run_all(client, survey_piece, calls, f"measuring {source.n_rows} points", progress)
+    calls = [Call(chunk.name, (chunk, fraction, box), chunk.stop - chunk.start) for chunk in source.chunks()]
+    found = run_all(client, survey_chunk, calls, f"measuring {source.n_rows} points", progress)
     n_points = sum(one.count for one in found)
     if n_points == 0:
         raise ValueError(f"at least one point must be finite and in bounds; of {source.n_rows} none is.")
@@ -121,10 +121,10 @@ def _divided(
     leaves = leaves_of(sample, len(sample) / n_points, cap)
     first = np.array([path for path, _ in leaves])
     calls = []
-    for number, piece in enumerate(source.pieces()):
+    for number, chunk in enumerate(source.chunks()):
         path = str(folder / "sorted" / f"{number:08d}.npy")
-        calls.append(Call(piece.name, (piece, halves, first, box, path), piece.stop - piece.start))
-    ends = np.array(run_all(client, sort_piece, calls, f"sorting {n_points} points into tiles", progress))
+        calls.append(Call(chunk.name, (chunk, halves, first, box, path), chunk.stop - chunk.start))
+    ends = np.array(run_all(client, sort_chunk, calls, f"sorting {n_points} points into tiles", progress))
     ends = np.column_stack([np.zeros(len(ends), np.int64), ends])
     counts = np.diff(ends, axis=1)
     kept, tiles = np.flatnonzero(counts.sum(axis=0)), []

@@ -1,4 +1,4 @@
-"""Files read by pieces, two functions per format: number of rows and coordinates, and the points of some rows.
+"""Files read in chunks, two functions per format: number of rows and coordinates, and the points of some rows.
 
 ``.npy`` is mapped into memory, ``.las`` and ``.laz`` are decoded chunk by chunk, binary ``.ply`` is read by offset (its
 header determines the position of every vertex), ``.parquet`` by its row groups.
@@ -20,7 +20,7 @@ from subbundle._types import FloatArray
 from subbundle._validation import needed
 from subbundle.formats.columns import LONGEST_HEADER
 from subbundle.formats.las import check_las, las_columns
-from subbundle.formats.tables import check_npy
+from subbundle.formats.tables import check_npy, coordinate_columns
 from subbundle.io import unreadable
 
 _Reader = tuple[Callable[[Path], tuple[int, int]], Callable[[Path, int, int], FloatArray]]
@@ -88,25 +88,23 @@ def _las_points(path: Path, start: int, stop: int) -> FloatArray:
 
 def _parquet_shape(path: Path) -> tuple[int, int]:
     file = needed("pyarrow.parquet").ParquetFile(path)
-    return int(file.metadata.num_rows), len(coordinate_columns(file.schema_arrow))
+    return int(file.metadata.num_rows), len(numeric_coordinates(file.schema_arrow))
 
 
 def _parquet_points(path: Path, start: int, stop: int) -> FloatArray:
     file = needed("pyarrow.parquet").ParquetFile(path)
-    table = parquet_rows(file, start, stop, coordinate_columns(file.schema_arrow))
+    table = parquet_rows(file, start, stop, numeric_coordinates(file.schema_arrow))
     return np.column_stack([column.to_numpy().astype(np.float64) for column in table.columns])
 
 
-def coordinate_columns(schema: Any) -> list[str]:
+def numeric_coordinates(schema: Any) -> list[str]:
     """x, y, z or x1, x2, … where the table has them; otherwise all columns of numbers."""
     types = needed("pyarrow").types
     numbers = [f.name for f in schema if types.is_integer(f.type) or types.is_floating(f.type)]
-    lower = {name.strip().lower(): name for name in numbers}
-    counted = [f"x{i + 1}" for i in range(len(numbers)) if f"x{i + 1}" in lower]
-    axes = list("xyz") if set("xyz") <= set(lower) else counted if len(counted) > 1 else []
     if not numbers:
         raise ValueError("it must hold columns of numbers; it holds none")
-    return [lower[axis] for axis in axes] or numbers
+    found = coordinate_columns(numbers)
+    return [numbers[i] for i in found] if len(found) > 1 else numbers
 
 
 def parquet_rows(file: Any, start: int, stop: int, columns: list[str] | None = None) -> Any:
@@ -141,10 +139,10 @@ def ply_layout(path: Path) -> PlyLayout:
     form = re.search(r"^format (\S+)", header, re.M)
     order = {"binary_little_endian": "<", "binary_big_endian": ">"}.get(form[1] if form else "")
     if order is None:
-        raise ValueError("only binary PLY can be read in pieces; this one is text. Write it as binary first")
+        raise ValueError("only binary PLY can be read in chunks; this one is text. Write it as binary first")
     element = re.search(r"^element\s+(\S+)\s+(-?\d+)", header, re.M)
     if element is None or element[1] != "vertex":
-        raise ValueError("its vertices must come first to be read in pieces")
+        raise ValueError("its vertices must come first to be read in chunks")
     body, fields = header.partition("element vertex")[2].split("\nelement")[0], []
     for kind, name in re.findall(r"^\s*property\s+(\S+)\s+(\S+)\s*$", body, re.M):
         if kind not in _PLY_TYPES:
@@ -188,6 +186,6 @@ def _reader(path: str | Path) -> _Reader:
     suffix = suffix_of(path)
     if suffix not in READERS:
         raise ValueError(
-            f"{Path(path).name} cannot be read in pieces: it must end in one of {', '.join(READERS)}. Convert it first."
+            f"{Path(path).name} cannot be read in chunks: it must end in one of {', '.join(READERS)}. Convert it first."
         )
     return READERS[suffix]

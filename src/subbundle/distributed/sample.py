@@ -1,4 +1,4 @@
-"""A sample of the rows, the same for every division into pieces and tiles, and the points around some places.
+"""A sample of the rows, the same for every division into chunks and tiles, and the points around given positions.
 
 The sample has the rows with the smallest hash of the row's number (`subbundle._sampling`). Of up to `SAMPLE` rows all
 are taken, and choices from the sample are those from all points in memory.
@@ -17,7 +17,7 @@ from subbundle._atomic import atomic_path
 from subbundle._sampling import in_fraction, smallest
 from subbundle._types import FloatArray, IntArray
 from subbundle.distributed.runner import Call, run_all
-from subbundle.distributed.sources import Piece
+from subbundle.distributed.sources import Chunk
 from subbundle.distributed.tiles import TilePlan, inside, within
 
 # Rows of a sample: as many as allow choosing a bandwidth in seconds.
@@ -29,7 +29,7 @@ _NEARLY = 1.0 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Finite rows of a piece, their extent, and those of them in the sample, with their hashes."""
+    """Finite rows of a chunk, their extent, and those of them in the sample, with their hashes."""
 
     count: int
     low: FloatArray
@@ -38,11 +38,11 @@ class Survey:
     points: FloatArray
 
 
-def survey_piece(piece: Piece, fraction: float, box: FloatArray | None) -> Survey:
-    """Measure a piece; the sample is at least the ``fraction`` of all rows."""
-    points = piece.read()
+def survey_chunk(chunk: Chunk, fraction: float, box: FloatArray | None) -> Survey:
+    """Measure a chunk; the sample is at least the ``fraction`` of all rows."""
+    points = chunk.read()
     good = within(points, box)
-    rows, points = piece.first + np.flatnonzero(good), points[good]
+    rows, points = chunk.first + np.flatnonzero(good), points[good]
     empty = np.full(points.shape[1], np.nan)
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (empty, empty)
     taken = in_fraction(rows, fraction)
@@ -50,7 +50,7 @@ def survey_piece(piece: Piece, fraction: float, box: FloatArray | None) -> Surve
 
 
 def keep_sample(folder: Path, surveys: list[Survey]) -> None:
-    """Write the sample of all pieces."""
+    """Write the sample of all chunks."""
     rows = np.concatenate([one.rows for one in surveys])
     points = np.concatenate([one.points for one in surveys])
     kept = smallest(rows, SAMPLE)
@@ -77,7 +77,7 @@ def around(
         here = ((places >= low - radius) & (places <= high + radius)).all(axis=1)
         if here.any():
             calls.append(Call(plan.describe(tile), (plan.folder, tile, places[here], radius, fraction)))
-    found = run_all(client, _around_in, calls, "gathering points around places")
+    found = run_all(client, _around_in, calls, "gathering points around samples")
     rows = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
     points = np.concatenate([np.empty((0, plan.dim)), *(one[1] for one in found)])
     order = np.argsort(rows, kind="stable")

@@ -1,4 +1,4 @@
-"""Sources of points larger than memory: files read a piece at a time, with rows numbered consecutively.
+"""Sources of points larger than memory: files read a chunk at a time, with rows numbered consecutively.
 
 Several files, folders and patterns are one source; rows are numbered consecutively, in the order of the files as given.
 Dask arrays and data frames are written to ``.npy`` files first, one partition at a time. Of a table the numeric columns
@@ -22,12 +22,12 @@ from subbundle._types import FloatArray, IntArray
 from subbundle._validation import as_real, needed
 from subbundle.distributed.readers import READERS, naming, parquet_rows, points_of, shape_of, suffix_of
 
-# Rows of a piece: 24 MB of points in space, little compared to a tile.
-PIECE = 1_000_000
+# Rows of a chunk: 24 MB of points in space, little compared to a tile.
+CHUNK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Chunk:
     """Rows ``start`` to ``stop`` of a file, the first of which has the number ``first`` in the whole source."""
 
     path: str
@@ -47,7 +47,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files of points, read by pieces.
+    """Files of points, read in chunks.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class Source:
         """Rows of all files together."""
         return sum(self.counts)
 
-    def pieces(self, rows: int = PIECE) -> Iterator[Piece]:
+    def chunks(self, rows: int = CHUNK) -> Iterator[Chunk]:
         """All rows in order, at most ``rows`` at a time."""
         first = 0
         for path, count in zip(self.paths, self.counts, strict=True):
             for start in range(0, count, rows):
-                yield Piece(path, start, min(start + rows, count), first + start)
+                yield Chunk(path, start, min(start + rows, count), first + start)
             first += count
 
     def signature(self) -> list[Any]:
@@ -206,21 +206,21 @@ def _parquet_layout(path: str, drop: Sequence[str], label: str | None) -> TableL
     return TableLayout(names, label)
 
 
-def read_rows(piece: Piece, layout: TableLayout) -> tuple[FloatArray, dict[str, NDArray[Any]]]:
-    """Rows [n, d] of a piece, NaN where numbers are missing, and its labels."""
-    if suffix_of(piece.path) == ".npy":
-        return piece.read(), {}
-    file = needed("pyarrow.parquet").ParquetFile(piece.path)
+def read_rows(chunk: Chunk, layout: TableLayout) -> tuple[FloatArray, dict[str, NDArray[Any]]]:
+    """Rows [n, d] of a chunk, NaN where numbers are missing, and its labels."""
+    if suffix_of(chunk.path) == ".npy":
+        return chunk.read(), {}
+    file = needed("pyarrow.parquet").ParquetFile(chunk.path)
     wanted = [*layout.names, *([layout.label] if layout.label else [])]
-    with naming(Path(piece.path)):
-        table = parquet_rows(file, piece.start, piece.stop, wanted)
+    with naming(Path(chunk.path)):
+        table = parquet_rows(file, chunk.start, chunk.stop, wanted)
         values = np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in layout.names])
     return values, {layout.label: table[layout.label].to_numpy()} if layout.label else {}
 
 
-def sample_rows(piece: Piece, layout: TableLayout, fraction: float) -> tuple[IntArray, FloatArray]:
-    """Numbers [m] and values [m, d] of the complete rows of a piece among the ``fraction`` with the smallest hashes."""
-    values, _ = read_rows(piece, layout)
-    rows = np.arange(piece.first, piece.first + len(values))
+def sample_rows(chunk: Chunk, layout: TableLayout, fraction: float) -> tuple[IntArray, FloatArray]:
+    """Numbers [m] and values [m, d] of the complete rows of a chunk among the ``fraction`` with the smallest hashes."""
+    values, _ = read_rows(chunk, layout)
+    rows = np.arange(chunk.first, chunk.first + len(values))
     taken = in_fraction(rows, fraction) & np.isfinite(values).all(axis=1)
     return rows[taken], values[taken]

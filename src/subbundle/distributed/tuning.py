@@ -8,7 +8,7 @@ from __future__ import annotations
 
 # `mesh_scale` -----------------------------------------------------------------------------------------------------
 
-# Places of a large scene at which its scale is estimated, and the least radius around each, in windows.
+# Positions in a large scene at which its scale is estimated, and the least radius around each, in windows.
 SCENE_PLACES, SCENE_WINDOWS = 32, 12.0
 # Largest ratio of the length along a membrane over a gap to the width of the gap.
 BULGE = 1.25
@@ -33,7 +33,7 @@ LEAST_WIDTH = 8.0
 
 # `choosing`, `denoising` --------------------------------------------------------------------------------------------
 
-# Widest bandwidth that is compared around places, relative to the best one from a sparser sample.
+# Widest bandwidth that is compared around positions, relative to the best one from a sparser sample.
 WIDEST_TRIED = 2.0
 # Least side of the voxels, in bandwidths, with one seed each for the signs of normals.
 SIGN_VOXEL = 0.7

@@ -1,4 +1,4 @@
-"""Figures of the head: pieces coloured by distance, geodesic circles, one geodesic, and a close-up of the overlap."""
+"""Figures of the head: submanifolds coloured by distance, geodesic circles, a geodesic, a close-up of the overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from subbundle.geodesics.submanifold import Submanifold
 
 VIEWS = (plot.View(azimuth=18.0, elevation=12.0), plot.View(azimuth=75.0, elevation=22.0))
 CLOUD, HIGHLIGHT = "#9a93b3", "#0b3d91"
-# One sequential map per piece, light at the base point, that colour-blind readers can distinguish.
+# One sequential map per submanifold, light at the base point, that colour-blind readers can distinguish.
 MAPS = ("Purples", "YlOrBr")
 PLAIN = ("#8f83c4", "#e8d3a2")
 
@@ -46,7 +46,7 @@ def facing(pieces: Sequence[Submanifold]) -> tuple[plot.View, plot.View]:
 def draw(
     points: FloatArray, pieces: Sequence[Submanifold], name: str, views: tuple[plot.View, plot.View] = VIEWS
 ) -> Any:
-    """Two views of the cloud with its pieces in front."""
+    """Two views of the cloud with the submanifolds in front."""
     figure, panels = plot.new_figure(2)
     for panel, view, title in zip(panels, views, (name, "from the side"), strict=True):
         cloud = plot.Scene(view, fog=0.35)
@@ -63,7 +63,7 @@ def draw(
 
 
 def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
-    """Close-up of the two pieces in plain colours: each is in front where it lies further out."""
+    """Close-up of both submanifolds in plain colours: the outer one is in front."""
     figure, (panel,) = plot.new_figure(1, size=6.0)
     figure.set_size_inches(6.0, 6.36)  # there is no colour scale to leave room for
     panel.set_position((0.0, 0.0, 1.0, 6.0 / 6.36))
@@ -78,7 +78,7 @@ def draw_overlap(pieces: Sequence[Submanifold]) -> Any:
     scene.draw(panel)
     seen = np.stack([first, second]) @ view.axes[:2].T
     plot.fit(panel, np.vstack([seen + 0.1, seen - 0.1]), margin=0.0)
-    panel.set_title("where the two pieces overlap", fontsize=11)
+    panel.set_title("overlap of the two submanifolds", fontsize=11)
     return figure
 
 

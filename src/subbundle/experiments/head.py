@@ -50,7 +50,7 @@ class Head:
     errors : list of [m]
         Distances of their valid points from the true surface; empty for a scan.
     overlap : Blended or None
-        Every hundredth point of the second piece blended with the first; None if there is one piece.
+        Every hundredth point of the second submanifold blended with the first; None if there is only one.
     """
 
     name: str
@@ -151,7 +151,7 @@ def run(
     places = None if base is None else [np.asarray(place) for place in base]
     heads = []
     if file is not None:
-        progress.stage(f"pieces of {file}, {N_GEODESICS} geodesics each")
+        progress.stage(f"submanifolds of {file}, {N_GEODESICS} geodesics each")
         heads.append(scanned(file, places))
     else:
         for level in LEVELS:
@@ -178,11 +178,11 @@ def run(
 
 def report(heads: Sequence[Head]) -> str:
     """Errors against the true surface, statuses of the geodesics, and the disagreement on the overlap."""
-    lines = [f"{N_GEODESICS} geodesics per piece, points every {STEP:g}"]
+    lines = [f"{N_GEODESICS} geodesics per submanifold, points every {STEP:g}"]
     for head in heads:
         noise = "" if np.isnan(head.noise) else f", noise {head.noise:g}"
         lines += ["", f"{head.name}: {len(head.points)} points{noise}, bandwidth {head.bandwidth:g}"]
-        for i, (piece, where) in enumerate(zip(head.pieces, ("first piece", "second piece"), strict=False)):
+        for i, (piece, where) in enumerate(zip(head.pieces, ("first", "second"), strict=False)):
             place = ", ".join(f"{entry:.3f}" for entry in piece.base_point)
             ends = ", ".join(f"{count} {words}" for words, count in count_statuses(piece.status).items())
             lines.append(f"  {where} at ({place}), r = {piece.radius:g}; geodesics: {ends}")
@@ -195,7 +195,7 @@ def report(heads: Sequence[Head]) -> str:
             if both.any():
                 apart = head.overlap.disagreement[both]
                 lines.append(
-                    f"  overlap: {both.mean():.0%} of the second piece; the two disagree by {apart.mean():.4f} "
+                    f"  overlap: {both.mean():.0%} of the second; distance between the two {apart.mean():.4f} "
                     f"on average, {apart.max():.4f} at most"
                 )
             else:

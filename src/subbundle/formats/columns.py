@@ -38,7 +38,7 @@ def named(points: NDArray[Any], columns: Mapping[str, NDArray[Any]]) -> Content:
     rest = {name: values for name, values in columns.items() if values.dtype.kind in "fiub"}
     normals = _triple(rest, _NORMALS)
     colours = _triple(rest, _COLOURS)
-    attributes: dict[str, NDArray[Any]] = {} if colours is None else {"colors": as_colors(colours)}
+    attributes = {"colors": as_colors(colours)} if colours is not None and colours.any() else {}  # zeros: not filled
     for name, values in rest.items():
         short = name[7:] if name.lower().startswith("scalar_") else name
         short = "intensity" if short.lower() in _INTENSITIES else short or name

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Memory of the decoder: so many bytes, and so many times the size of the points, which it holds decoded and as numbers.
+# Memory of the decoder in bytes, plus this multiple of the size of the points, which it holds decoded and as numbers.
 _MEMORY, _COPIES = 4 << 30, 8
 
 

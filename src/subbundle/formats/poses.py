@@ -102,7 +102,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeError as error:
-        raise ValueError(f"{path} must be a short text with matrices; it is no text.") from error
+        raise ValueError(f"{path} must be a short text file with matrices; it is not text.") from error
 
 
 def _shown(numbers: FloatArray) -> str:

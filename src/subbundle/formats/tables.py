@@ -49,11 +49,12 @@ def _head(path: Path) -> tuple[int, list[str], str | None]:
 
 
 def read_csv(path: Path, dim: int | None) -> Content:
-    """Numbers separated by commas, optionally under a line of names; text is left out."""
+    """Numbers separated by commas, semicolons or tabs, optionally under a line of names; text is left out."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
-        first = next(csv.reader(stream), [])
+        line = stream.readline()
+    first = next(csv.reader([line], delimiter=separator(line)), [])
     headed = not all(is_number(entry) for entry in first)
-    how: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8-sig", "ndmin": 2}
+    how: dict[str, Any] = {"delimiter": separator(line), "encoding": "utf-8-sig", "ndmin": 2}
     try:
         table = np.loadtxt(path, skiprows=int(headed), **how)
     except ValueError:  # text or gaps among the numbers, for the slower parser
@@ -62,7 +63,8 @@ def read_csv(path: Path, dim: int | None) -> Content:
 
 
 def _with_names(table: NDArray[Any], names: list[str], dim: int | None) -> Content:
-    places = list(range(dim)) if dim is not None else coordinate_columns([name.lower() for name in names])
+    found = coordinate_columns(names)
+    places = list(range(dim)) if dim is not None else found if len(found) > 2 else [0, 1, 2]
     check_width(table, max(len(places), len(names)))
     rest = {names[i]: table[:, i] for i in range(len(names)) if i not in places}
     # A column of text reads as NaN throughout.
@@ -70,11 +72,16 @@ def _with_names(table: NDArray[Any], names: list[str], dim: int | None) -> Conte
 
 
 def coordinate_columns(names: list[str]) -> list[int]:
-    """Columns named x, y, z, or x and a number; the first three where there are none."""
-    if set("xyz") <= set(names):
-        return [names.index(axis) for axis in "xyz"]
-    numbered = [i for i, name in enumerate(names) if name[:1] == "x" and name[1:].lstrip("_").isdigit()]
-    return numbered if len(numbered) >= 3 else [0, 1, 2]
+    """Columns named x, y, z, or else x and a number; empty where there are none."""
+    lower = [name.strip().lower() for name in names]
+    if set("xyz") <= set(lower):
+        return [lower.index(axis) for axis in "xyz"]
+    return [i for i, name in enumerate(lower) if name[:1] == "x" and name[1:].lstrip("_").isdigit()]
+
+
+def separator(line: str) -> str:
+    """What separates the columns of a ``.csv`` or ``.tsv`` file, from its first line."""
+    return max(",;\t", key=line.count)
 
 
 def is_number(entry: str) -> bool:

@@ -22,7 +22,7 @@ def read_obj(path: Path) -> Content:
     vertices = _lines(text, b"v")
     if not vertices:
         if b"\0" in text or not text.isascii():
-            raise ValueError("it is no text")
+            raise ValueError("it is not a text file")
         return Content(np.empty((0, 3)))
     table = _numbers(vertices)
     faces = b" ".join(_lines(text, b"f"))

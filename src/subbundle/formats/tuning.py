@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-# Least fraction of rows of unit length for three columns to be normals, and the tolerance of the length: files often
-# hold three digits.
+# Least fraction of unit rows for three columns to be normals, and the tolerance of the length: files have three digits.
 UNIT_FRACTION, UNIT_TOLERANCE = 0.98, 0.02

@@ -120,5 +120,5 @@ def png_of(figure: Any) -> bytes:
     import io
 
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=110)
+    figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
     return stream.getvalue()

@@ -22,7 +22,7 @@ def embedding(coordinates: Any, color: Any = None, *, label: str = "", ax: Any =
     Parameters
     ----------
     color : [n], optional
-        Numbers get a colour scale; strings, and whole numbers of up to twelve values, get colours, marks and a legend.
+        Numbers get a colour scale; strings and whole numbers of up to twelve values get colours, marks and a legend.
     label : str
         What ``color`` is.
     ax : matplotlib Axes, optional
@@ -44,7 +44,8 @@ def embedding(coordinates: Any, color: Any = None, *, label: str = "", ax: Any =
     elif _is_category(values):
         _categories(ax, flat[rows], values, size, label)
     else:
-        _numbers(ax, flat[rows], values, size, label)
+        codes = np.unique(values, return_inverse=True)[1] if values.dtype.kind in "OUS" else values
+        _numbers(ax, flat[rows], codes, size, label)
     _name_axes(ax)
     return ax
 
@@ -203,7 +204,7 @@ def _per_row(color: Any, count: int) -> NDArray[Any]:
 
 
 def _is_category(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "OUSb" or (values.dtype.kind in "iu" and len(np.unique(values)) <= MOST_CATEGORIES)
+    return values.dtype.kind in "OUSbiu" and len(np.unique(values)) <= MOST_CATEGORIES
 
 
 def _categories(ax: Any, flat: FloatArray, values: NDArray[Any], size: float, label: str) -> None:
@@ -222,7 +223,9 @@ def _numbers(ax: Any, flat: FloatArray, values: NDArray[Any], size: float, label
     drawn = ax.scatter(*flat[known].T, s=size, c=values[known], vmin=low, vmax=high, cmap="viridis", linewidths=0.0)
     cut = (values[known] < low).any(), (values[known] > high).any()
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[cut]
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, pad=0.02, label=label, extend=extend)
+    # Beside a wide strip of equal scale a vertical scale would be much higher than the strip.
+    place = "bottom" if np.ptp(flat[:, 0]) > 2.0 * np.ptp(flat[:, 1]) else "right"
+    bar = ax.figure.colorbar(drawn, ax=ax, location=place, shrink=0.7, pad=0.02, label=label, extend=extend)
     bar.outline.set_visible(False)
 
 

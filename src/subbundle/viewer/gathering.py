@@ -96,9 +96,7 @@ def _adder(thing: Any) -> Callable[[Gathered, str, Any, Extras], None]:
     if hasattr(thing, "points") and np.ndim(thing.points) == 2:
         return lambda gathered, name, thing, extras: add_points(gathered, name, thing.points, extras)
     if hasattr(thing, "get_params") and hasattr(thing, "fit"):
-        raise ValueError(
-            f"{type(thing).__name__} is no estimator that the viewer supports. View its coordinates instead."
-        )
+        raise ValueError(f"{type(thing).__name__} is not supported by the viewer. View its coordinates instead.")
     if isinstance(thing, np.ndarray | list | tuple) or hasattr(thing, "__array__"):
         return add_points
     raise TypeError(

@@ -1,4 +1,4 @@
-"""Files larger than memory: when a command works on pieces of them, and the jobs that do."""
+"""Files larger than memory: when a command works in chunks, and the jobs that do."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _WHOLE_TABLE = ("figure", "report", "standardize", "categorical", "base-row", "j
 
 
 def is_requested(options: argparse.Namespace) -> bool:
-    """Whether the job is one of pieces: one of its options is given, or the output is a folder that exists."""
+    """Whether to work in chunks: one of the options for it is given, or the output is an existing folder."""
     folder = options.output is not None and options.output.is_dir()
     return bool(folder or options.resume or options.workers or options.scheduler or options.memory)
 
 
-def offer_pieces(paths: Iterable[Path], command: str, *, table: bool) -> None:
+def offer_chunks(paths: Iterable[Path], command: str, *, table: bool) -> None:
     """Raise when the files are larger than the free memory, with what to write instead."""
     rows, needed = 0, 0
     for path in paths:
@@ -40,10 +40,10 @@ def offer_pieces(paths: Iterable[Path], command: str, *, table: bool) -> None:
             needed += count * (dim * _BYTES_PER_NUMBER if table else _BYTES_PER_POINT)
     what = f"{rows} {'rows' if table else 'points'} at once"
     example = f"subbundle {command} … -o folder/ --workers 2 --memory 4GB"
-    require_memory(needed, what, f"Write this instead, which works on pieces of them: {example}")
+    require_memory(needed, what, f"Write this instead, which works in chunks: {example}")
 
 
-def denoise_pieces(options: argparse.Namespace) -> None:
+def denoise_chunks(options: argparse.Namespace) -> None:
     """``subbundle denoise big/*.laz -o out/ --workers 2``: a cloud tile by tile."""
     _refuse(options, _WHOLE_SCANS)
     if options.bandwidth == "local":
@@ -63,8 +63,8 @@ def denoise_pieces(options: argparse.Namespace) -> None:
     print(f"wrote {len(job.paths)} files to {options.output}, {seconds:.1f} s")
 
 
-def embed_pieces(options: argparse.Namespace, model: Any) -> None:
-    """``subbundle embed table.parquet -o coords/ --workers 2``: ``model`` fitted to a sample, pieces located by it."""
+def embed_chunks(options: argparse.Namespace, model: Any) -> None:
+    """``subbundle embed table.parquet -o coords/ --workers 2``: ``model`` fitted to a sample, chunks located by it."""
     _refuse(options, _WHOLE_TABLE)
     _check_folder(options.output)
     job, seconds = _on_workers(
@@ -82,12 +82,12 @@ def embed_pieces(options: argparse.Namespace, model: Any) -> None:
     print(f"wrote {len(job.paths)} files to {options.output}, {seconds:.1f} s")
 
 
-def reconstruct_pieces(options: argparse.Namespace) -> None:
+def reconstruct_chunks(options: argparse.Namespace) -> None:
     """``subbundle reconstruct big/*.laz -o scene.ply --workers 2``: a scene tile by tile."""
     _refuse(options, (*_WHOLE_SCANS, "closed", "faces", "dim"))
     if options.output.suffix.lower() not in ("", ".ply"):
         raise ValueError(
-            f"a mesh of pieces is written to a .ply file or a folder; got {options.output}. Write -o mesh.ply, or "
+            f"a mesh made in chunks is written to a .ply file or a folder; got {options.output}. Write -o mesh.ply, or "
             "-o folder/ for one .ply per tile."
         )
     as_opening(options.opening)
@@ -112,12 +112,12 @@ def _refuse(options: argparse.Namespace, names: Iterable[str]) -> None:
     """Raise when one of the options ``names`` is given, which needs all points at once."""
     for name in names:
         if getattr(options, name.replace("-", "_")) not in (None, False, [], "auto"):
-            raise ValueError(f"--{name} needs all points at once, not pieces of them. Leave it out.")
+            raise ValueError(f"--{name} needs all points at once and cannot be used in chunks. Leave it out.")
 
 
 def _check_folder(output: Path | None) -> None:
     if output is None or output.suffix:
-        raise ValueError(f"the output of a job in pieces must be a folder; got {output}. Write -o folder/.")
+        raise ValueError(f"the output of a job in chunks must be a folder; got {output}. Write -o folder/.")
 
 
 def _on_workers(
