@@ -1,4 +1,4 @@
-"""Outliers by the law of all distances: clean clouds have none, planted ones are found."""
+"""Outliers from the distribution of all distances: clean clouds have none, planted ones are found."""
 
 import numpy as np
 import pytest

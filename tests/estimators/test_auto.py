@@ -44,7 +44,7 @@ def test_on_a_known_manifold():
 
 def test_uncertain_ranks_are_reported_and_strings_checked(points):
     noise = np.random.default_rng(0).standard_normal((300, 3))
-    with pytest.warns(sb.SubbundleWarning, match="rank='auto' chose 2, which only 0% of the places support"):
+    with pytest.warns(sb.SubbundleWarning, match="rank='auto' chose 2, which only 0% of the sampled points support"):
         assert sb.GeodesicDistance("auto", bandwidth=1.0).fit(noise).rank_ == 2
     for make in (sb.PrincipalSubmanifold, sb.AtlasEmbedding):
         with pytest.raises(ValueError, match="n_components must be a positive integer or 'auto'; got 'two'"):
@@ -61,5 +61,5 @@ def test_a_shape_has_one_coordinate_at_least(points, monkeypatch):
     monkeypatch.setattr(
         "subbundle.estimators._learn.choose_rank", lambda X, max_rank: SimpleNamespace(rank=0, confidence=0.0)
     )
-    with pytest.warns(sb.SubbundleWarning, match="chose 1, which only 0% of the places support"):
+    with pytest.warns(sb.SubbundleWarning, match="chose 1, which only 0% of the sampled points support"):
         assert sb.GeodesicDistance("auto", bandwidth=0.3).fit(points).rank_ == 1

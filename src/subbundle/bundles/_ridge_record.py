@@ -78,7 +78,7 @@ class Ridge:
 
     @property
     def arrived(self) -> BoolArray:
-        """Whether each row has a point of the ridge, [batch], be its last step longer than asked."""
+        """Whether each row has a point of the ridge, [batch], even if its last step was longer than requested."""
         return np.asarray((self.status == Status.OK) | (self.status == Status.NOT_CONVERGED))
 
     @property

@@ -91,7 +91,7 @@ class Located:
         return list(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """The quantities that are known of each row, by the names that tables give them, without ``points``."""
+        """The available quantities of each row by their names in tables, without ``points``."""
         names = ("coordinates", "residual", "coverage", "disagreement", "distortion", "label", "novelty", "status")
         found = {name: getattr(self, _COLUMNS.get(name, name)) for name in names}
         return {name: values for name, values in found.items() if values is not None}

@@ -96,8 +96,10 @@ def _write(
     columns = {"noise": ridge.noise, "outlier_score": ridge.outlier_scores, "status": ridge.status.astype(np.int64)}
     attributes = {**given.scan.take(kept).attributes, **{name: values[kept] for name, values in columns.items()}}
     write_cloud(options.output, ridge.points[kept], normals, attributes, given.comments)
-    if options.save_outliers is None or kept.all():
+    if options.save_outliers is None:
         return []
+    if kept.all():
+        return [f"no outliers were found: {options.save_outliers} was not written"]
     away = given.scan.take(~kept)
     attributes = {**away.attributes, "outlier_score": ridge.outlier_scores[~kept]}
     write_cloud(options.save_outliers, away.points, away.normals, attributes, given.comments)

@@ -44,9 +44,9 @@ def run(options: argparse.Namespace) -> None:
     columns = columns_of(found).items()
     filled = {name: rows.everywhere(column, not_located(name)) for name, column in columns}
     write_table(options.output, {**filled, **rows.labels})
-    lines = lines_of_embedding(model, values, found)
-    print("\n".join(lines))
-    for note in [*rows.notes, *(text for text in messages if not any(text in line for line in lines))]:
+    shown = "\n".join(lines_of_embedding(model, values, found))  # with the rows outside a chart, by status
+    print(shown)
+    for note in [*rows.notes, *(text for text in messages if text not in shown and "outside the chart" not in text)]:
         print(f"note: {note}")
     print(f"wrote {options.output}")
     whole = np.isfinite(values).all(axis=1)

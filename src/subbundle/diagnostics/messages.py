@@ -20,7 +20,7 @@ _BENT = 1.0
 def summary(report: Report) -> list[tuple[str, str]]:
     """Names and values, in the order they are shown."""
     by_rank, by_width = report.rank_choice, report.bandwidth_choice
-    rank = "given" if by_rank is None else f"chosen; {by_rank.confidence:.0%} of the places agree"
+    rank = "given" if by_rank is None else f"chosen; {by_rank.confidence:.0%} of the sampled points agree"
     width = "given"
     if by_width is not None:
         width = f"chosen by {by_width.method}"

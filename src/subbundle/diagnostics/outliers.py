@@ -1,10 +1,10 @@
-"""Which observations are outliers, by the law of the distances of all.
+"""Which observations are outliers, from the distribution of the distances of all.
 
 At a border and in a corner an observation is projected to where the cloud is denser, some way along the ridge; as far
-as its local model reaches, the distance s is that from the quadric fitted there. Distances have no fixed law: noise
-differs from place to place, where the shape bends more than the bandwidth resolves the ridge is beside it, and noise
-may have heavy tails. Over m normal directions these are mixtures of Gaussian laws of several widths. With widths
-distributed as in Student's law
+as its local model reaches, the distance s is that from the quadric fitted there. Distances have no fixed distribution:
+noise varies over the cloud and may have heavy tails, and the ridge lies beside the shape where this bends more than the
+bandwidth resolves. Over m normal directions these are mixtures of Gaussians of several widths. With the
+widths of Student's distribution
 
     s² / (m σ²) ~ F(m, ν),
 

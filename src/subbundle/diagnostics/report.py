@@ -81,7 +81,7 @@ class Report:
     density_range : float
         Kernel mass on the ridge, 95 % quantile over 5 % quantile.
     outliers : float
-        Fraction of the observations without a ridge, or further from it than the law of the distances of all allows;
+        Fraction of the observations without a ridge, or further from it than the distribution of all distances allows;
         see `subbundle.diagnostics.outliers`.
     outlying : float
         Least of the ``noise_scores`` of outliers; infinite where none has one.

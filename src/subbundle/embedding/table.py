@@ -126,7 +126,7 @@ def lay_out_table(
 def _denoising(
     rows: FloatArray, weights: FloatArray, rank: int, bandwidth: float | str | None
 ) -> tuple[Denoising, ...]:
-    """What the evidence says, followed by what else to try where charts disagree."""
+    """The setting that the evidence supports, followed by alternatives where charts disagree."""
     if bandwidth is None:
         return (NO_DENOISING,)
     if not isinstance(bandwidth, str):

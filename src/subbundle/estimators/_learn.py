@@ -132,8 +132,9 @@ def resolved_rank(rank: int | str, name: str, X: FloatArray, space: Space | None
     found = max(choice.rank, 1)
     if choice.confidence < _UNSURE:
         warnings.warn(
-            f"{name}='auto' chose {found}, which only {choice.confidence:.0%} of the places support: the dimension is "
-            f"uncertain, or varies, or the cloud fills the space. See subbundle.diagnose(X), or pass {name}.",
+            f"{name}='auto' chose {found}, which only {choice.confidence:.0%} of the sampled points support: the "
+            "dimension is uncertain, or varies, or the cloud fills the space. "
+            f"See subbundle.diagnose(X), or pass {name}.",
             SubbundleWarning,
             stacklevel=3,
         )

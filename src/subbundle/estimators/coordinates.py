@@ -45,10 +45,10 @@ class GivesCoordinates(ShownWhenFitted, ClassNamePrefixFeaturesOutMixin, Transfo
 
     @abstractmethod
     def locate(self, X: Any) -> Located:
-        """What is known of each row of ``X``; see `subbundle.Located`."""
+        """Quantities of each row of ``X``; see `subbundle.Located`."""
 
     def training_quantities(self) -> dict[str, Any]:
-        """What `locate` gives of the training points, by the names that tables give it, as far as it is kept."""
+        """Quantities of `locate` that are kept of the training points, by their names in tables."""
         known = {name: getattr(self, attribute, None) for name, attribute in _KEPT.items()}
         return {name: values for name, values in known.items() if values is not None}
 

@@ -114,7 +114,7 @@ def first_width(queries: FloatArray, observations: FloatArray, rank: int) -> flo
 def mean_gaps(cloud: Cloud, rank: int, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
     """Bandwidths [m] from few neighbours up to a fifth of the size of the cloud, and the mean gap [m] at each.
 
-    NaN where the bundle cannot be built, for want of neighbours or of directions.
+    NaN where the bundle cannot be built, for lack of neighbours or of directions.
     """
     queries, half, other = split(cloud, PLACES)
     width, widest = first_width(queries, np.concatenate([half, other]), rank), WIDEST * cloud.size

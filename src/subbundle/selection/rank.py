@@ -95,7 +95,7 @@ class RankChoice:
     method: str
 
     def _repr_html_(self) -> str:
-        facts = [("rank", self.rank), ("places that agree", f"{self.confidence:.0%}"), ("chosen by", self.method)]
+        facts = [("rank", self.rank), ("points that agree", f"{self.confidence:.0%}"), ("chosen by", self.method)]
         return card("RankChoice", [*facts, ("scale", self.scale), ("contrast", self.contrast)])
 
 

@@ -74,7 +74,7 @@ class Statistic:
     Attributes
     ----------
     fit : callable
-        ``fit(subsample, width, queries)`` returns an `Estimate`, or None for want of neighbours or of directions.
+        ``fit(subsample, width, queries)`` returns an `Estimate`, or None for lack of neighbours or of directions.
     product : callable
         ``product(a, a', b, b')`` is ⟨a − a', b − b'⟩ for every query, [q], NaN where it is unknown.
     order, growth : float

@@ -137,7 +137,7 @@ class SO(BaseSpace):
         return 0.5 * self.expand(v, x)
 
     def random_point(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
-        """Haar-distributed rotations: the rotation nearest to a Gaussian matrix, whose law is invariant."""
+        """Haar-distributed rotations: the rotation nearest to a Gaussian matrix, whose distribution is invariant."""
         return self.projection(rng.standard_normal((n_samples, self.n, self.n)))
 
 

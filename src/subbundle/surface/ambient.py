@@ -143,8 +143,8 @@ def _sheet(bundle: PrincipalSubbundle, points: FloatArray) -> Sheet:
     good = (ridge.status == Status.OK) & (ridge.density > tuning.SUPPORT)
     if good.sum() < 20:
         raise ValueError(
-            f"points must lie around a surface; only {int(good.sum())} places with a ridge were found at bandwidth "
-            f"{width:.3g}. Pass the points of a surface, or another bandwidth."
+            f"points must lie around a surface; only {int(good.sum())} observations with a ridge were found at "
+            f"bandwidth {width:.3g}. Pass the points of a surface, or another bandwidth."
         )
     points, tangents = ridge.points[good], ridge.tangents[good]
     frame = bundle.frame(points)

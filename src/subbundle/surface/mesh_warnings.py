@@ -23,7 +23,7 @@ def require_seeds(count: int, reliability: float) -> None:
     """Raise when too few tangent planes were found."""
     if count < 20 or reliability < 0.05:
         raise ValueError(
-            f"points must lie around a surface; only {count} places with a clear tangent plane were found. "
+            f"points must lie around a surface; only {count} seeds with a clear tangent plane were found. "
             "Pass the points of a surface, or another bandwidth."
         )
 

@@ -4,7 +4,7 @@ The zero set of a screened implicit function closes everywhere. A vertex is *see
 its own is within a window of it. An unseen patch of half-width w (the distance of its furthest vertex from all seeds)
 is bridged if w is at most the given one and it does not bulge: solutions of Poisson's equation bulge over wide
 openings, so a patch may have at most the area of a half sphere with the same rim. A bridged patch becomes a membrane,
-every vertex at the mean of its neighbours, for want of data.
+every vertex at the mean of its neighbours, for lack of data.
 """
 
 from __future__ import annotations
